@@ -4,12 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
@@ -311,3 +317,290 @@ func (f *fanOut) show(done Report) {
 	defer f.showing.Unlock()
 	f.Show(done)
 }
+
+// Agenda is what is due for a group.
+type Agenda struct {
+	Windows []reverie.Window // the oldest first
+	Capped  int              // further ones that are due and left for a later run
+}
+
+// Plan tells what is due for a group; an empty agenda says nothing is. An error
+// counts as a failure of the group, like one of [Work].
+type Plan func(ctx context.Context, g reverie.DueGroup) (Agenda, error)
+
+// PendingStore tells in which windows a group has pending messages.
+type PendingStore interface {
+	PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error)
+}
+
+// Nightly plans the dates that have ended and have pending messages, at most so
+// many of them; 0 is all.
+func Nightly(store PendingStore, now func() time.Time, limit int) Plan {
+	return func(ctx context.Context, g reverie.DueGroup) (Agenda, error) {
+		cal, err := CalendarOf(g.Group)
+		if err != nil {
+			return Agenda{}, err
+		}
+		due := slices.Collect(cal.Closed(g.FirstPending, now()))
+		if len(due) > 1 { // the oldest pending message lies in the first one
+			if due, err = pending(ctx, store, g.ID, due); err != nil {
+				return Agenda{}, err
+			}
+		}
+		if limit > 0 && len(due) > limit {
+			return Agenda{Windows: due[:limit], Capped: len(due) - limit}, nil
+		}
+		return Agenda{Windows: due}, nil
+	}
+}
+
+// Everything plans all that is pending at once, the open date included.
+func Everything() Plan {
+	return func(context.Context, reverie.DueGroup) (Agenda, error) {
+		return Agenda{Windows: []reverie.Window{{}}}, nil
+	}
+}
+
+// Dates plans those of the dates from the one to the other, both included, that
+// have ended and have pending messages. Dates that cannot be read stop it all.
+func Dates(store PendingStore, from, to string, now func() time.Time) Plan {
+	return func(ctx context.Context, g reverie.DueGroup) (Agenda, error) {
+		if _, _, err := parseRange(from, to); err != nil {
+			return Agenda{}, Abort(err)
+		}
+		cal, err := CalendarOf(g.Group)
+		if err != nil {
+			return Agenda{}, err
+		}
+		windows, err := cal.Between(from, to)
+		if err != nil {
+			return Agenda{}, err
+		}
+		open := now()
+		windows = slices.DeleteFunc(windows, func(w reverie.Window) bool {
+			return w.Until.After(open) || !w.Until.After(g.FirstPending)
+		})
+		due, err := pending(ctx, store, g.ID, windows)
+		return Agenda{Windows: due}, err
+	}
+}
+
+// windowsAtOnce bounds one question to the store: a message from long ago makes
+// for very many dates.
+const windowsAtOnce = 4000
+
+// pending are those of the windows that have pending messages.
+func pending(ctx context.Context, store PendingStore, groupID string, windows []reverie.Window) ([]reverie.Window, error) {
+	var due []reverie.Window
+	for some := range slices.Chunk(windows, windowsAtOnce) {
+		loads, err := store.PendingWindows(ctx, groupID, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range loads {
+			due = append(due, l.Window)
+		}
+	}
+	return due, nil
+}
+
+// Abort marks an error that is the same for every group, such as a refused key:
+// the fan-out ends with it. What is under way may finish.
+func Abort(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &abortError{err}
+}
+
+type abortError struct{ err error }
+
+func (e *abortError) Error() string { return e.err.Error() }
+func (e *abortError) Unwrap() error { return e.err }
+
+// aborted is the error that was marked, or nil.
+func aborted(err error) error {
+	if a, ok := errors.AsType[*abortError](err); ok {
+		return a.err
+	}
+	return nil
+}
+
+// IsGlobal tells whether an error is the same for every group: a key that is not known,
+// a model or a table that is not there. An unreadable time zone, which is invalid too, is
+// one group's.
+func IsGlobal(err error) bool {
+	return errors.Is(err, reverie.ErrOutdatedSchema) ||
+		errors.Is(err, reverie.ErrConfiguration) && !errors.Is(err, reverie.ErrInvalid) && !IsForbidden(err)
+}
+
+// IsForbidden tells whether the model's server has refused a question with 403.
+func IsForbidden(err error) bool {
+	fault, ok := errors.AsType[*llm.Error](err)
+	return ok && fault.Status == http.StatusForbidden
+}
+
+// CountsAgainstGroup tells whether an error counts against its group: it does not pass
+// by itself, and is not the same for all.
+func CountsAgainstGroup(err error) bool {
+	return err != nil && !reverie.Passing(err) && !IsGlobal(err) && !IsForbidden(err) &&
+		aborted(err) == nil && !errors.Is(err, errEnded)
+}
+
+// MaxRefused is how many runs in a row may be refused with 403 before that is taken
+// for the key's fault. A single one may be a gateway that dislikes what somebody
+// wrote, which must not stop the groups behind.
+const MaxRefused = 5
+
+// classify marks the error of a window that ends the fan-out, and defers the group whose
+// question was refused.
+func (f *fanOut) classify(done Report) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch err := done.Err; {
+	case aborted(err) != nil:
+		return err
+	case IsGlobal(err):
+		return Abort(err)
+	case IsForbidden(err):
+		if f.refused++; f.refused >= MaxRefused {
+			return Abort(err)
+		}
+		return fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
+	case err == nil && !done.NoNew:
+		f.refused = 0
+	}
+	return done.Err
+}
+
+// Recovered runs fn and makes an error of a panic, which the log has with its stack and
+// with what names the work.
+func Recovered(log *slog.Logger, fn func() error, what ...any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic", append(what, "panic", p, "stack", string(debug.Stack()))...)
+			err = fmt.Errorf("panic, see the log: %v", p)
+		}
+	}()
+	return fn()
+}
+
+// recovered is [Recovered] for one group: its panic is not the process's.
+func (r *Runner) recovered(groupID string, fn func() error) error {
+	return Recovered(r.logger(), fn, "job", r.Job, "group_id", groupID)
+}
+
+// Outcome is what became of a group in a fan-out.
+type Outcome string
+
+// The outcomes of a group.
+const (
+	Done     Outcome = "done"     // all of its windows were worked on; nothing pending counts too
+	Skipped  Outcome = "skipped"  // busy, parked, or left alone after a failure
+	Failed   Outcome = "failed"   // a window failed; later ones were not begun
+	Deferred Outcome = "deferred" // a passing fault, a spent budget or a stop
+)
+
+// RunOutcome is what became of one window of one group, whatever the job.
+type RunOutcome struct {
+	RunID   string // "" where nothing was begun
+	Status  reverie.RunStatus
+	NoNew   bool // nothing was pending
+	Stats   reverie.Stats
+	Held    []string // why plans are held
+	Through string   // the session up to which it reached (dream)
+	Result  any      // the job's own result
+}
+
+// Report is how one window of a group ended.
+type Report struct {
+	GroupID string
+	Window  reverie.Window
+	RunOutcome
+	Took time.Duration
+	Err  error // nil: done, or held for a person
+}
+
+// GroupResult is what became of one group.
+type GroupResult struct {
+	GroupID string
+	Outcome Outcome
+	Reason  string   // why it was skipped, or what failed or deferred it
+	Err     error    // of the window that failed or was deferred
+	ThenErr error    // of what followed the window: see [Request]
+	Windows []Report // those that were begun, oldest first
+	Left    int      // windows that are due and were not finished; those beyond the cap among them
+	Capped  int      // of those, the ones beyond the cap on missed nights
+	Parked  bool     // it is parked now
+}
+
+// Last is the last window that was begun, the zero report where none was.
+func (r *GroupResult) Last() Report {
+	if len(r.Windows) == 0 {
+		return Report{GroupID: r.GroupID}
+	}
+	return r.Windows[len(r.Windows)-1]
+}
+
+// plans sets what is left of a group before any of it is begun.
+func (r *GroupResult) plans(a Agenda) { r.Left, r.Capped = len(a.Windows)+a.Capped, a.Capped }
+
+// Summary is how far a fan-out came. Its size does not depend on the number of
+// groups.
+type Summary struct {
+	Done     int `json:"done"`
+	Skipped  int `json:"skipped"`
+	Failed   int `json:"failed"`
+	Deferred int `json:"deferred"`
+	Windows  int `json:"windows"` // finished
+	Left     int `json:"left"`    // windows that are due and were not finished
+	Parked   int `json:"parked"`  // groups that are parked
+	// Failures are the first groups that failed, at most MaxFailures.
+	Failures []GroupFailure `json:"failures,omitempty"`
+	// Stopped says why groups were left that nobody has looked at: a signal, or a
+	// spent budget. They count nowhere above.
+	Stopped string `json:"stopped,omitempty"`
+}
+
+// MaxFailures bounds the failures that a summary names.
+const MaxFailures = 20
+
+// GroupFailure says why a group failed.
+type GroupFailure struct {
+	GroupID string `json:"group_id"`
+	Error   string `json:"error"`
+}
+
+// PartialError says that a fan-out did not do all there was: some groups failed
+// or were deferred, the others are done.
+type PartialError struct {
+	Summary Summary
+	Err     error // that kept it from finding further groups; nil: none did
+}
+
+func (e *PartialError) Error() string {
+	s := e.Summary
+	var parts []string
+	add := func(n int, what string) {
+		if n == 1 {
+			parts = append(parts, "1 group "+what)
+		} else if n > 1 {
+			parts = append(parts, fmt.Sprintf("%d groups %s", n, what))
+		}
+	}
+	add(s.Failed, "failed")
+	add(s.Deferred, "deferred")
+	add(s.Done, "done")
+	parts = []string{strings.Join(parts, ", "), "what is not done stays pending for the next run"}
+	if s.Stopped != "" {
+		parts = append(parts, "stopped before the rest: "+s.Stopped)
+	}
+	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
+}
+
+// Is makes a fan-out in which nothing failed an [reverie.ErrDeferred].
+func (e *PartialError) Is(target error) bool {
+	return target == reverie.ErrDeferred && e.Summary.Failed == 0 && e.Err == nil
+}
+
+func (e *PartialError) Unwrap() error { return e.Err }

@@ -9,16 +9,22 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"reverie/evolve"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
+	"reverie/internal/maintain"
 	"reverie/internal/reverie"
 	_ "reverie/internal/safety/gitleaks" // the rules of gitleaks, for all that looks for secrets
+	"reverie/internal/team"
+	"reverie/internal/telemetry"
 	"reverie/jobs"
+	"reverie/prompts"
 	"reverie/store"
+	"reverie/store/erase"
 	"reverie/store/pg"
 )
 
@@ -171,4 +177,314 @@ func (a *App) Calibration(es config.EmbedSettings) reverie.Calibration {
 		}
 	}
 	return c
+}
+
+// monitors are those who are told what runs do. Each may be nil, and does
+// nothing then.
+type monitors struct {
+	metrics *telemetry.Metrics // the daemon's only: nobody scrapes a command
+	tracer  *telemetry.Tracer
+	sentry  *telemetry.Sentry
+}
+
+// observe opens the monitors that the configuration names.
+func (a *App) observe(ctx context.Context) error {
+	t, s := a.Config.Traces, a.Config.Sentry
+	headers, err := headersOf(t.Headers.Reveal())
+	if err != nil {
+		return fmt.Errorf("[traces] headers: %w", err)
+	}
+	if a.tracer, err = telemetry.OpenTracer(ctx, telemetry.TraceOptions{Endpoint: t.Endpoint, Headers: headers, Ratio: t.Ratio,
+		ServiceVersion: a.Version, Log: a.Log, Now: a.Clock}); err != nil {
+		return err
+	}
+	if a.sentry, err = telemetry.OpenSentry(s.DSN.Reveal(), s.Environment, a.Version); err != nil {
+		return err
+	}
+	if a.Resident {
+		a.metrics = telemetry.New(a.Version, a.Clock, reverie.Jobs...)
+	}
+	return nil
+}
+
+// headersOf reads name=value, separated by commas. Errors do not repeat the
+// values, which are secret.
+func headersOf(text string) (map[string]string, error) {
+	headers := map[string]string{}
+	for i, field := range strings.Split(text, ",") {
+		if strings.TrimSpace(field) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(field, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, fmt.Errorf("entry %d is not name=value: %w", i+1, reverie.ErrConfiguration)
+		}
+		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return headers, nil
+}
+
+// parting is how long the last of what was watched may take to be sent.
+const parting = 5 * time.Second
+
+// close sends what is still to be sent. That nobody takes it is no failure of
+// the work that it is about.
+func (w *monitors) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), parting)
+	defer cancel()
+	_ = w.tracer.Shutdown(ctx)
+	w.sentry.Close(parting)
+}
+
+// phase tells the monitors of a step of a run.
+func (w *monitors) phase(job reverie.Job, now func() time.Time) func(ctx context.Context, name string) (context.Context, func(error)) {
+	return func(ctx context.Context, name string) (context.Context, func(error)) {
+		began := now()
+		ctx, end := w.tracer.Phase(ctx, name)
+		return ctx, func(err error) {
+			end(err)
+			w.metrics.Phase(job, name, now().Sub(began))
+		}
+	}
+}
+
+// DayBudget is what all processes may spend in a day; one per process.
+func (a *App) DayBudget() *llm.DayBudget {
+	b := a.Config.Budget
+	return llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
+}
+
+// Budget is what one command, or one start of a scheduled job, may spend.
+func (a *App) Budget(day *llm.DayBudget) *llm.Budget {
+	b := a.Config.Budget
+	return llm.NewBudget(llm.Limits{Calls: b.CallsPerRun, Tokens: b.TokensPerRun, USD: b.USDPerRun}, day)
+}
+
+// RemotePrompts fetches the prompts that are kept in Langfuse, if any are. What
+// cannot be had stays as it was, with a warning.
+func (a *App) RemotePrompts(ctx context.Context, set *prompts.Set) *prompts.Set {
+	l := a.Config.Prompts.Langfuse
+	if l.BaseURL == "" {
+		return set
+	}
+	set, warnings := set.With(ctx, &prompts.Langfuse{BaseURL: l.BaseURL, PublicKey: l.PublicKey, SecretKey: l.SecretKey.Reveal(),
+		Label: l.Label, Timeout: l.Timeout.Duration})
+	for _, w := range warnings {
+		a.Log.Warn("prompt from Langfuse not used: " + w)
+	}
+	return set
+}
+
+// WithBudget lets what is done with the context spend what one command may.
+func (a *App) WithBudget(ctx context.Context) context.Context {
+	return llm.WithBudget(ctx, a.Budget(a.DayBudget()))
+}
+
+// instrument tells whoever watches a job's runs: metrics, traces, the tracker of errors,
+// and where nobody watches the output, the log.
+func (a *App) instrument(job reverie.Job) func(context.Context, string, reverie.Window) (context.Context, func(jobs.Report)) {
+	return func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(jobs.Report)) {
+		ctx, end := a.tracer.Run(ctx, job, groupID, w)
+		return ctx, func(r jobs.Report) {
+			end(r.RunID, r.Status, r.Err)
+			a.metrics.RunDone(job, r.Status, r.NoNew, r.Stats, r.Took)
+			if r.Err != nil && !reverie.Passing(r.Err) {
+				a.sentry.Capture(r.Err, map[string]string{"job": string(job), "group_id": groupID, "run_id": r.RunID})
+			}
+			if !r.NoNew && a.Resident {
+				a.logRun(job, r)
+			}
+		}
+	}
+}
+
+func (a *App) logRun(job reverie.Job, r jobs.Report) {
+	log := a.Log.Info
+	if r.Err != nil {
+		log = a.Log.Warn
+	}
+	what := []any{"job", job, "group_id", r.GroupID}
+	if r.Window.SessionID != "" {
+		what = append(what, "session_id", r.Window.SessionID)
+	}
+	log("run ended", append(what, "run_id", r.RunID, "status", r.Status, "took", r.Took,
+		"messages", r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered, "error", errText(r.Err))...)
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TeamSyncer wires what syncs a team with the configured remote.
+func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error) {
+	t := a.Config.Team
+	if t.Remote == "" {
+		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, "+
+			"such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
+	}
+	remote, err := team.Dial(t.Remote, t.Token.Reveal(), t.Timeout.Duration, t.AllowHTTP)
+	if err != nil {
+		return nil, err
+	}
+	here, err := a.Store.Deployment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(), Privacy: PrivacyOf(a.Config), Quotes: t.Quotes,
+		Here: here, Name: t.Deployment, Now: a.Clock, Log: a.Log}, nil
+}
+
+// ApproveRun applies what a run holds, under its group's lease: see
+// [evolve.Pipeline.Approve].
+func ApproveRun(
+	ctx context.Context, s *store.Store, leases *jobs.Leases, p *evolve.Pipeline, d reverie.RunDetail,
+) (res evolve.Result, err error) {
+	err = leases.With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
+		var err error
+		res, err = p.Approve(ctx, s, held, d.Run, d.Held)
+		return err
+	})
+	return res, err
+}
+
+// ApproveReply is how an approval ended, in the shape of a run. It has read no messages:
+// only a run of evolve has a place for their counts.
+func ApproveReply(run reverie.Run, res evolve.Result, err error) reverie.EvolveReply {
+	if res.GroupID == "" { // it has not come as far as that
+		res.GroupID, res.RunID, res.Err = run.GroupID, run.ID, err
+	}
+	reply := res.Reply()
+	if run.Job != reverie.JobEvolve {
+		reply.Messages = nil
+	}
+	return reply
+}
+
+// ApproveHeld makes of [ApproveRun] what [api.Service] calls. An approval that fails has
+// an error and no reply.
+func ApproveHeld(
+	s *store.Store, leases *jobs.Leases, p func() *evolve.Pipeline,
+) func(context.Context, reverie.RunDetail) (reverie.EvolveReply, error) {
+	return func(ctx context.Context, d reverie.RunDetail) (reverie.EvolveReply, error) {
+		res, err := ApproveRun(ctx, s, leases, p(), d)
+		if err != nil {
+			return reverie.EvolveReply{}, err
+		}
+		return ApproveReply(d.Run, res, nil), nil
+	}
+}
+
+// settle ends the runs that a process left behind which died when all was done
+// but their last line. No window of theirs is due, so that nobody else would
+// come by. No group is waited for, and none begun, when stop is closed.
+func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
+	open, end := openUntil(ctx, stop)
+	defer end()
+	groups, err := f.Store.Endless(ctx, f.Job.Name)
+	for _, id := range groups {
+		if err != nil {
+			break
+		}
+		if !f.Shard.Has(id) || f.GroupID != "" && f.GroupID != id {
+			continue
+		}
+		err = f.Leases().Within(open, ctx, id, func(ctx context.Context, held *jobs.Held) error {
+			return f.settleGroup(ctx, held, f.Job.Name)
+		})
+		if errors.Is(err, reverie.ErrBusy) {
+			err = nil // who has it settles it
+		}
+	}
+	if err != nil {
+		f.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
+	}
+}
+
+// openUntil is ctx, and ends when stop is closed, too.
+func openUntil(ctx context.Context, stop <-chan struct{}) (open context.Context, end func()) {
+	open, end = context.WithCancel(ctx)
+	select {
+	case <-stop: // at once
+		end()
+	default:
+		go func() {
+			select {
+			case <-stop:
+				end()
+			case <-open.Done():
+			}
+		}()
+	}
+	return open, end
+}
+
+// settleGroup is settle for one group, whose lease is held.
+func (a *App) settleGroup(ctx context.Context, held *jobs.Held, job reverie.Job) error {
+	return held.Exclusive(func() error { return a.Store.Settle(ctx, held.Lease(), job) })
+}
+
+// requestError is a request that cannot be met as it stands. It is a
+// [reverie.ErrInvalid].
+type requestError struct{ error }
+
+func badRequest(err error) error { return &requestError{err} }
+
+func (e *requestError) Is(target error) bool { return target == reverie.ErrInvalid }
+func (e *requestError) Unwrap() error        { return e.error }
+
+// Erase goes from group to group, each by itself, and returns the receipts of
+// those that are done. A group that fails or is at work does not stop the others.
+func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames []string, dryRun bool) ([]reverie.Erasure, error) {
+	var done []reverie.Erasure
+	var failed []error
+	for _, account := range accounts {
+		if err := ctx.Err(); err != nil {
+			return done, errors.Join(append(failed, err)...)
+		}
+		var receipt reverie.Erasure
+		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
+			return held.Exclusive(func() (err error) {
+				receipt, err = erase.New(a.Store.DB()).Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
+					KeepNames: keepNames, DryRun: dryRun})
+				return err
+			})
+		})
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		done = append(done, receipt)
+		if !dryRun {
+			a.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
+				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
+		}
+	}
+	return done, errors.Join(failed...)
+}
+
+// Sweep has the server drop what the erasure has left behind. Without the right to do so
+// it is the operator's work, and the erasure stands.
+func (a *App) Sweep(ctx context.Context, whole bool) error {
+	err := erase.New(a.Store.DB()).Sweep(ctx, whole)
+	if err == nil {
+		return nil
+	}
+	if whole || ctx.Err() != nil {
+		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
+	}
+	a.Notify("warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: " + err.Error())
+	return nil
+}
+
+// Keeper wires maintenance.
+func (a *App) Keeper() *maintain.Keeper {
+	m, r := a.Config.Maintain, a.Config.Retention
+	return &maintain.Keeper{Store: a.Store, Impressions: a.Config.Impression.Enabled, Batch: m.Batch, Now: a.Clock, Log: a.Log,
+		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, DreamsAfter: m.DreamDecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
+			Closed: m.ClosedAfter.Duration, ByActivity: m.DecayBy == "activity"},
+		Retention: reverie.Retention{ShortTerm: a.Config.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
+			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
 }

@@ -3,7 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
+	"sync"
+	"time"
 
 	"reverie/dream"
 	"reverie/evolve"
@@ -159,4 +163,285 @@ func EachGroup(ctx context.Context, s DueStore, q reverie.DueQuery, shard jobs.S
 // DueStore lists groups, page by page.
 type DueStore interface {
 	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
+}
+
+// Backfill is a range of dates, both included, that are to be evolved.
+type Backfill struct {
+	From, To string
+	GroupID  string // only this one
+	Shard    jobs.Shard
+	Replay   bool // what was done from From on is taken back, and evolved anew
+}
+
+// BackfillRuns evolves the dates.
+func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
+	batch := a.EvolveDue(p, 0, jobs.Dates(a.Store, f.From, f.To, a.Clock))
+	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
+	if f.Replay {
+		again := &rewinding{App: a, dates: f}
+		batch.Plan, batch.Groups, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
+	}
+	return batch
+}
+
+// BackfillImpressions plans the dates of which messages wait for impressions.
+func (a *App) BackfillImpressions(f Backfill) jobs.Plan {
+	return jobs.Dates(a.Queue(), f.From, f.To, a.Clock)
+}
+
+// Estimate is what a backfill is thought to take.
+type Estimate struct {
+	Groups       int     `json:"groups"`
+	Windows      int     `json:"windows"`
+	Messages     int     `json:"messages"`
+	Calls        int     `json:"calls"`
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+	Model        string  `json:"model"`
+	Priced       bool    `json:"priced"`              // false: the model's price is not known, and counted as 0
+	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay takes back
+	Parked       int     `json:"parked,omitempty"`    // groups that are left alone until somebody resumes them
+	Unknown      int     `json:"unknown,omitempty"`   // groups of which it cannot be told, since their calendar cannot be read
+	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
+
+	Free bool // nobody is paid for it
+}
+
+// usualOutput is what an answer is thought to have while the ledger knows of
+// none by this model.
+const usualOutput = 600
+
+// Estimate says what a backfill is thought to take.
+func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Estimate, error) {
+	model, settings, err := a.Model(config.UseEvolve)
+	if err != nil {
+		return Estimate{}, err
+	}
+	e := Estimate{Model: model.Name(), Priced: model.Priced(), Free: config.Keyless(settings.Provider)}
+	e.Priced = e.Priced || e.Free
+	expect := map[string]evolve.Expectation{}
+	err = EachGroup(ctx, a.groupsOf(f.Replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
+		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
+			e.Unknown++
+			a.Notify("reverie: left out of the estimate: " + err.Error())
+			return nil
+		}
+		loads, rewound, err := a.loads(ctx, g, f)
+		if err != nil {
+			return err
+		}
+		if g.Setback != nil && g.Setback.ParkedAt != nil {
+			if len(loads) > 0 {
+				e.Parked++
+			}
+			return nil
+		}
+		if err := e.leavesOpen(g, f, a.Clock()); err != nil {
+			return err
+		}
+		if len(loads) > 0 {
+			e.Groups++
+		}
+		e.Rewound += rewound
+		if _, ok := expect[g.Language]; !ok {
+			if expect[g.Language], err = p.Expect(g.Language); err != nil {
+				return err
+			}
+		}
+		for _, l := range loads {
+			calls, input := expect[g.Language].Window(l)
+			e.Windows, e.Messages = e.Windows+1, e.Messages+l.Messages
+			e.Calls, e.InputTokens = e.Calls+calls, e.InputTokens+input
+		}
+		return nil
+	})
+	if err != nil {
+		return e, err
+	}
+	output, calls, err := a.Store.MeanOutput(ctx, config.UseEvolve, settings.Model)
+	if err != nil {
+		return e, err
+	}
+	if calls == 0 {
+		output = usualOutput
+	}
+	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
+	e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
+	return e, nil
+}
+
+// leavesOpen notes a date of a group that was asked for and is not over.
+func (e *Estimate) leavesOpen(g reverie.DueGroup, f Backfill, now time.Time) error {
+	c, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return err
+	}
+	open := max(c.Containing(now).Date, f.From)
+	if open <= f.To && (e.OpenFrom == "" || open < e.OpenFrom) {
+		e.OpenFrom = open
+	}
+	return nil
+}
+
+// loads are the windows of a group that a backfill would evolve, with what is in
+// them, and how many runs it would take back for that.
+func (a *App) loads(ctx context.Context, g reverie.DueGroup, f Backfill) ([]reverie.WindowLoad, int, error) {
+	if f.Replay {
+		back, windows, err := a.wouldRewind(ctx, g, f)
+		if err != nil {
+			return nil, 0, err
+		}
+		if back.Runs > 0 {
+			loads, err := a.Store.WindowLoads(ctx, g.ID, windows)
+			return loads, back.Runs, err
+		}
+	}
+	agenda, err := jobs.Dates(a.Store, f.From, f.To, a.Clock)(ctx, g)
+	if err != nil || len(agenda.Windows) == 0 {
+		return nil, 0, err
+	}
+	loads, err := a.Store.PendingWindows(ctx, g.ID, agenda.Windows)
+	return loads, 0, err
+}
+
+// replayStore makes every group due, also one without pending messages: what a
+// replay takes back is pending only then.
+type replayStore struct{ *store.Store }
+
+// DueGroups lists all groups that are not paused.
+func (s replayStore) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
+	var due []reverie.DueGroup
+	if q.GroupID != "" {
+		if due, err := s.Store.DueGroups(ctx, q); err != nil || len(due) > 0 {
+			return due, err
+		}
+	}
+	for q.Limit == 0 || len(due) < q.Limit { // a page with paused groups is filled from the next
+		entries, err := s.GroupList(ctx, reverie.GroupQuery{GroupID: q.GroupID, After: q.After, Limit: q.Limit})
+		if err != nil || len(entries) == 0 {
+			return due, err
+		}
+		for _, e := range entries {
+			if q.After = e.ID; (!e.Paused || q.GroupID != "") && (q.Limit == 0 || len(due) < q.Limit) {
+				due = append(due, dueOf(e, q.Job))
+			}
+		}
+		if q.GroupID != "" || q.Limit == 0 {
+			break
+		}
+	}
+	return due, nil
+}
+
+// dueOf is a group in a list as one that is due.
+func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
+	g := reverie.DueGroup{Group: e.Group}
+	if e.OldestPending != nil {
+		g.FirstPending = *e.OldestPending
+	}
+	for _, s := range e.Setbacks {
+		if s.Job == job {
+			g.Setback = &s
+		}
+	}
+	return g
+}
+
+// groupsOf lists the groups of a backfill.
+func (a *App) groupsOf(replay bool) DueStore {
+	if replay {
+		return replayStore{a.Store}
+	}
+	return a.Store
+}
+
+// rewinding is what --replay keeps in mind of each group.
+type rewinding struct {
+	*App
+	dates Backfill
+	from  sync.Map // by id: the first date with a message that was taken back
+}
+
+// plan tells the dates of a group that are evolved anew. Before what came since
+// --from is taken back, these are all of them; after that, those of which something
+// is pending, and the dates before --from of which messages were taken back.
+func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+	if from, rewound := r.from.Load(g.ID); rewound {
+		return jobs.Dates(r.Store, from.(string), r.dates.To, r.Clock)(ctx, g)
+	}
+	back, windows, err := r.wouldRewind(ctx, g, r.dates)
+	if err != nil || back.Runs > 0 {
+		return jobs.Agenda{Windows: windows}, err
+	}
+	return jobs.Dates(r.Store, r.dates.From, r.dates.To, r.Clock)(ctx, g)
+}
+
+// prepare takes back what a group's runs did, before the first of its dates is
+// evolved anew.
+func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
+	q, err := rewindOf(g, r.dates)
+	if err != nil || q == nil {
+		return err
+	}
+	return held.Exclusive(func() error {
+		back, err := r.Store.Rewind(ctx, held.Lease(), *q)
+		if err != nil || back.Runs == 0 {
+			return err
+		}
+		c, err := jobs.CalendarOf(g.Group)
+		r.from.Store(g.ID, firstDate(c, r.dates, back))
+		r.Log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
+			"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
+		return err
+	})
+}
+
+// firstDate is where the evolution begins anew: at --from, or earlier where a run
+// that was taken back had a message of before.
+func firstDate(c jobs.Calendar, f Backfill, back reverie.Rewound) string {
+	if back.Messages == 0 {
+		return f.From
+	}
+	return min(f.From, c.Containing(back.Earliest).Date)
+}
+
+// wouldRewind says what a replay would take back of a group, and which closed
+// dates it would evolve.
+func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (reverie.Rewound, []reverie.Window, error) {
+	q, err := rewindOf(g, f)
+	if err != nil || q == nil {
+		return reverie.Rewound{}, nil, err
+	}
+	q.DryRun = true
+	back, err := a.Store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
+	if err != nil || back.Runs == 0 {
+		return back, nil, err
+	}
+	c, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return back, nil, err
+	}
+	windows, err := c.Between(firstDate(c, f, back), f.To)
+	closed := windows[:0]
+	for _, w := range windows {
+		if !w.Until.After(a.Clock()) {
+			closed = append(closed, w)
+		}
+	}
+	return back, closed, err
+}
+
+// rewindOf is what a replay takes back of a group; nil: its calendar has none of
+// the dates.
+func rewindOf(g reverie.DueGroup, f Backfill) (*reverie.RewindQuery, error) {
+	c, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return nil, err
+	}
+	windows, err := c.Between(f.From, f.To)
+	if err != nil || len(windows) == 0 {
+		return nil, err
+	}
+	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.From)}, nil
 }

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +15,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // Input is everything that settings are read from.
@@ -189,4 +196,343 @@ func reason(err error) string {
 		return p.Err.Error()
 	}
 	return fmt.Sprint(err)
+}
+
+// Variables of ours that are no settings.
+const (
+	envConfig     = envPrefix + "CONFIG"     // the configuration file
+	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
+	EnvPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	EnvToken      = envPrefix + "TOKEN"      // that a command asks with
+	envTestPrefix = envPrefix + "TEST_"      // tests
+)
+
+// readEnv turns the environment into a layer. An empty variable counts as
+// unset; an unknown one of ours is a warning, since another version of the
+// binary may know it.
+func readEnv(vars map[string]string) (out layer, warnings []string, problems []error) {
+	out = layer{}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		set, ok := configSchema().byEnv[name]
+		switch {
+		case !strings.HasPrefix(name, envPrefix), vars[name] == "", strings.HasPrefix(name, envTestPrefix),
+			slices.Contains([]string{envConfig, EnvPullToken, EnvToken}, name):
+			continue
+		case name == envDataDir:
+			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {
+				continue
+			}
+		case !ok:
+			warnings = append(warnings, name+" is no setting and has no effect")
+			continue
+		}
+		if err := out.read(set, vars[name], Origin{Layer: LayerEnv, Name: name}); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return out, warnings, problems
+}
+
+// exampleFile is a complete reverie.toml: every setting with its explanation, its
+// environment name and its default, commented out. Lines of settings begin with # and
+// no space, so that they are told from prose.
+//
+//go:embed reverie.toml
+var exampleFile string
+
+// WriteInit writes a complete, commented reverie.toml.
+func WriteInit(w io.Writer) error {
+	if _, err := io.WriteString(w, exampleFile); err != nil {
+		return fmt.Errorf("write the configuration file: %w", err)
+	}
+	return nil
+}
+
+// defaults is the layer of a file in which nothing is commented out.
+var defaults = sync.OnceValues(func() (layer, error) {
+	lines := strings.SplitAfter(exampleFile, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "#") && !strings.HasPrefix(l, "# ") && l != "#\n" {
+			lines[i] = l[1:]
+		}
+	}
+	l, problems := readKeys("reverie.toml", []byte(strings.Join(lines, "")))
+	return l, errors.Join(problems...)
+})
+
+// fileReader turns a TOML document into a layer key by key, so that each value has its
+// line, and everything that is wrong is found at once.
+type fileReader struct {
+	parser   unstable.Parser
+	name     string
+	layer    layer
+	problems []error
+}
+
+// readFile turns a TOML document into a layer. It is strict: each key that is no
+// setting, and each value of the wrong type, is a problem of its own, with its position.
+func readFile(name string, doc []byte) (layer, []error) {
+	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
+	if err := toml.Unmarshal(doc, &map[string]any{}); err != nil {
+		return nil, []error{syntaxProblem(name, err)}
+	}
+	return readKeys(name, doc)
+}
+
+// readKeys is readFile for a document that is known to be TOML.
+func readKeys(name string, doc []byte) (layer, []error) {
+	r := &fileReader{name: name, layer: layer{}}
+	r.parser.Reset(doc)
+	table, known := "", true
+	for r.parser.NextExpression() {
+		n := r.parser.Expression()
+		if n.Kind == unstable.KeyValue {
+			if known { // the keys of an unknown section need no error of their own
+				r.keyValue(table, n)
+			}
+			continue
+		}
+		var at Origin
+		table, at = r.key("", n)
+		if known = n.Kind == unstable.Table && slices.Contains(configSchema().sections, table); !known {
+			r.problems = append(r.problems, problemf(at, "unknown section [%s]: `reverie config init` shows all", table))
+		}
+	}
+	return r.layer, r.problems
+}
+
+// keyValue reads one key below table; a value may be a table of its own.
+func (r *fileReader) keyValue(table string, n *unstable.Node) {
+	path, at := r.key(table, n)
+	if n.Value().Kind == unstable.InlineTable && slices.Contains(configSchema().sections, path) {
+		for it := n.Value().Children(); it.Next(); {
+			r.keyValue(path, it.Node())
+		}
+		return
+	}
+	set, ok := configSchema().byPath[path]
+	if !ok {
+		r.problems = append(r.problems, problemf(at, "unknown setting %s: `reverie config` lists all", path))
+		return
+	}
+	v, err := set.parseTOML(n.Value())
+	if err != nil {
+		r.problems = append(r.problems, set.problem(shown(n.Value()), at, err))
+		return
+	}
+	r.layer[path] = entry{value: v, origin: at}
+}
+
+// key is the whole path of a node's key below table, and where it stands.
+func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
+	at := Origin{Layer: LayerFile, Name: r.name}
+	var parts []string
+	if table != "" {
+		parts = append(parts, table)
+	}
+	for it := n.Key(); it.Next(); {
+		if at.Line == 0 {
+			start := r.parser.Shape(it.Node().Raw).Start
+			at.Line, at.column = start.Line, start.Column
+		}
+		parts = append(parts, string(it.Node().Data))
+	}
+	return strings.Join(parts, "."), at
+}
+
+// syntaxProblem says where a document is no TOML. The library's own excerpt of the
+// lines around is left out: it may show a key.
+func syntaxProblem(name string, err error) error {
+	at := Origin{Layer: LayerFile, Name: name}
+	var d *toml.DecodeError
+	if errors.As(err, &d) {
+		at.Line, at.column = d.Position()
+		return problemf(at, "not valid TOML: %s", strings.TrimPrefix(d.Error(), "toml: "))
+	}
+	return problemf(at, "not valid TOML: %v", err)
+}
+
+// shown is a refused value of a file as an error repeats it.
+func shown(n *unstable.Node) string {
+	switch n.Kind {
+	case unstable.String:
+		return strconv.Quote(string(n.Data))
+	case unstable.Array:
+		return "[...]"
+	case unstable.InlineTable:
+		return "{...}"
+	}
+	return string(n.Data)
+}
+
+// merger lays one layer over another in a Config.
+type merger struct {
+	cfg      *Config
+	base     layer // the defaults
+	prov     *Provenance
+	warnings []string
+}
+
+func (m *merger) set(path string, e entry) {
+	v := e.value
+	if v.Kind() == reflect.Slice { // each Config has lists of its own
+		v = reflect.AppendSlice(reflect.Zero(v.Type()), v)
+	}
+	configSchema().byPath[path].field(m.cfg).Set(v)
+	m.prov.origins[path] = e.origin
+}
+
+func (m *merger) setAll(l layer) {
+	for path, e := range l {
+		m.set(path, e)
+	}
+}
+
+func (m *merger) text(path string) string { return configSchema().byPath[path].field(m.cfg).String() }
+
+// modelSections are those that name a model: [embed], [llm] and the sections below it.
+func modelSections() []string {
+	return slices.DeleteFunc(slices.Clone(configSchema().sections), func(s string) bool {
+		return s != "embed" && s != "llm" && !strings.HasPrefix(s, "llm.")
+	})
+}
+
+// endpoint are the keys of a section that make sense for its provider alone; those
+// that describe an embedding model are in [embed].
+var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "dimensions", "floor", "ceiling"}
+
+// lay puts the values of a layer over what is there. Where that changes the provider of
+// a section, what weaker layers have said of the endpoint was meant for the old one,
+// and goes back to its default.
+func (m *merger) lay(l layer) {
+	before, origins := map[string]string{}, maps.Clone(m.prov.origins)
+	for _, sec := range modelSections() {
+		before[sec] = m.provider(sec)
+	}
+	m.setAll(l)
+	for _, sec := range modelSections() {
+		if old, now := before[sec], m.provider(sec); old != "" && old != now {
+			m.leaveOut(sec, now, l, origins)
+		}
+	}
+}
+
+// provider is the one in use for a section so far.
+func (m *merger) provider(sec string) string {
+	llm, own := m.cfg.LLM.ProviderInUse(), m.text(sec+".provider")
+	switch hasURL := m.text(sec+".base_url") != ""; {
+	case own != "":
+		return own
+	case sec == "embed" && hasURL && llm != ProviderGemini, hasURL && llm == "":
+		return ProviderOpenAI
+	}
+	return llm
+}
+
+// leaveOut resets what weaker layers, as of before, have said of a section's endpoint,
+// since l chose another provider. What a flag overrules needs no warning.
+func (m *merger) leaveOut(sec, provider string, l layer, before map[string]Origin) {
+	because, own := l[sec+".provider"]
+	if !own {
+		because = l["llm.provider"]
+	}
+	var gone []string
+	for _, key := range endpoint {
+		path := sec + "." + key
+		at, set := before[path]
+		if !set {
+			continue
+		}
+		gone = append(gone, fmt.Sprintf("%s (%s)", path, at))
+		if _, again := l[path]; !again {
+			m.set(path, m.base[path])
+			delete(m.prov.origins, path)
+		}
+	}
+	if len(gone) > 0 && because.origin.Layer != LayerFlag {
+		m.warnings = append(m.warnings, fmt.Sprintf("%s chooses %s: left out, as set for another provider: %s",
+			because.origin, provider, strings.Join(gone, ", ")))
+	}
+}
+
+// flagProvider makes --llm hold for every job. With offline and recorded, embeddings are
+// offline too.
+func (m *merger) flagProvider(l layer) {
+	llm, given := l["llm.provider"]
+	if !given {
+		return
+	}
+	for _, sec := range modelSections() {
+		if own := sec + ".provider"; strings.HasPrefix(sec, "llm.") && m.text(own) != "" {
+			l[own] = entry{value: reflect.ValueOf(""), origin: llm.origin}
+		}
+	}
+	if _, given := l["embed.provider"]; !given && Keyless(llm.value.String()) {
+		l["embed.provider"] = entry{reflect.ValueOf(ProviderOffline), llm.origin}
+	}
+}
+
+// maxSecretFile bounds a file that holds one secret, in bytes.
+const maxSecretFile = 64 << 10
+
+// readSecrets reads each secret whose _file twin is set at least as strongly as
+// the secret itself. Both in one layer is a problem: it is not clear which is
+// meant.
+func (m *merger) readSecrets(in Input) []error {
+	var problems []error
+	for _, s := range configSchema().settings {
+		twin, ok := configSchema().byPath[s.path+"_file"]
+		if !s.secret() || !ok {
+			continue
+		}
+		name := twin.field(m.cfg).String()
+		at, own := m.prov.origins[twin.path], m.prov.origins[s.path]
+		switch {
+		case name == "" || own.Layer > at.Layer:
+			continue
+		case own.Layer == at.Layer && m.text(s.path) != "":
+			problems = append(problems, s.problem("", own,
+				fmt.Errorf("%s is set too (%s): keep one of them", twin.path, at.position())))
+			continue
+		}
+		text, err := readSecret(in.besideOrigin(name, at, m.prov.File))
+		if err != nil {
+			problems = append(problems, twin.problem(strconv.Quote(name), at, err))
+			continue
+		}
+		at.from = name
+		m.set(s.path, entry{reflect.ValueOf(Secret(text)), at})
+	}
+	return problems
+}
+
+// besideOrigin resolves a relative name: beside the configuration file when it
+// was said there, else in the working directory.
+func (in Input) besideOrigin(name string, at Origin, file string) string {
+	if at.Layer == LayerFile && !filepath.IsAbs(name) {
+		return filepath.Join(filepath.Dir(file), name)
+	}
+	return in.absolute(name)
+}
+
+// readSecret reads a file that holds one secret, less one line end.
+func readSecret(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot read the file %s: %s", name, reason(err))
+	case info.IsDir():
+		return "", fmt.Errorf("%s is a folder: name the file in it that holds the secret", name)
+	case info.Size() > maxSecretFile:
+		return "", fmt.Errorf("the file %s has %d bytes: a secret is one line", name, info.Size())
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the file %s: %s", name, reason(err))
+	}
+	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	if text == "" {
+		return "", fmt.Errorf("the file %s is empty: write the secret into it", name)
+	}
+	return text, nil
 }

@@ -1,14 +1,20 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"reverie/internal/reverie"
 )
 
 // envPrefix leads the name of every environment variable of ours.
@@ -152,4 +158,156 @@ func (s *setting) parseTOML(n *unstable.Node) (reflect.Value, error) {
 		return s.parse(strings.ReplaceAll(string(n.Data), "_", ""))
 	}
 	return s.parse(string(n.Data))
+}
+
+// mask stands for what must not be shown.
+const mask = "••••"
+
+// Secret is a text that no printer, logger or encoder shows: it prints as
+// nothing when empty, else as a mask.
+type Secret string
+
+// Reveal returns the text itself, for the one place that needs it.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the text.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return mask
+}
+
+// GoString hides the text from %#v.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// MarshalJSON hides the text from encoding/json.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// LogValue hides the text from log/slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Duration is a [time.Duration] that is written as Go writes it: 90s, 1h30m.
+type Duration struct{ time.Duration }
+
+// UnmarshalText reads what [time.ParseDuration] reads; empty is zero.
+func (d *Duration) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		d.Duration = 0
+		return nil
+	}
+	v, err := time.ParseDuration(string(text))
+	d.Duration = v
+	return err
+}
+
+// MarshalText writes the shortest form that reads back: 504h, not 504h0m0s.
+// Zero is empty.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// String is the shortest form that reads back, empty for zero.
+func (d Duration) String() string {
+	if d.Duration == 0 {
+		return ""
+	}
+	s := d.Duration.String()
+	for _, zero := range [...]string{"m0s", "h0m"} {
+		if n := len(s) - len(zero); n > 0 && s[n:] == zero {
+			s = s[:n+1]
+		}
+	}
+	return s
+}
+
+// Layer is a kind of place where settings come from. A higher one wins.
+type Layer int
+
+// The layers, from the weakest to the strongest.
+const (
+	LayerDefault Layer = iota
+	LayerFile
+	LayerEnv
+	LayerFlag
+)
+
+// Origin is where one value came from.
+type Origin struct {
+	Layer Layer
+	Name  string // the file, the environment variable, or the flag with its dashes
+	Line  int    // of the file, counts from 1
+
+	column int
+	from   string // the file that a secret was read from
+}
+
+// String is the origin as people read it: default, reverie.toml:12,
+// REVERIE_LLM_MODEL, or --llm.
+func (o Origin) String() string {
+	s := o.Name
+	switch {
+	case o.Layer == LayerDefault:
+		s = "default"
+	case o.Layer == LayerFile && o.Line > 0:
+		s = fmt.Sprintf("%s:%d", o.Name, o.Line)
+	}
+	if o.from != "" {
+		s += " (" + o.from + ")"
+	}
+	return s
+}
+
+// position is the origin with its column, for problems of a file.
+func (o Origin) position() string {
+	if o.Layer == LayerFile && o.column > 0 {
+		return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.column)
+	}
+	return o.String()
+}
+
+// Provenance says where each setting of a [Config] came from.
+type Provenance struct {
+	File    string // the configuration file that was read, "" without one
+	origins map[string]Origin
+}
+
+// Origin of the setting at path, such as "llm.model".
+func (p *Provenance) Origin(path string) Origin {
+	if p == nil {
+		return Origin{}
+	}
+	return p.origins[path]
+}
+
+// problemError is one thing wrong with the configuration. It is a
+// [reverie.ErrConfiguration].
+type problemError struct {
+	path   string // the setting, "" where the place says enough
+	value  string // as it may be shown
+	origin Origin
+	reason string
+}
+
+func (e *problemError) Error() string {
+	var b strings.Builder
+	if e.path == "" {
+		fmt.Fprintf(&b, "%s: %s", e.origin.position(), e.reason)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s = %s (%s): %s", e.path, e.value, e.origin.position(), e.reason)
+	return b.String()
+}
+
+// Is makes errors.Is(err, reverie.ErrConfiguration) true.
+func (e *problemError) Is(target error) bool { return target == reverie.ErrConfiguration }
+
+// problem is one thing wrong with a value of the setting; a secret is masked.
+func (s *setting) problem(value string, at Origin, err error) error {
+	if s.secret() {
+		value = mask
+	}
+	return &problemError{path: s.path, value: value, origin: at, reason: err.Error()}
+}
+
+func problemf(at Origin, format string, args ...any) error {
+	return &problemError{origin: at, reason: fmt.Sprintf(format, args...)}
 }

@@ -2,7 +2,14 @@ package llm
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"reverie/internal/reverie"
 )
@@ -144,4 +151,195 @@ func (t *tally) know(spent reverie.Spend) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent = spent
+}
+
+// DayBudget is what all processes on a database may spend in a day of UTC. It
+// goes by the ledger, read when it is first asked and then at most every 10 s,
+// and by what this process has spent since. What others spend between two looks
+// is not seen, so together they can exceed the limits by that. A call under way
+// at midnight counts for the new day until it ends. The runs of a process share
+// one; it is safe for concurrent use.
+type DayBudget struct {
+	tally tally
+	spent func(ctx context.Context, since time.Time) (reverie.Spend, error)
+	now   func() time.Time
+	reads singleflight.Group
+
+	// writing keeps the ledger from being read between the writing of a row and its
+	// settlement, or the call would count twice.
+	writing sync.RWMutex
+
+	mu        sync.Mutex
+	since     time.Time // midnight; zero: the ledger was not read yet
+	readAt    time.Time
+	unwritten reverie.Spend // by calls since midnight whose rows the ledger lacks
+}
+
+const (
+	readEvery   = 10 * time.Second
+	readTimeout = 5 * time.Second
+)
+
+// NewDayBudget returns a day's budget. spent sums up the ledger's calls since an
+// instant; now is the clock that their rows go by.
+func NewDayBudget(limits Limits, spent func(ctx context.Context, since time.Time) (reverie.Spend, error),
+	now func() time.Time) *DayBudget {
+	return &DayBudget{tally: tally{scope: "day", limits: limits}, spent: spent, now: now}
+}
+
+// unbounded tells that the ledger need not be read.
+func (d *DayBudget) unbounded() bool { return d == nil || d.tally.limits == Limits{} }
+
+// begin is [tally.begin] by what is known now. That the ledger cannot be read is
+// an error too: nothing is spent unseen.
+func (d *DayBudget) begin(ctx context.Context, estimate reverie.Spend) error {
+	if d.unbounded() {
+		return nil
+	}
+	for d.outdated() {
+		// All who ask wait for one reading, each no longer than its context.
+		read := d.reads.DoChan("", func() (any, error) { return nil, d.read(context.WithoutCancel(ctx)) })
+		select {
+		case result := <-read:
+			if result.Err != nil {
+				return result.Err
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for what was spent today: %w", ctx.Err())
+		}
+	}
+	return d.tally.begin(estimate)
+}
+
+func (d *DayBudget) outdated() bool {
+	now := d.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !midnight(now).Equal(d.since) || now.Sub(d.readAt) >= readEvery
+}
+
+// read replaces what is known to be spent by what the ledger says and what it
+// lacks. Its error is a [reverie.ErrDeferred] where the ledger took too long.
+func (d *DayBudget) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	now := d.now()
+	spent, err := d.spent(ctx, midnight(now))
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
+		}
+		return fmt.Errorf("read what was spent today, which the limits of [budget] need: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !midnight(now).Equal(d.since) {
+		d.unwritten = reverie.Spend{}
+	}
+	d.since, d.readAt = midnight(now), now
+	d.tally.know(reverie.Spend{Calls: spent.Calls + d.unwritten.Calls, InputTokens: spent.InputTokens +
+		d.unwritten.InputTokens,
+		OutputTokens: spent.OutputTokens + d.unwritten.OutputTokens, CostUSD: spent.CostUSD + d.unwritten.CostUSD})
+	return nil
+}
+
+// settle is [hold.settle] for the day. A row of the day before counts no more.
+func (d *DayBudget) settle(estimate reverie.Spend, row reverie.Call, write func() bool) {
+	if d.unbounded() {
+		write()
+		return
+	}
+	d.writing.RLock()
+	defer d.writing.RUnlock()
+	written := write()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if row.CreatedAt.Before(d.since) {
+		d.tally.end(estimate, nil)
+		return
+	}
+	d.tally.end(estimate, &row)
+	if !written {
+		d.unwritten.Add(row)
+	}
+}
+
+func (d *DayBudget) release(estimate reverie.Spend) {
+	if !d.unbounded() {
+		d.tally.end(estimate, nil)
+	}
+}
+
+func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// Price is what a model costs, in USD per million tokens.
+type Price struct {
+	Input, Output float64
+}
+
+// Cost of a call, in USD.
+func (p Price) Cost(u Usage) float64 {
+	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
+}
+
+// ParsePrices reads entries such as "gemini-2.5-flash=0.30/2.50", input before
+// output, or "text-embedding-3-small=0.02" for a model without output. A later
+// entry for a model replaces an earlier one. Its errors are
+// [reverie.ErrConfiguration] and name the entry.
+func ParsePrices(entries []string) (map[string]Price, error) {
+	prices := make(map[string]Price, len(entries))
+	for _, entry := range entries {
+		model, price, err := parsePrice(entry)
+		if err != nil {
+			return nil, fmt.Errorf("price %q: %w: %w: write model=input/output in USD per million tokens, such as "+
+				"gemini-2.5-flash=0.30/2.50",
+				entry, err, reverie.ErrConfiguration)
+		}
+		prices[model] = price
+	}
+	return prices, nil
+}
+
+// parsePrice splits at the last equals sign, since a model's name may hold one.
+func parsePrice(entry string) (string, Price, error) {
+	at := strings.LastIndexByte(entry, '=')
+	if at < 0 {
+		return "", Price{}, fmt.Errorf("no equals sign")
+	}
+	model := strings.TrimSpace(entry[:at])
+	if model == "" {
+		return "", Price{}, fmt.Errorf("no model")
+	}
+	in, out, both := strings.Cut(entry[at+1:], "/")
+	var price Price
+	var err error
+	if price.Input, err = parseUSD(in); err != nil {
+		return "", Price{}, err
+	}
+	if both {
+		if price.Output, err = parseUSD(out); err != nil {
+			return "", Price{}, err
+		}
+	}
+	return model, price, nil
+}
+
+func parseUSD(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is no price", s)
+	}
+	return v, nil
+}
+
+// priceOf finds a model's price by its name, or by the name without the path
+// that gateways put before it (google/gemini-2.5-flash).
+func priceOf(prices map[string]Price, model string) (Price, bool) {
+	if p, ok := prices[model]; ok {
+		return p, true
+	}
+	p, ok := prices[model[strings.LastIndexByte(model, '/')+1:]]
+	return p, ok
 }

@@ -6,7 +6,12 @@ package llm
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
+
+	"reverie/internal/reverie"
 )
 
 // Request is one question to a model, answered in JSON Lines.
@@ -82,4 +87,109 @@ type Error struct {
 	RetryAfter time.Duration // as the provider asked, 0 if it did not
 	Err        error
 	Embedding  bool // the call was for vectors, which have settings of their own
+}
+
+// meaning is what a fault says to a person, and what to do about it. Hints name
+// the settings of generation; for embeddings they are renamed.
+type meaning struct{ what, hint string }
+
+var meanings = map[Fault]meaning{
+	FaultRateLimited: {"too many requests",
+		"lower REVERIE_LLM_REQUESTS_PER_MINUTE or REVERIE_LLM_TOKENS_PER_MINUTE if this goes on"},
+	FaultServer:       {"the server failed", "nothing is lost, try again later"},
+	FaultTimeout:      {"no answer in time", "raise REVERIE_LLM_TIMEOUT if the model is slow"},
+	FaultNetwork:      {"the server could not be reached", "check the network and REVERIE_LLM_BASE_URL"},
+	FaultUnauthorized: {"access was refused", "check REVERIE_LLM_API_KEY"},
+	FaultNotFound:     {"no such model or route", "check REVERIE_LLM_MODEL and REVERIE_LLM_BASE_URL"},
+	FaultTooLarge: {"the request is too large for the model",
+		"lower REVERIE_EVOLVE_MAX_INPUT_TOKENS or choose a model that reads more"},
+	FaultBadRequest: {"the request was not accepted",
+		"check that REVERIE_LLM_PROVIDER and REVERIE_LLM_MODEL fit the server"},
+	FaultUnrecorded: {"no answer is recorded", "choose a model by --llm or REVERIE_LLM_PROVIDER"},
+	FaultCanceled:   {"the call was cancelled", ""},
+}
+
+// Error says who failed, how, in the provider's own words, and what to do. The
+// adapters shorten those words and take keys out of them.
+func (e *Error) Error() string {
+	m, known := meanings[e.Fault]
+	if !known {
+		m.what = string(e.Fault)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Provider, m.what)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Err != nil {
+		if words := strings.Trim(e.Err.Error(), ". \n"); words != "" {
+			fmt.Fprintf(&b, ": %s", words)
+		}
+	}
+	if hint := e.hint(m.hint); hint != "" {
+		fmt.Fprintf(&b, "; %s", hint)
+	}
+	return b.String()
+}
+
+func (e *Error) hint(hint string) string {
+	switch {
+	case !e.Embedding, e.Fault == FaultRateLimited:
+		return hint
+	case e.Fault == FaultTooLarge:
+		return "lower REVERIE_EMBED_BATCH or choose a model that reads more"
+	case e.Fault == FaultUnauthorized:
+		return "check REVERIE_EMBED_API_KEY, or REVERIE_LLM_API_KEY, which stands in for it"
+	default:
+		return strings.ReplaceAll(hint, "REVERIE_LLM_", "REVERIE_EMBED_")
+	}
+}
+
+// Unwrap gives the cause, such as context.Canceled.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is sorts the fault into the domain's errors: a passing one is a
+// [reverie.ErrDeferred]; a refused key, an unknown model or a missing recorded
+// answer is a [reverie.ErrConfiguration]. The others are neither.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case reverie.ErrDeferred:
+		return e.Fault.passing()
+	case reverie.ErrConfiguration:
+		return e.Fault == FaultUnauthorized || e.Fault == FaultNotFound || e.Fault == FaultUnrecorded
+	default:
+		return false
+	}
+}
+
+// FaultIn is the fault that a question has met with and that its asker may get round, ""
+// where there is none. One whose spend could not be recorded is none: see [LedgerError].
+func FaultIn(err error) Fault {
+	if errors.As(err, new(*LedgerError)) {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Fault
+	}
+	return ""
+}
+
+// passing tells the faults that may be gone in a while, which are worth another
+// attempt.
+func (f Fault) passing() bool {
+	switch f {
+	case FaultRateLimited, FaultServer, FaultTimeout, FaultNetwork:
+		return true
+	default:
+		return false
+	}
+}
+
+// passing returns the passing fault in err, nil if there is none.
+func passing(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) && e.Fault.passing() {
+		return e
+	}
+	return nil
 }

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	"golang.org/x/time/rate"
+
+	"reverie/internal/reverie"
 )
 
 // PolicyOptions are the rules for calling one server. Zero values mean the
@@ -149,4 +154,183 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 		backoff = min(backoff, p.options.Backoff<<shift)
 	}
 	return backoff - rand.N(backoff/4+1)
+}
+
+// breaker leaves a server alone for a while after several passing faults in a
+// row. A nil one never opens.
+type breaker struct {
+	mu      sync.Mutex // a permit is of the state in which it was given
+	circuit circuitbreaker.CircuitBreaker[any]
+}
+
+func newBreaker(o PolicyOptions) *breaker {
+	if o.BreakerFailures < 0 {
+		return nil
+	}
+	return &breaker{circuit: circuitbreaker.NewBuilder[any]().
+		WithFailureThreshold(uint(o.BreakerFailures)).
+		WithSuccessThreshold(1).
+		WithDelay(o.BreakerDelay).
+		Build()}
+}
+
+// permit lets one call be made, whose end it is to hear of, once. A nil one is of no
+// breaker.
+type permit struct {
+	breaker *breaker
+	trial   bool // the one call that tries a server which was left alone
+}
+
+// acquire asks for permission to call; last is the failure before, if any.
+func (b *breaker) acquire(provider string, last error) (*permit, error) {
+	if b == nil {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.circuit.TryAcquirePermit() {
+		return nil, &BreakerError{Provider: provider, Wait: b.circuit.RemainingDelay(), Last: last}
+	}
+	return &permit{b, b.circuit.IsHalfOpen()}, nil
+}
+
+// report tells how the call went. A caller that gave up says nothing about the server, and
+// neither does a call from before the server was left alone, while another tries it.
+func (p *permit) report(err error) {
+	if p == nil {
+		return
+	}
+	p.breaker.mu.Lock()
+	defer p.breaker.mu.Unlock()
+	circuit := p.breaker.circuit
+	switch {
+	case circuit.IsHalfOpen() && !p.trial:
+	case passing(err) != nil:
+		circuit.RecordFailure()
+	case !gaveUp(err): // an answer, if only a refusal: the server is there
+		circuit.RecordSuccess()
+	case p.trial: // it must hear of an end, and stays open
+		circuit.RecordFailure()
+	}
+}
+
+// release gives back a permit that was not used.
+func (p *permit) release() { p.report(context.Canceled) }
+
+// gaveUp tells whether it was the caller that ended the call, by his own deadline or
+// otherwise, which says nothing of the server.
+func gaveUp(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Fault == FaultCanceled || errors.Is(err, context.Canceled)
+}
+
+// BreakerError says that a call was not made, since the ones before it failed.
+// It is a [reverie.ErrDeferred].
+type BreakerError struct {
+	Provider string
+	Wait     time.Duration // until a call may try again
+	Last     error         // failure of this same call just before, nil if there was none
+}
+
+func (e *BreakerError) Error() string {
+	text := fmt.Sprintf("%s was not asked: it failed several times in a row; next try in %s", e.Provider,
+		e.Wait.Round(time.Second))
+	if e.Last != nil {
+		text += fmt.Sprintf(" (last: %v)", e.Last)
+	}
+	return text
+}
+
+// Is makes errors.Is(err, reverie.ErrDeferred) true.
+func (e *BreakerError) Is(target error) bool { return target == reverie.ErrDeferred }
+
+// Unwrap gives the failure that opened the breaker, if this call saw it.
+func (e *BreakerError) Unwrap() error { return e.Last }
+
+// limiter keeps within a provider's requests and tokens a minute. Both parts
+// may be nil: no limit.
+type limiter struct {
+	requests *rate.Limiter
+	tokens   *rate.Limiter
+}
+
+// newLimiter spreads requests over the minute, a second's worth at once at
+// most; tokens may be spent a minute's worth at once, since one call can need
+// as many.
+func newLimiter(o PolicyOptions) *limiter {
+	l := &limiter{}
+	if o.RequestsPerMinute > 0 {
+		l.requests = perMinute(o.RequestsPerMinute, (o.RequestsPerMinute+59)/60)
+	}
+	if o.TokensPerMinute > 0 {
+		l.tokens = perMinute(o.TokensPerMinute, o.TokensPerMinute)
+	}
+	return l
+}
+
+func perMinute(n, burst int) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(float64(n)/60), burst)
+}
+
+// wait reserves a request and the estimated tokens and waits for its turn. It
+// returns how many tokens were reserved: a call larger than a minute's worth
+// waits for a full bucket, and its usage puts the bucket into debt.
+func (l *limiter) wait(ctx context.Context, tokens int) (reserved int, err error) {
+	if l.tokens != nil {
+		reserved = min(max(tokens, 0), l.tokens.Burst())
+		if err := l.tokens.WaitN(ctx, reserved); err != nil {
+			return 0, waitError(ctx, err)
+		}
+	}
+	if l.requests != nil {
+		if err := l.requests.Wait(ctx); err != nil {
+			l.give(reserved)
+			return 0, waitError(ctx, err)
+		}
+	}
+	return reserved, nil
+}
+
+// waitError turns the limiter's refusal to wait past a deadline into that
+// deadline.
+func waitError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("waiting for the rate limit: %w", cause)
+	}
+	return fmt.Errorf("waiting for the rate limit: %w: %w", err, context.DeadlineExceeded)
+}
+
+// settle replaces the reservation by what was consumed. A call that the server
+// turned away consumed nothing; of one that broke off nobody knows, so its
+// reservation stays spent.
+func (l *limiter) settle(reserved int, used Usage, err error) {
+	if l.tokens == nil {
+		return
+	}
+	consumed := used.InputTokens + used.OutputTokens
+	if fault := (*Error)(nil); errors.As(err, &fault) && consumed == 0 {
+		switch fault.Fault {
+		case FaultServer, FaultTimeout, FaultCanceled:
+			return
+		}
+	}
+	l.give(reserved - consumed)
+}
+
+// give puts n tokens back, or takes them if n is negative. The bucket takes any
+// number back and forgets what overflows; it lends no more than it can hold at
+// once, hence the steps.
+func (l *limiter) give(n int) {
+	if l.tokens == nil {
+		return
+	}
+	now := time.Now()
+	for n < 0 {
+		step := min(-n, l.tokens.Burst())
+		l.tokens.ReserveN(now, step)
+		n += step
+	}
+	if n > 0 {
+		l.tokens.ReserveN(now, -n)
+	}
 }

@@ -210,3 +210,169 @@ func (s *Syncer) stopped(what string, done, left int, err error) error {
 	}
 	return fmt.Errorf("%s %s stopped: %s: %w; nothing is lost; %s", what, s.URL, how, err, hint)
 }
+
+// Status says what a push and a pull would do, and writes nothing. Where the other side
+// cannot be heard, the reply has all that is known here, and the error says why.
+func (s *Syncer) Status(ctx context.Context) (reverie.TeamStatusReply, error) {
+	reply := reverie.TeamStatusReply{Team: s.Team, Remote: s.URL}
+	at, err := s.Store.LastTeamSync(ctx, s.Team, s.URL)
+	if err != nil {
+		return reply, err
+	}
+	if !at.IsZero() {
+		reply.LastSync = &at
+	}
+	states, err := s.Store.TeamStates(ctx, s.Team, s.URL)
+	if err != nil {
+		return reply, err
+	}
+	for _, m := range states {
+		if m.Status == reverie.StatusActive {
+			reply.Active++
+		}
+	}
+	if reply.Push, err = s.Push(ctx, PushOptions{DryRun: true}); err != nil {
+		return reply, err
+	}
+	reply.Conflicts = len(reply.Push.Conflicts)
+	pulled, err := s.Pull(ctx, PullOptions{DryRun: true})
+	if err != nil {
+		reply.Problem = err.Error()
+		return reply, err
+	}
+	reply.Pull, reply.Success = &pulled, true
+	return reply, nil
+}
+
+// takeAll takes what is to be written over, deletions first, and what was put aside. Two
+// memories never say the same: one that takes over what another one says waits until that
+// has changed.
+func (p *puller) takeAll(ctx context.Context) error {
+	deletions, others := split(p.rewrites, func(c change) bool { return c.action() == reverie.ActionDelete })
+	todo := slices.Concat(deletions, others, p.late)
+	for len(todo) > 0 {
+		p.late = nil
+		for _, c := range todo {
+			if err := p.take(ctx, c); err != nil {
+				return err
+			}
+		}
+		if len(p.late) == len(todo) {
+			i := inCircle(p.late)
+			if i < 0 {
+				break
+			}
+			if err := p.makeRoom(ctx, p.late[i].ours, p.late[i].theirs.ID); err != nil {
+				return err
+			}
+		}
+		todo = p.late
+	}
+	for _, c := range p.late {
+		p.refuse(c, fmt.Sprintf("team memory %s here says the same: change or delete one of them", c.twin))
+	}
+	return nil
+}
+
+// inCircle finds one of those that wait for each other in a circle, -1 where there is
+// none.
+func inCircle(late []change) int {
+	at := make(map[string]int, len(late))
+	for i, c := range late {
+		at[c.theirs.ID] = i
+	}
+	for i := range late {
+		next, ok := at[late[i].twin]
+		for range late {
+			if !ok || next == i {
+				break
+			}
+			next, ok = at[late[next].twin]
+		}
+		if ok && next == i {
+			return i
+		}
+	}
+	return -1
+}
+
+// makeRoom ends a memory that others wait for, until they have what it says and it can say
+// something else. That is noted as what was common: a pull that is cut off here goes on.
+func (p *puller) makeRoom(ctx context.Context, ours *local, id string) error {
+	m := reverie.TeamMemory{ID: id, Statement: ours.Statement, Status: reverie.StatusDeprecated, Tags: ours.Tags, Strength: ours.Strength,
+		ChangeReason: "ended for the moment: others take over its words"}
+	before := ours.VersionID
+	if ours.Link != nil {
+		before = ours.Link.RemoteID
+	}
+	ended, err := p.Store.TakeTeamMemory(ctx, reverie.TeamTake{Write: reverie.TeamWrite{Team: p.Team, Memory: m, IfVersion: ours.VersionID},
+		Remote: p.URL, RemoteID: before, Digest: m.Digest(), Resolution: noConflict})
+	ours.VersionID = ended.VersionID
+	return err
+}
+
+// Resolver is what a person decides on conflicts with.
+type Resolver interface {
+	TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error)
+	TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error)
+	TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error)
+	LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error
+}
+
+// Decision is what a person decides on a conflict: one of the first two, or a statement.
+type Decision struct {
+	Ours, Theirs bool
+	Statement    string // as it may be remembered
+	Reason       string
+	Quotes       bool // theirs are taken along
+}
+
+// Resolve settles an open conflict, named by its id or by that of the memory, and returns
+// the memory as it is then. What is not theirs takes the place of theirs with the next
+// push, if theirs is still what was decided on; else both stand against each other again.
+// Neither side's version is lost: each stays in the history of where it was made, and
+// here as the conflict that was settled.
+func Resolve(ctx context.Context, store Resolver, team, id string, d Decision) (reverie.TeamMemory, error) {
+	c, err := find(ctx, store, team, id)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	ours, err := store.TeamMemory(ctx, reverie.TeamGroupID(team), c.LineageID)
+	if err != nil {
+		return ours, err
+	}
+	take := reverie.TeamTake{Remote: c.Remote, RemoteID: c.Theirs.VersionID, Digest: c.Theirs.Digest(),
+		Write: reverie.TeamWrite{Team: team, IfVersion: ours.VersionID}}
+	switch {
+	case d.Ours:
+		return ours, store.LinkTeamMemory(ctx, team, reverie.TeamLink{Remote: c.Remote, LineageID: ours.ID, LocalID: ours.VersionID,
+			RemoteID: take.RemoteID, Digest: take.Digest}, "ours")
+	case d.Theirs:
+		take.Resolution, take.Write.Quotes, take.Write.Memory = "theirs", d.Quotes, c.Theirs
+	default:
+		take.Resolution = "another statement"
+		take.Write.Memory = reverie.TeamMemory{ID: ours.ID, Statement: d.Statement, Status: reverie.StatusActive, Tags: ours.Tags,
+			Strength: max(ours.Strength, c.Theirs.Strength), ChangeReason: d.Reason}
+	}
+	return store.TakeTeamMemory(ctx, take)
+}
+
+func find(ctx context.Context, store Resolver, team, id string) (reverie.TeamConflict, error) {
+	list, err := store.TeamConflicts(ctx, team)
+	if err != nil {
+		return reverie.TeamConflict{}, err
+	}
+	var found []reverie.TeamConflict
+	for _, c := range list {
+		if id == c.ID || id == c.LineageID || id == c.LocalID {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return reverie.TeamConflict{}, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists them: %w", id, team, reverie.ErrNotFound)
+	}
+	return reverie.TeamConflict{}, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w", id, len(found), reverie.ErrInvalid)
+}

@@ -27,6 +27,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // The bounds of what is read. What lies beyond is reported as skipped.
@@ -98,4 +101,378 @@ func bound(s string) (src, rest string) {
 	}
 	end := strings.LastIndexByte(s[:MaxAnswer], '\n') + 1
 	return s[:end], s[end:]
+}
+
+// reader walks over an answer, outside its objects.
+type reader struct {
+	src     string
+	pos     int  // what comes next
+	fresh   bool // nothing but white space between the start of the line and pos
+	stopped bool // a bound was reached
+
+	work  int // steps left to the scanner, which keeps the whole linear
+	count counter
+	res   Result
+
+	row     int   // line number of the last object taken
+	rowHead int   // index of the first object of that line
+	cutHead int   // index of the first object after one that was cut off in a string; -1 without
+	wraps   []int // ends of the wrapper objects around pos
+}
+
+// The scanner may look at each byte a few times: once for each object around
+// it, and for what follows each quote. Far more than any honest answer needs.
+const (
+	workPerByte = 16
+	workAtLeast = 1 << 20
+)
+
+func newReader(src string) *reader {
+	return &reader{src: src, fresh: true, cutHead: -1, work: workPerByte*len(src) + workAtLeast}
+}
+
+// step reads one thing: an object, a remark, a fence, or a line of prose.
+func (r *reader) step() {
+	r.between()
+	if r.pos >= len(r.src) || r.thought() || r.comment() || r.fresh && r.fence() {
+		return
+	}
+	if at := opening(r.src, r.pos, r.fresh); at >= 0 {
+		if structural(r.src[at:]) == '{' {
+			r.object(at)
+			return
+		}
+		r.pos, r.fresh = at+width(r.src[at:]), false // an array, read element by element
+		return
+	}
+	r.prose()
+}
+
+// between skips white space, and what stands between objects: commas, the ends
+// of arrays and wrappers, a closing brace too many, the end of a code span.
+func (r *reader) between() {
+	for r.pos < len(r.src) {
+		c, size := utf8.DecodeRuneInString(r.src[r.pos:])
+		switch {
+		case isBreak(c):
+			r.fresh = true
+		case isBlank(c):
+		case strings.ContainsRune(",;，；}]｝］", c), c == '`' && !r.fresh:
+			r.fresh = false
+		default:
+			return
+		}
+		r.pos += size
+	}
+}
+
+// object reads the object at offset at, and says what is next.
+func (r *reader) object(at int) {
+	if r.full() {
+		return
+	}
+	f := r.find(at)
+	switch {
+	case f.reason == ReasonTangled && f.end == 0:
+		r.skip(at, f.reason, r.src[at:])
+		r.stopped = true
+	case f.reason == "" && f.inner > at:
+		r.wraps = append(r.wraps, f.end)
+		r.pos, r.fresh = f.inner, false
+	case f.reason == "":
+		r.take(at, f)
+		r.pos, r.fresh = f.end, false
+	case f.end > at: // its extent is known: what follows is not affected
+		r.skip(at, f.reason, r.src[at:f.end])
+		r.pos, r.fresh = f.end, false
+	default:
+		if inner := wrapperOpening(r.src, at); inner > at {
+			r.pos, r.fresh = inner, false
+			return
+		}
+		r.skip(at, f.reason, r.src[at:])
+		if f.inString && r.cutHead < 0 {
+			r.cutHead = len(r.res.Lines)
+		}
+		r.resume(at)
+	}
+}
+
+// take adds an object to the result.
+func (r *reader) take(at int, f finding) {
+	no := r.count.at(r.src, at)
+	if no != r.row {
+		r.row, r.rowHead = no, len(r.res.Lines)
+	}
+	r.res.Lines = append(r.res.Lines, Line{No: no, Object: f.object, Repaired: f.repaired})
+}
+
+// resume moves from an object without an end to the next line that starts one.
+// Lines indented further than the object belong to it.
+func (r *reader) resume(at int) {
+	column := at - lineStart(r.src, at)
+	for pos := lineEnd(r.src, at); pos < len(r.src); pos = lineEnd(r.src, pos) {
+		pos += width(r.src[pos:])
+		start := skipIndent(r.src, pos)
+		tag := isTag(r.src[start:]) || strings.HasPrefix(r.src[start:], "/*") || strings.HasPrefix(r.src[start:], "<!--")
+		if tag || start-pos <= column && opensObject(r.src, start) {
+			r.pos, r.fresh = start, true
+			return
+		}
+	}
+	r.pos = len(r.src)
+}
+
+// prose skips the rest of the line. Inside a wrapper it is the wrapper's other
+// keys, and skipped with them.
+func (r *reader) prose() {
+	for n := len(r.wraps); n > 0; n = len(r.wraps) {
+		end := r.wraps[n-1]
+		r.wraps = r.wraps[:n-1]
+		if end > r.pos {
+			r.pos, r.fresh = end, false
+			return
+		}
+	}
+	text := r.src[r.pos:lineEnd(r.src, r.pos)]
+	if r.closesThought(text) {
+		return
+	}
+	r.skip(r.pos, ReasonProse, text)
+	if isTail(text) && !(r.fresh && quotedKey.MatchString(text)) { // a key: only a brace is missing
+		r.distrust()
+	}
+	r.pos += len(text)
+}
+
+// isTail tells whether prose looks like the end of an object rather than a
+// sentence: it closes more than it opens, and it holds a quote.
+func isTail(text string) bool {
+	depth, quote := 0, false
+	for _, c := range text {
+		switch structural(string(c)) {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		quote = quote || isQuote(c)
+		if depth < 0 && quote {
+			return true
+		}
+	}
+	return false
+}
+
+// distrust drops the objects that a tail puts in doubt: those of the line that
+// it ends, which may be pieces of a string with quotes in it, and those since a
+// string that never ended, which may be quoted in that string.
+func (r *reader) distrust() {
+	head := r.rowHead
+	if r.cutHead >= 0 {
+		head = min(head, r.cutHead)
+	}
+	r.drop(head, ReasonAmbiguous)
+}
+
+// drop turns the objects from index head on into skips.
+func (r *reader) drop(head int, reason string) {
+	head = min(head, len(r.res.Lines))
+	for _, l := range r.res.Lines[head:] {
+		r.res.Skipped = append(r.res.Skipped, Skip{No: l.No, Reason: reason, Excerpt: excerpt(string(l.Object))})
+	}
+	clear(r.res.Lines[head:])
+	r.res.Lines = r.res.Lines[:head]
+	r.row, r.rowHead = 0, head
+}
+
+// skip reports a part that was not used.
+func (r *reader) skip(at int, reason, text string) {
+	if len(r.res.Skipped) >= MaxLines {
+		reason, r.stopped = ReasonTooMany, true
+	}
+	r.res.Skipped = append(r.res.Skipped, Skip{No: r.count.at(r.src, at), Reason: reason, Excerpt: excerpt(text)})
+}
+
+// full stops the reader when the answer holds as many objects as it may.
+func (r *reader) full() bool {
+	if len(r.res.Lines) < MaxLines {
+		return false
+	}
+	r.skip(r.pos, ReasonTooMany, r.src[r.pos:])
+	r.stopped = true
+	return true
+}
+
+// counter finds line numbers, for offsets that only rise.
+type counter struct{ pos, no int }
+
+// at returns the 1-based number of the line that holds the offset. Lines end
+// with \n, \r\n or \r, as editors count.
+func (c *counter) at(src string, offset int) int {
+	offset = max(offset, c.pos)
+	part, more := src[c.pos:offset], src[c.pos:min(len(src), offset+1)]
+	c.no += strings.Count(part, "\n") + strings.Count(part, "\r") - strings.Count(more, "\r\n")
+	c.pos = offset
+	return c.no + 1
+}
+
+// marker is what may stand before an object at the start of a line: a bullet or
+// a number, and a backtick or two.
+var marker = text.NewPattern("^(?:(?:[-*+•·‣▪◦]|\\(?[0-9]{1,4}(?:[.)]|[、．）]))[ \\t\u3000]*)?`{0,2}[ \\t]*")
+
+// opening returns the offset of the object or array that starts at pos, behind
+// a marker where pos starts a line; -1 if there is none. An array counts only if
+// it holds objects: "[1] see above" is prose.
+func opening(src string, pos int, fresh bool) int {
+	if structural(src[pos:]) == 0 {
+		if !fresh || !mayMark(src[pos]) {
+			return -1
+		}
+		pos += len(marker.FindString(src[pos:min(len(src), pos+32)]))
+		if pos >= len(src) {
+			return -1
+		}
+	}
+	switch structural(src[pos:]) {
+	case '{':
+		return pos
+	case '[':
+		next := skipBlank(src, pos+width(src[pos:]))
+		switch structural(src[next:]) {
+		case '{', '[', ']':
+			return pos
+		}
+		if next == len(src) || strings.HasPrefix(src[next:], "//") || strings.HasPrefix(src[next:], "/*") {
+			return pos
+		}
+	}
+	return -1
+}
+
+// mayMark rules out most lines of prose by their first byte.
+func mayMark(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("-*+(`", c) >= 0
+}
+
+// opensObject tells whether an object starts at pos, the start of a line.
+func opensObject(src string, pos int) bool {
+	if pos >= len(src) {
+		return false
+	}
+	at := opening(src, pos, true)
+	if at < 0 || structural(src[at:]) == '{' {
+		return at >= 0
+	}
+	return structural(src[skipBlank(src, at+width(src[at:])):]) == '{'
+}
+
+// fence skips a line that opens or closes a code block, with whatever is said
+// beside the marks. Only an object on the same line is left to be read.
+func (r *reader) fence() bool {
+	rest := r.src[r.pos:]
+	if !strings.HasPrefix(rest, "```") && !strings.HasPrefix(rest, "~~~") {
+		return false
+	}
+	end := lineEnd(r.src, r.pos)
+	if groups := fencedObject.FindStringSubmatchIndex(r.src[r.pos:end]); groups != nil {
+		r.pos, r.fresh = r.pos+groups[3], false
+		return true
+	}
+	r.pos = end
+	return true
+}
+
+// fencedObject is a fence with an object behind it, as in ```json {"a":1}```; its
+// group ends before the object. An attribute list such as ```{.json} is none.
+var fencedObject = text.NewPattern("^((?:`{3,}|~{3,})[ \\t]*[A-Za-z0-9]*[ \\t]*(?:\\[[ \\t]*)?)[{｛][^.#]")
+
+const thoughtNames = `(?:think|thinking|thought|reasoning)`
+
+var (
+	thoughtTag   = text.NewPattern(`^(?i:<(/?)` + thoughtNames + `[ \t]*>)`)
+	thoughtClose = text.NewPattern(`</(?i:` + thoughtNames + `)[ \t]*>`)
+)
+
+// isTag tells whether s starts with a tag of a thought, opening or closing.
+func isTag(s string) bool {
+	return strings.HasPrefix(s, "<") && thoughtTag.MatchString(s[:min(len(s), 40)])
+}
+
+// thought skips the block whose tag stands here. A closing tag on its own makes
+// everything before it a thought.
+func (r *reader) thought() bool {
+	rest := r.src[r.pos:]
+	if !strings.HasPrefix(rest, "<") {
+		return false
+	}
+	tag := thoughtTag.FindStringSubmatchIndex(rest[:min(len(rest), 40)])
+	switch {
+	case tag == nil || !r.fresh && tag[2] == tag[3]: // an opening tag counts at the start of a line
+		return false
+	case tag[2] < tag[3]: // a slash
+		r.forget()
+		r.pos += tag[1]
+	default:
+		end := thoughtClose.FindStringIndex(rest)
+		if end == nil {
+			r.skip(r.pos, ReasonThought, rest)
+			r.pos = len(r.src)
+			return true
+		}
+		r.pos += end[1]
+	}
+	r.fresh = true
+	return true
+}
+
+// closesThought looks for a closing tag in a line that is not an object, and
+// moves behind it.
+func (r *reader) closesThought(text string) bool {
+	tag := thoughtClose.FindStringIndex(text)
+	if tag == nil {
+		return false
+	}
+	r.forget()
+	r.pos += tag[1]
+	r.fresh = true
+	return true
+}
+
+// forget drops what was read so far: it was thought, not said.
+func (r *reader) forget() {
+	r.drop(0, ReasonThought)
+	r.cutHead = -1
+	r.wraps = nil
+}
+
+// comment skips the comment that stands here. An object inside one is not meant.
+func (r *reader) comment() bool {
+	rest := r.src[r.pos:]
+	switch {
+	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "#"):
+		text := r.src[r.pos:lineEnd(r.src, r.pos)]
+		if !r.closesThought(text) {
+			r.pos += len(text)
+		}
+	case strings.HasPrefix(rest, "/*"):
+		r.block(2, "*/")
+	case strings.HasPrefix(rest, "<!--"):
+		r.block(4, "-->")
+	default:
+		return false
+	}
+	return true
+}
+
+// block skips a comment with an end of its own.
+func (r *reader) block(opening int, closing string) {
+	rest := r.src[r.pos:]
+	end := strings.Index(rest[opening:], closing)
+	if end < 0 {
+		r.skip(r.pos, ReasonComment, rest)
+		r.pos = len(r.src)
+		return
+	}
+	r.pos += opening + end + len(closing)
 }

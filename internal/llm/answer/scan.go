@@ -1,9 +1,13 @@
 package answer
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // want is what a scan expects next.
@@ -201,4 +205,268 @@ func (s *scan) add(kind byte, text string) {
 	if kind == kindKey {
 		s.want = wantColon
 	}
+}
+
+const (
+	doubleQuotes = "\"“”„‟＂"
+	singleQuotes = "'‘’‚‛＇"
+)
+
+// isQuote tells whether a character can delimit a string.
+func isQuote(c rune) bool { return strings.ContainsRune(doubleQuotes+singleQuotes, c) }
+
+// ends tells whether a quote can end what another one began. An ASCII quote
+// ends with itself alone, since other quotes are text in it.
+func ends(begin, c rune) bool {
+	switch {
+	case begin == '"' || begin == '\'':
+		return c == begin
+	case strings.ContainsRune(doubleQuotes, begin):
+		return strings.ContainsRune(doubleQuotes, c)
+	}
+	return strings.ContainsRune(singleQuotes, c)
+}
+
+// betweenLetters tells whether the quote at pos is an apostrophe, as in don't.
+func betweenLetters(src string, pos, size int) bool {
+	if c := src[pos]; c == '"' {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(src[:pos])
+	after, _ := utf8.DecodeRuneInString(src[pos+size:])
+	quote, _ := utf8.DecodeRuneInString(src[pos:])
+	return strings.ContainsRune(singleQuotes, quote) && unicode.IsLetter(before) && unicode.IsLetter(after)
+}
+
+// quoted takes the string at pos. Raw line breaks may stand in it, and quotes
+// that were not escaped, where only one reading is possible.
+func (s *scan) quoted() {
+	isKey := s.want == wantKey || s.want == wantComma && s.top() == '{'
+	begin, size := utf8.DecodeRuneInString(s.src[s.pos:])
+	s.pos += size
+	var text strings.Builder
+	inner := 0 // quotes that turned out to be text
+	for !s.spent() {
+		c, size := utf8.DecodeRuneInString(s.src[s.pos:])
+		switch {
+		case c == '\\':
+			s.escape(&text)
+			continue
+		case ends(begin, c) && !betweenLetters(s.src, s.pos, size):
+			if isKey || s.endsValue(s.pos+size) {
+				s.pos += size
+				s.finish(isKey, inner, text.String())
+				return
+			}
+			inner++
+			if c != '“' && c != '‘' && s.endsElse(s.pos+size) {
+				s.reason = ReasonAmbiguous
+				return
+			}
+		case isBreak(c):
+			if s.atNewObject(s.pos+size) || isTag(s.src[skipIndent(s.src, s.pos+size):]) {
+				s.reason, s.inString = ReasonCutOff, true
+				return
+			}
+		}
+		text.WriteRune(c)
+		s.pos += size
+	}
+	s.inString = true
+}
+
+// finish takes the text of a string whose end is found.
+func (s *scan) finish(isKey bool, inner int, text string) {
+	switch {
+	case isKey:
+		s.add(kindKey, text)
+	case inner > 0 && s.top() == '[':
+		s.reason = ReasonAmbiguous // ["a", "b"] could be one string or two
+	default:
+		s.add(kindString, text)
+	}
+}
+
+// escape takes a backslash and what it escapes. A backslash that escapes nothing
+// is text, as in C:\games or \alpha.
+func (s *scan) escape(text *strings.Builder) {
+	rest := s.src[s.pos:min(s.limit, s.pos+12)]
+	c, size := utf8.DecodeRuneInString(rest[1:])
+	switch {
+	case c == 'u':
+		if n := unicodeEscape(rest, text); n > 0 {
+			s.pos += n
+			return
+		}
+	case size > 0 && (isQuote(c) || c == '\\' || c == '/'):
+		text.WriteRune(c)
+		s.pos += 1 + size
+		return
+	case size > 0 && escapes[c] != 0:
+		text.WriteByte(escapes[c])
+		s.pos += 1 + size
+		return
+	}
+	text.WriteByte('\\')
+	s.pos++
+}
+
+var escapes = map[rune]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unicodeEscape takes \uXXXX, or two of them where they make one character, and
+// returns their length, 0 if it is none. Half a pair becomes U+FFFD.
+func unicodeEscape(rest string, text *strings.Builder) int {
+	high, ok := hexUnit(rest)
+	if !ok {
+		return 0
+	}
+	if low, ok := hexUnit(rest[6:]); ok {
+		if c := utf16.DecodeRune(high, low); c != unicode.ReplacementChar {
+			text.WriteRune(c)
+			return 12
+		}
+	}
+	text.WriteRune(high)
+	return 6
+}
+
+// hexUnit reads \uXXXX.
+func hexUnit(s string) (rune, bool) {
+	if len(s) < 6 || s[:2] != `\u` {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(n), err == nil
+}
+
+// maxAhead bounds, in bytes, how far a scan looks ahead through a comment or for
+// the end of a key.
+const maxAhead = 256
+
+// blank skips white space and comments, and tells whether a line ended.
+func (s *scan) blank() (newLine bool) {
+	for s.pos < s.limit {
+		start := s.pos
+		s.pos = skipBlank(s.src[:s.limit], s.pos)
+		if lineEnd(s.src[:s.pos], start) < s.pos {
+			newLine = true
+		}
+		if s.pos >= s.limit || !s.atComment(s.pos) {
+			break
+		}
+		s.pos = min(commentEnd(s.src, s.pos, s.limit), s.limit)
+		*s.work -= s.pos - start
+	}
+	return newLine
+}
+
+// atComment tells whether a comment starts at pos, outside strings.
+func (s *scan) atComment(pos int) bool {
+	rest := s.src[pos:]
+	return strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") ||
+		rest[0] == '#' && (pos == 0 || strings.IndexByte(" \t\n\r,{[", s.src[pos-1]) >= 0)
+}
+
+// commentEnd returns the offset behind the comment at pos; limit if it has no
+// end before.
+func commentEnd(src string, pos, limit int) int {
+	if !strings.HasPrefix(src[pos:], "/*") {
+		return lineEnd(src[:limit], pos)
+	}
+	end := strings.Index(src[pos+2:limit], "*/")
+	if end < 0 {
+		return limit
+	}
+	return pos + 2 + end + 2
+}
+
+// atNewObject tells whether an object of its own starts at pos, the start of a
+// line or later in it.
+func (s *scan) atNewObject(pos int) bool { return opensObject(s.src, skipIndent(s.src, pos)) }
+
+// endsValue tells whether a quote before pos ends a value: what follows is the
+// punctuation that is due, and after a comma what is due then.
+func (s *scan) endsValue(pos int) bool {
+	next, remark := s.ahead(pos)
+	if next >= s.limit {
+		return !remark
+	}
+	switch c := structural(s.src[next:]); {
+	case c == '}' || c == ']':
+		return c == s.top()+2 // in ASCII, brackets close two characters after they open
+	case c == ',':
+		next, _ = s.ahead(next + width(s.src[next:]))
+		return next >= s.limit || s.afterComma(next)
+	case c != 0:
+		return false
+	case !remark && strings.ContainsAny(s.src[pos:next], "\n\r") && s.atNewObject(next):
+		return true // the object is cut off here, which the scan finds next
+	}
+	return s.top() == '{' && quotedKey.MatchString(s.window(next))
+}
+
+// afterComma tells whether what is due after a comma starts at pos.
+func (s *scan) afterComma(pos int) bool {
+	rest := s.window(pos)
+	if s.top() == '[' {
+		c := structural(rest)
+		return c == '{' || c == '[' || c == ']' || elementStart.MatchString(rest)
+	}
+	return structural(rest) == '}' || quotedKey.MatchString(rest) || bareKey.MatchString(rest) ||
+		s.bare && bareName.MatchString(rest)
+}
+
+const (
+	quotes = `["“”„‟＂'‘’‚‛＇]`
+	blanks = `[\s\x{3000}]*`
+	name   = `[A-Za-z_$][A-Za-z0-9_$-]{0,63}`
+)
+
+var (
+	// quotedKey is a short string without quotes or punctuation, and a colon.
+	quotedKey = text.NewPattern(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
+	// bareKey is a name, a colon, and what can only start a value.
+	bareKey = text.NewPattern(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
+		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
+	bareName     = text.NewPattern(`^` + name + blanks + `[:：]`)
+	elementStart = text.NewPattern(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
+	joined       = text.NewPattern(`^\+` + blanks + quotes)
+	wholeName    = text.NewPattern(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
+	wholeNumber  = text.NewPattern(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+)
+
+func isName(s string) bool   { return wholeName.MatchString(s) }
+func isNumber(s string) bool { return wholeNumber.MatchString(s) }
+
+// endsElse tells whether a quote before pos, which does not end the value that
+// it stands in, may end something else: a key that the value has swallowed, or
+// the first of two strings that are joined.
+func (s *scan) endsElse(pos int) bool {
+	next, _ := s.ahead(pos)
+	return structural(s.src[next:]) == ':' || joined.MatchString(s.window(next))
+}
+
+// ahead looks past white space and comments, and tells whether there was a
+// comment.
+func (s *scan) ahead(pos int) (next int, remark bool) {
+	for next = pos; next < s.limit; {
+		next = skipBlank(s.src[:s.limit], next)
+		if next >= s.limit || !s.atComment(next) {
+			break
+		}
+		remark = true
+		bound := min(s.limit, next+maxAhead)
+		next = commentEnd(s.src, next, bound)
+		if next == bound {
+			break
+		}
+	}
+	*s.work -= next - pos
+	return next, remark
+}
+
+// window is the text at pos, as far as one looks ahead.
+func (s *scan) window(pos int) string {
+	*s.work -= 16
+	return s.src[pos:min(s.limit, pos+maxAhead)]
 }

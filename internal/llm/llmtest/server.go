@@ -9,10 +9,17 @@
 package llmtest
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -159,4 +166,103 @@ func (s *Server) next(req Request) Answer {
 		return Failure(http.StatusBadRequest, "the script has ended")
 	}
 	return respond(req)
+}
+
+// Request is what a server was asked, whatever the protocol.
+type Request struct {
+	Provider    string // openai, gemini or anthropic
+	Path        string
+	Model       string
+	System      string
+	User        string
+	MaxTokens   int
+	Temperature *float64
+	Texts       []string // to be embedded; nil for a question
+	Dims        int      // width asked for, 0 if none
+	Key         string
+	Header      http.Header // without the key
+	Body        map[string]any
+}
+
+// Embedding tells whether vectors are asked for.
+func (r Request) Embedding() bool { return r.Texts != nil }
+
+// keyHeaders are where the protocols carry the key.
+var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}
+
+// newRequest fills in what all protocols share and decodes the body into wire.
+func newRequest(provider string, r *http.Request, body []byte, wire any) (Request, error) {
+	req := Request{Provider: provider, Path: r.URL.Path, Header: r.Header.Clone()}
+	for _, name := range keyHeaders {
+		if v := r.Header.Get(name); v != "" {
+			req.Key = v
+		}
+		req.Header.Del(name)
+	}
+	if len(req.Key) > len("Bearer ") && req.Key[:len("Bearer ")] == "Bearer " {
+		req.Key = req.Key[len("Bearer "):]
+	}
+	if err := json.Unmarshal(body, &req.Body); err != nil {
+		return req, fmt.Errorf("the body is no JSON object: %w", err)
+	}
+	if err := json.Unmarshal(body, wire); err != nil {
+		return req, fmt.Errorf("the body has another shape than %s asks for: %w", provider, err)
+	}
+	return req, nil
+}
+
+// protocol is one route of one provider: how its requests are read and its
+// answers written.
+type protocol interface {
+	read(r *http.Request, body []byte) (Request, error)
+	answer(a Answer, req Request) any
+	embeddings(vectors [][]float32, req Request) any
+	failure(status int, message string) any
+}
+
+// route finds the protocol of a path, nil if there is none. A part before the
+// route does not matter, as with servers behind a gateway.
+func route(path string) protocol {
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return openAI{}
+	case strings.HasSuffix(path, "/embeddings"):
+		return openAI{embed: true}
+	case strings.HasSuffix(path, "/v1/messages"):
+		return anthropic{}
+	case strings.HasSuffix(path, ":generateContent"):
+		return gemini{}
+	case strings.HasSuffix(path, ":batchEmbedContents"), strings.HasSuffix(path, ":embedContent"):
+		return gemini{embed: true}
+	default:
+		return nil
+	}
+}
+
+// object is a JSON object about to be written.
+type object map[string]any
+
+// Vector is the embedding that a server gives a text: of length one, the same
+// for the same text, and nearly at right angles to that of any other.
+func Vector(text string, dims int) []float32 {
+	sum := sha256.Sum256([]byte(text))
+	random := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:16])))
+	v := make([]float32, dims)
+	var square float64
+	for i := range v {
+		v[i] = float32(random.NormFloat64())
+		square += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(square))
+	}
+	return v
+}
+
+func vectorsOf(texts []string, dims int) [][]float32 {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = Vector(text, dims)
+	}
+	return vectors
 }

@@ -4,7 +4,13 @@
 package openai
 
 import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 
@@ -99,4 +105,180 @@ func namesNewTokens(base, model string) bool {
 		}
 	}
 	return false
+}
+
+// chatRequest is the body of POST /chat/completions. No response_format is asked for:
+// JSON Lines are no JSON object, and many servers do not know the parameter.
+type chatRequest struct {
+	Model               string        `json:"model"`
+	Messages            []chatMessage `json:"messages"`
+	Temperature         *float64      `json:"temperature,omitempty"`
+	MaxTokens           int           `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
+}
+
+type chatMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Refusal string `json:"refusal,omitempty"` // in answers only
+}
+
+type chatAnswer struct {
+	Choices []chatChoice `json:"choices"`
+	Usage   tokenUsage   `json:"usage"`
+}
+
+type chatChoice struct {
+	Message      chatMessage `json:"message"`
+	FinishReason string      `json:"finish_reason"`
+}
+
+type tokenUsage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+}
+
+// Generate implements [llm.Generator].
+func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	body := chatRequest{Model: c.model, Temperature: c.temperature}
+	if req.System != "" {
+		body.Messages = append(body.Messages, chatMessage{Role: "system", Content: req.System})
+	}
+	body.Messages = append(body.Messages, chatMessage{Role: "user", Content: req.User})
+	if c.newTokens {
+		body.MaxCompletionTokens = max(req.MaxTokens, 0)
+	} else {
+		body.MaxTokens = max(req.MaxTokens, 0)
+	}
+	var answer chatAnswer
+	if err := c.api.Post(ctx, "/chat/completions", body, &answer); err != nil {
+		return llm.Response{}, err
+	}
+	if len(answer.Choices) == 0 {
+		err := errors.New("the answer holds no choice")
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
+	}
+	resp := llm.Response{
+		Text:  answer.Choices[0].Message.Content,
+		Usage: llm.Usage{InputTokens: answer.Usage.PromptTokens, OutputTokens: answer.Usage.CompletionTokens},
+	}
+	resp.Finish = finish(answer.Choices, resp, req.MaxTokens)
+	return resp, nil
+}
+
+// finish reads why the model stopped. Some servers leave the reason out or
+// write "eos"; that is a normal stop if there is a text, and if the text has not
+// used up what it might have.
+func finish(choices []chatChoice, resp llm.Response, maxTokens int) llm.Finish {
+	choice := choices[0]
+	switch {
+	case len(choices) > 1: // one was asked for
+		return llm.FinishOther
+	case choice.Message.Refusal != "" || choice.FinishReason == "content_filter":
+		return llm.FinishRefused
+	}
+	switch choice.FinishReason {
+	case "length", "max_tokens":
+		return llm.FinishLength
+	case "stop", "eos", "":
+		switch {
+		case resp.Text == "":
+			return llm.FinishOther
+		case choice.FinishReason == "" && maxTokens > 0 && resp.Usage.OutputTokens >= maxTokens:
+			return llm.FinishLength
+		default:
+			return llm.FinishStop
+		}
+	default:
+		return llm.FinishOther
+	}
+}
+
+// embedRequest is the body of POST /embeddings. The vectors are asked for as numbers, the
+// one format that every server knows.
+type embedRequest struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions,omitempty"`
+}
+
+type embedAnswer struct {
+	Data  []embedding `json:"data"`
+	Usage tokenUsage  `json:"usage"`
+}
+
+type embedding struct {
+	Index     int    `json:"index"`
+	Embedding vector `json:"embedding"`
+}
+
+// vector is read from numbers, or from the base64 of little-endian floats that some servers
+// send regardless.
+type vector []float32
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *vector) UnmarshalJSON(data []byte) error {
+	var numbers []float32
+	if json.Unmarshal(data, &numbers) == nil {
+		*v = numbers
+		return nil
+	}
+	var packed string
+	if err := json.Unmarshal(data, &packed); err != nil {
+		return err
+	}
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil || len(raw)%4 != 0 {
+		return errors.New("an embedding is neither numbers nor the base64 of floats")
+	}
+	for ; len(raw) > 0; raw = raw[4:] {
+		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return nil
+}
+
+// Embed implements [llm.Embedder].
+func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	body := embedRequest{Model: c.model, Input: texts, EncodingFormat: "float"}
+	name := c.model[strings.LastIndexByte(c.model, '/')+1:]
+	if c.dims > 0 && strings.HasPrefix(name, "text-embedding-3-") {
+		body.Dimensions = c.dims
+	}
+	var answer embedAnswer
+	if err := c.api.Post(ctx, "/embeddings", body, &answer); err != nil {
+		e := *wire.Fail(ctx, Provider, err)
+		e.Embedding = true
+		return nil, llm.Usage{}, &e
+	}
+	usage := llm.Usage{InputTokens: answer.Usage.PromptTokens}
+	vectors, err := inOrder(answer.Data, len(texts))
+	if err != nil {
+		return nil, usage, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Embedding: true, Err: err}
+	}
+	return vectors, usage, nil
+}
+
+// inOrder puts the vectors into the order of their texts. A server that leaves
+// the index out is taken to answer in order.
+func inOrder(data []embedding, want int) ([][]float32, error) {
+	if len(data) != want {
+		return nil, fmt.Errorf("%d embeddings for %d texts", len(data), want)
+	}
+	vectors := make([][]float32, want)
+	numbered := false
+	for _, d := range data {
+		numbered = numbered || d.Index != 0
+	}
+	for i, d := range data {
+		at := i
+		if numbered {
+			at = d.Index
+		}
+		if at < 0 || at >= want || vectors[at] != nil {
+			return nil, fmt.Errorf("embedding %d of %d is numbered %d", i+1, want, d.Index)
+		}
+		vectors[at] = d.Embedding
+	}
+	return vectors, nil
 }

@@ -1,0 +1,417 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"reverie/evolve"
+	"reverie/internal/api"
+	"reverie/internal/api/mcp"
+	"reverie/internal/api/rest"
+	apiserver "reverie/internal/api/server"
+	"reverie/internal/api/web"
+	"reverie/internal/config"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/internal/telemetry"
+	"reverie/jobs"
+)
+
+// service wires what clients may ask for, once for all of them. When nobody asks any more,
+// its evolver is to be closed, if it has one, and then the usage log: see [App.Serve].
+func (a *App) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error) {
+	evolver, err := a.evolver(day)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, usage := a.ServiceWithoutRuns()
+	s.Evolver = evolver
+	return s, usage, nil
+}
+
+// ServiceWithoutRuns is service for who asks for no runs.
+func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
+	search, approver := a.searchers(), a.Approver()
+	usage := recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log})
+	leases := a.Leases()
+	leases.Queue = nil // who asks is told that a group is busy, and does not wait for its run
+	return &api.Service{
+		Store:    a.Store,
+		Privacy:  PrivacyOf(a.Config),
+		Team:     api.TeamOptions{Deployment: a.Config.Team.Deployment, Quotes: a.Config.Team.Quotes},
+		Searcher: search,
+		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
+			searcher, err := search(ctx, groupID)
+			if err != nil && !errors.Is(err, ErrNoEmbeddings) {
+				return nil, err
+			}
+			return a.recallerWith(searcher, err, usage, groupID), nil
+		},
+		Feedback: func(ctx context.Context, groupID string) (*recall.Feedback, error) {
+			f, err := a.feedbackWith(ctx, search, groupID)
+			if err == nil {
+				f.Usage = usage
+			}
+			return f, err
+		},
+		ApproveHeld: ApproveHeld(a.Store, leases, func() *evolve.Pipeline { return approver }), Leases: leases,
+		Filters: a.IngestFilters(), NewGroup: a.NewGroup, Now: a.Clock, PageSession: a.Config.HTTP.PageSession.Duration, Log: a.Log,
+	}, usage
+}
+
+// evolver wires what evolves groups for clients: nil, with a word in the log, where no
+// model is configured for it.
+func (a *App) evolver(day *llm.DayBudget) (*api.Evolver, error) {
+	if err := CheckModels(a.Config, reverie.JobEvolve); err != nil {
+		a.Log.Warn("groups are not evolved over HTTP: all else is served", "error", err)
+		return nil, nil
+	}
+	p, err := a.pipelines(reverie.JobEvolve)
+	if err != nil {
+		return nil, err
+	}
+	wait := a.Config.HTTP.EvolveWait.Duration
+	return api.NewEvolver(api.EvolverOptions{Concurrency: a.Config.Jobs.Concurrency, Log: a.Log, Turn: a.Leases().Turn,
+		Wait: func() (<-chan time.Time, func()) {
+			t := time.NewTimer(wait)
+			return t.C, func() { t.Stop() }
+		},
+		Run: func(ctx context.Context, order api.EvolveOrder) error {
+			ctx = llm.WithBudget(ctx, a.Budget(day))
+			return a.evolveOrder(ctx, p.with(a.RemotePrompts(ctx, p.Prompts)), order)
+		}}), nil
+}
+
+// evolveOrder evolves a group that a client has asked for.
+func (a *App) evolveOrder(ctx context.Context, p Pipelines, order api.EvolveOrder) error {
+	g, err := a.Store.Group(ctx, order.GroupID)
+	if err != nil {
+		return err
+	}
+	req := evolve.Request{GroupID: g.ID, Days: order.Days, Started: order.Started}
+	end, err := a.Evolve(ctx, order.Open, p, g, req, func(r evolve.Result) { order.Evolved(r.Reply()) })
+	if end.NextErr != nil {
+		a.Log.Warn("impressions did not follow", "group_id", g.ID, "error", end.NextErr)
+	}
+	if s := end.Parked; s != nil {
+		a.Log.Warn("impressions are passed over: they are parked until reverie groups resume", "group_id", g.ID, "failures", s.Failures, "error", s.Error)
+	}
+	return err
+}
+
+// server puts the service on a port, with everything around it.
+func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
+	h := a.Config.HTTP
+	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody), Now: a.Clock, Log: a.Log})
+	var agents http.Handler
+	if h.MCP {
+		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite, Now: a.Clock, Log: a.Log}).Handler()
+	}
+	return apiserver.New(apiserver.Options{
+		Service: service,
+		REST:    routes,
+		Web:     web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.Log}),
+		MCP:     agents,
+		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) }, // each request may spend what one command may
+		Listen:  h.Listen, RequireToken: h.RequireToken,
+		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
+		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
+		Ready: a.Store.Ready, Metrics: a.metrics, Now: a.Clock, Log: a.Log,
+	})
+}
+
+// Serve answers clients until ctx ends. hurried watches for the word to stop at once.
+func (a *App) Serve(ctx context.Context, hurried func() (hurry <-chan struct{}, end func())) error {
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	a.queue = &jobs.Queue{} // who asks again waits for what follows the last run of the group
+	server, _, err := a.newAPIServer(ctx, a.DayBudget())
+	if err != nil {
+		return err
+	}
+	hurry, end := hurried()
+	defer end()
+	<-ctx.Done()
+	a.Log.Info("stopping: what is under way may finish; a second signal stops it at once", "grace", a.Config.Jobs.Grace.Duration)
+	server.stop(ctx, a.Config.Jobs.Grace.Duration, hurry)
+	a.Log.Info("stopped")
+	return nil
+}
+
+// CheckListen refuses a configuration without a place to serve clients at.
+func CheckListen(c *config.Config) error {
+	if c.HTTP.Listen == "" {
+		return fmt.Errorf("[http] listen is empty, so there is nowhere to serve: set it, or say --listen 127.0.0.1:8470: %w", reverie.ErrConfiguration)
+	}
+	return nil
+}
+
+// apiServer is what clients see of a process that stays.
+type apiServer struct {
+	*App
+	server  *apiserver.Server
+	service *api.Service
+	usage   *recall.UsageLog
+}
+
+// newAPIServer begins to serve clients, at the address that it returns.
+func (a *App) newAPIServer(ctx context.Context, day *llm.DayBudget) (f *apiServer, addr string, err error) {
+	a.wellness(ctx)
+	f = &apiServer{App: a}
+	if f.service, f.usage, err = a.service(day); err != nil {
+		return nil, "", err
+	}
+	if f.server, err = a.server(f.service, day); err == nil {
+		addr, err = f.server.Start(ctx)
+	}
+	if err != nil {
+		f.end(ctx)
+		return nil, "", err
+	}
+	open, err := f.server.Open(ctx)
+	if err != nil {
+		f.stop(ctx, 0, nil)
+		return nil, "", err
+	}
+	f.announce(pageURL(addr), open)
+	return f, addr, nil
+}
+
+// announce says where the page is, to whoever reads the log.
+func (f *apiServer) announce(url string, open bool) {
+	if f.Config.Log.Format == "json" {
+		f.Log.Info("serving", "url", url, "open", open)
+		return
+	}
+	note := ""
+	if open {
+		note = " (no token was created yet: only this machine can reach it; reverie token create makes one)"
+	}
+	f.Notify("serving " + url + note)
+}
+
+// wellness warns of what will go wrong, as doctor would.
+func (a *App) wellness(ctx context.Context) {
+	info, err := a.Store.Info(ctx)
+	if err != nil {
+		a.Log.Warn("the state of the database could not be looked at", "error", err)
+		return
+	}
+	if info.Skew.Abs() > time.Minute {
+		a.Log.Warn("this clock and the database's differ: set them right, since tokens and windows go by the clock", "by", info.Skew.Round(time.Second))
+	}
+	a.watchReader(ctx)
+	if _, _, err := a.Embeddings(); err != nil {
+		a.Log.Warn("no embedding model is configured: nothing is searched but groups of the offline model", "error", err)
+	}
+}
+
+// pageURL is where a person finds the page, as seen from this machine.
+func pageURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/ui/"
+}
+
+// stop lets what is under way finish within grace, or until hurry, and then breaks it
+// off. That it came to that is no failure: what was not committed stays pending.
+func (f *apiServer) stop(ctx context.Context, grace time.Duration, hurry <-chan struct{}) {
+	f.server.Stopping()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	go func() {
+		select {
+		case <-hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	var runs sync.WaitGroup
+	runs.Go(func() { // while those who wait for them still can
+		if f.service.Evolver == nil {
+			return
+		}
+		if err := f.service.Evolver.Close(ctx); err != nil {
+			f.Log.Warn("runs were stopped before their end; what they had not committed stays pending", "error", err)
+		}
+	})
+	if err := f.server.Stop(ctx); err != nil {
+		f.Log.Warn("requests were broken off", "error", err)
+	}
+	runs.Wait()
+	f.end(ctx)
+}
+
+// end writes what is left of the usage log.
+func (f *apiServer) end(ctx context.Context) {
+	if err := CloseUsage(ctx, f.usage); err != nil {
+		f.Log.Warn("not every use of a memory was written down", "error", err)
+	}
+}
+
+// listener is where a process that stays is asked: by clients where it serves them, else
+// by probes alone.
+type listener struct {
+	clients *apiServer        // nil: probes alone
+	probes  *telemetry.Server // nil: clients' server answers them
+}
+
+// listen opens one, and returns the address that it listens on, "" for none.
+func (a *App) listen(ctx context.Context, day *llm.DayBudget, serves bool) (l *listener, addr string, err error) {
+	l = &listener{}
+	if serves {
+		l.clients, addr, err = a.newAPIServer(ctx, day)
+		return l, addr, err
+	}
+	l.probes = a.probeServer()
+	addr, err = l.probes.Start(ctx)
+	return l, addr, err
+}
+
+// probeServer answers probes and metrics.
+func (a *App) probeServer() *telemetry.Server {
+	return &telemetry.Server{Listen: a.Config.HTTP.Listen, Metrics: a.metrics, Log: a.Log, Ready: a.Store.Ready}
+}
+
+// leave takes in no client any more. Those who are being answered have grace; probes
+// hear that the process is stopping.
+func (l *listener) leave(ctx context.Context, grace time.Duration, hurry <-chan struct{}) {
+	if l.clients != nil {
+		l.clients.stop(ctx, grace, hurry)
+		return
+	}
+	l.probes.Stopping()
+}
+
+// close is the last that is heard, when the jobs have ended.
+func (l *listener) close(ctx context.Context) error {
+	if l.clients != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return l.probes.Stop(ctx)
+}
+
+// RunDaemon starts jobs, and where it serves, answers clients, until ctx ends. hurried
+// watches for the word to stop at once.
+func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry <-chan struct{}, end func())) error {
+	specs, wanted, err := a.scheduled()
+	if err != nil {
+		return err
+	}
+	if w := a.Config.ScheduleWarning(); w != "" {
+		a.Log.Warn(w)
+	}
+	if err := CheckModels(a.Config, wanted...); err != nil {
+		return err
+	}
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	p, err := a.pipelines(wanted...)
+	if err != nil {
+		return err
+	}
+	a.queue = &jobs.Queue{}
+	day := a.DayBudget()
+	var tasks []jobs.Task
+	var times []string
+	for _, job := range wanted {
+		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, p, day)})
+		times = append(times, fmt.Sprintf("%s %s", job, specs[job]))
+	}
+	listener, addr, err := a.listen(ctx, day, serves)
+	if err != nil {
+		return err
+	}
+	a.Log.Info("running", "version", a.Version, "schedule", strings.Join(times, "; "), "http", addr, "holder", a.Leases().Holder)
+	hurry, forget := hurried()
+	defer forget()
+	leave, left := context.WithCancel(ctx) // at the first signal, or when the jobs have ended
+	defer left()
+	var leaving sync.WaitGroup
+	leaving.Go(func() {
+		<-leave.Done()
+		listener.leave(ctx, a.Config.Jobs.Grace.Duration, hurry)
+	})
+	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: clockwork.NewRealClock(), Grace: a.Config.Jobs.Grace.Duration, Log: a.Log, Done: a.taskDone}
+	err = scheduler.Run(ctx, hurry)
+	left()
+	leaving.Wait()
+	err = errors.Join(err, listener.close(ctx))
+	a.Log.Info("stopped")
+	return err
+}
+
+// scheduled are the jobs of [schedule] that are ever started, and when.
+func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
+	schedules, err := a.Config.Schedules()
+	if err != nil {
+		return nil, nil, err
+	}
+	specs = map[reverie.Job]jobs.Spec{}
+	for _, j := range schedules {
+		if j.Spec.String() != "" {
+			specs[j.Job] = j.Spec
+			wanted = append(wanted, j.Job)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never: set one to when it shall start, evolve to 17 * * * * for instance", reverie.ErrConfiguration)
+	}
+	return specs, wanted, nil
+}
+
+// task is one start of a job, which may spend what one start may.
+func (a *App) task(job reverie.Job, p Pipelines, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
+	return func(ctx context.Context, stop <-chan struct{}) error {
+		ctx = llm.WithBudget(ctx, a.Budget(day))
+		if job == reverie.JobMaintain {
+			_, err := a.MaintainDue(a.Keeper()).Run(ctx, stop)
+			return err
+		}
+		p := p.with(a.RemotePrompts(ctx, p.Prompts))
+		switch job {
+		case reverie.JobExtract:
+			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
+			return err
+		case reverie.JobDream:
+			_, err := a.DreamDue(p.Dream, a.DueDreams(false)).Run(ctx, stop)
+			return err
+		}
+		return a.nightly(ctx, p, stop)
+	}
+}
+
+// nightly evolves the dates that are over, and follows people where that is wanted.
+func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) error {
+	evolves := a.EvolveDue(p.Evolve, 0, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
+	summary, err := evolves.Run(ctx, stop)
+	next := evolves.Impressions(p.Impression, jobs.Nightly(a.Queue(), a.Clock, a.Config.Jobs.MissedNights), summary, err)
+	if next == nil {
+		return err
+	}
+	_, nextErr := next.Run(ctx, stop)
+	return errors.Join(err, nextErr)
+}
+
+// taskDone reports a job that ended before its groups could have their turn. The
+// failures of groups have been reported one by one.
+func (a *App) taskDone(task string, _ time.Duration, err error) {
+	if partial := (*jobs.PartialError)(nil); !errors.As(err, &partial) && jobs.CountsAgainstGroup(err) {
+		a.sentry.Capture(err, map[string]string{"job": task})
+	}
+}

@@ -1,0 +1,242 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode"
+
+	"reverie/internal/text"
+)
+
+// finding is what stands at an opening brace: an object, or the reason why
+// there is none.
+type finding struct {
+	object   json.RawMessage // compact
+	repaired bool
+	end      int    // offset after the object; 0 if it is not known
+	inner    int    // offset of the first object in a wrapper; 0 if the object is none
+	reason   string // "" with an object
+	inString bool   // cut off inside a string
+}
+
+// find reads the object at offset at. JSON is taken as it is. Anything else is
+// scanned, which decides where strings and the object end, and written anew.
+func (r *reader) find(at int) finding {
+	if f, ok := r.exact(at); ok {
+		return f
+	}
+	s := r.scan(at)
+	if s.reason != "" {
+		return finding{reason: s.reason, inString: s.inString}
+	}
+	f := finding{repaired: true, end: s.pos, object: render(s.tokens)}
+	f.reason = examine(f.object)
+	if f.reason == "" && isWrapper(f.object) {
+		f.inner = s.inner
+	}
+	return f
+}
+
+// exact reads an object that is JSON already.
+func (r *reader) exact(at int) (finding, bool) {
+	text := r.src[at:min(len(r.src), at+MaxObject)]
+	if text[0] != '{' || len(text) < 2 || strings.IndexByte("\" \t\r\n}", text[1]) < 0 {
+		return finding{}, false
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	var object json.RawMessage
+	if err := dec.Decode(&object); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			r.work -= int(syntax.Offset)
+		} else {
+			r.work -= len(text)
+		}
+		return finding{}, false
+	}
+	r.work -= len(object)
+	f := finding{end: at + int(dec.InputOffset()), reason: examine(object)}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, object); err != nil {
+		return finding{}, false
+	}
+	f.object = compact.Bytes()
+	if f.reason == "" && isWrapper(f.object) {
+		if s := r.scan(at); s.reason == "" && s.pos == f.end {
+			f.inner = s.inner
+		}
+	}
+	return f, true
+}
+
+// token is one element of an object other than commas and colons.
+type token struct {
+	kind byte   // a bracket, or one of the kinds below
+	text string // the decoded text of keys and strings, the JSON of words
+}
+
+// The kinds of a token, besides the four brackets.
+const (
+	kindKey    = 'k'
+	kindString = 's'
+	kindWord   = 'w' // a number, true, false or null
+)
+
+// render writes the object that the tokens of a finished scan describe.
+func render(tokens []token) json.RawMessage {
+	var out []byte
+	for _, t := range tokens {
+		if n := len(out); n > 0 && t.kind != '}' && t.kind != ']' {
+			switch out[n-1] {
+			case '{', '[', ':':
+			default:
+				out = append(out, ',')
+			}
+		}
+		switch t.kind {
+		case kindKey:
+			out = append(quote(out, t.text), ':')
+		case kindString:
+			out = quote(out, t.text)
+		case kindWord:
+			out = append(out, t.text...)
+		default:
+			out = append(out, t.kind)
+		}
+	}
+	return out
+}
+
+// quote appends a text as JSON, without the escapes that are for HTML.
+func quote(out []byte, text string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil { // a string cannot fail
+		return out
+	}
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// examine says why a valid JSON object is not acceptable, or "". Keys that
+// differ in case alone count as one, since a Go struct would take either.
+func examine(object []byte) (reason string) {
+	if len(object) > MaxObject {
+		return ReasonTooLong
+	}
+	dec := json.NewDecoder(bytes.NewReader(object))
+	dec.UseNumber()
+	return examineValue(dec, 0)
+}
+
+// examineValue examines the next value, inside so many objects and arrays.
+func examineValue(dec *json.Decoder, depth int) (reason string) {
+	t, err := dec.Token()
+	if err != nil {
+		return ReasonBroken
+	}
+	begin, nested := t.(json.Delim)
+	switch {
+	case !nested:
+		return ""
+	case depth == MaxDepth:
+		return ReasonTooDeep
+	}
+	keys := map[string]bool{}
+	for dec.More() {
+		if begin == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return ReasonBroken
+			}
+			folded := foldKey(key.(string))
+			if keys[folded] {
+				return ReasonAmbiguous
+			}
+			keys[folded] = true
+		}
+		if reason := examineValue(dec, depth+1); reason != "" {
+			return reason
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return ReasonBroken
+	}
+	return ""
+}
+
+// foldKey folds case as encoding/json does when it matches keys to fields.
+func foldKey(key string) string {
+	return strings.Map(func(c rune) rune {
+		for {
+			next := unicode.SimpleFold(c)
+			if next <= c {
+				return next
+			}
+			c = next
+		}
+	}, key)
+}
+
+// wrapperNames are keys that models put around their lines. The objects in such
+// an array are read as lines even if the rest of the wrapper is broken.
+const wrapperNames = `(?i:actions|lines|results|items|memories|changes|operations|facts|objects|data|output|` +
+	`answers?|response|verdicts|observations|proposals|entries|records)`
+
+var (
+	wrapperName   = text.NewPattern(`^` + wrapperNames + `$`)
+	wrapperPrefix = text.NewPattern(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` +
+		blanks + `[\[［]` + blanks + `([{｛])`)
+)
+
+// isWrapper tells whether a valid object only holds other objects together: it
+// is no action, it has one array of objects, and nothing else unless that array
+// has a name that says so. {"subject":"...","evidence":[{...}]} is none.
+func isWrapper(object json.RawMessage) bool {
+	if !bytes.Contains(object, []byte("[{")) {
+		return false
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil {
+		return false
+	}
+	arrays, named := 0, false
+	for key, value := range fields {
+		if strings.EqualFold(key, "action") {
+			return false
+		}
+		if holdsObjects(value) {
+			arrays++
+			named = wrapperName.MatchString(key)
+		}
+	}
+	return arrays == 1 && (named || len(fields) == 1)
+}
+
+// holdsObjects tells whether a value is an array of at least one object, and of
+// nothing else.
+func holdsObjects(value json.RawMessage) bool {
+	var elements []json.RawMessage
+	if value[0] != '[' || json.Unmarshal(value, &elements) != nil {
+		return false
+	}
+	for _, e := range elements {
+		if e[0] != '{' {
+			return false
+		}
+	}
+	return len(elements) > 0
+}
+
+// wrapperOpening returns the offset of the first object in a wrapper with a
+// usual name, for wrappers that are too long or broken as a whole; 0 if there is
+// none.
+func wrapperOpening(src string, at int) int {
+	groups := wrapperPrefix.FindStringSubmatchIndex(src[at:min(len(src), at+maxAhead)])
+	if groups == nil {
+		return 0
+	}
+	return at + groups[2]
+}
