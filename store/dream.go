@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -132,4 +134,392 @@ func dreamSigns(ctx context.Context, t *pg.Tx, args []any) (reverie.DreamSigns, 
 		*at = pg.UTC(*at)
 	}
 	return signs, err
+}
+
+const (
+	// Sessions nobody knows come behind those that have messages, and behind them what
+	// is of no session: null comes last.
+	materialQuery = `select ` + headColumns + ` from (select m.*, s.last_at as session_at` + newMaterial + `) m
+		order by session_at, case kind when 'session' then session_id end, kind = 'session' and $6 = any (tags) desc,
+			created_at, lineage_id`
+
+	// What a dream covers: sessions that its material is of ($6), and those that are
+	// fresh, but none of which something else is new than what was chosen: it would
+	// not be fresh any more when that is to be dreamt of.
+	coveredQuery = `select ` + sessionColumns + ` from sessions c where group_id = $1 and session_id = any (array(
+			select unnest($6::text[])
+			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
+			and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
+				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session'
+					and m.status = 'active'
+					and m.memory_id not in (select unnest($5::uuid[])) and ` + dreamtOf + ` is null))
+		order by last_at, session_id`
+
+	// What earlier dreams have taken in of the group, and what they have left.
+	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and status = 'active'
+		and kind in ('group', 'dream')
+			and (kind = 'dream' or ` + dreamtOf + `)
+		order by created_at, lineage_id`
+
+	activeQuery = `select count(*) from memories where group_id = $1 and status = 'active'`
+
+	// Of a message that several steps cite, the words that were cited first.
+	evidenceOfQuery = `select lineage_id, message_id, author_id, author, quote, sent_at, to_char(local_date,
+		'YYYY-MM-DD') as local_date
+		from (select distinct on (lineage_id, message_id) * from memory_evidence
+			where group_id = $1 and lineage_id = any ($2::uuid[]) and action <> 'delete' and withdrawn_at is null
+			order by lineage_id, message_id, evidence_no) e
+		order by lineage_id, sent_at, evidence_no`
+)
+
+// GatherDream reads what a dream of a group takes in, in one snapshot and at most
+// seven statements. An unknown group is reverie.ErrNotFound, and so is an unknown
+// session to reach up to, unless the query names the versions.
+func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
+	var state reverie.DreamState
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather what group %q has to dream of", q.GroupID),
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			state = reverie.DreamState{}
+			var err error
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			args, err := dreamArgs(ctx, t, q)
+			if err != nil {
+				return err
+			}
+			if state.Signs, err = dreamSigns(ctx, t, args); err != nil {
+				return err
+			}
+			if state.Material, err = headList(ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
+				return err
+			}
+			if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
+				return err
+			}
+			state.Sessions = utcSessions(state.Sessions)
+			if err := t.Get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
+				return err
+			}
+			return dreamt(ctx, t, &state)
+		},
+	})
+	return state, err
+}
+
+// sessionsOf names the sessions that material is of, each once.
+func sessionsOf(material []reverie.HeadState) pq.StringArray {
+	ids := pq.StringArray{}
+	for _, m := range material {
+		if m.Kind == reverie.KindSession && m.SessionID != "" {
+			ids = append(ids, m.SessionID)
+		}
+	}
+	return slices.Compact(ids) // material is ordered by session
+}
+
+// dreamt reads what earlier dreams have taken in and left. Of several narratives,
+// since a person has restored one, the latest counts.
+func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
+	heads, err := headList(ctx, t, dreamtQuery, state.Group.ID)
+	for _, h := range heads {
+		switch {
+		case h.Kind == reverie.KindGroup:
+			state.Known = append(state.Known, h)
+		case !slices.Contains(h.Tags, reverie.TagSummary):
+			state.Items = append(state.Items, h)
+		case state.Narrative == nil || h.UpdatedAt.After(state.Narrative.UpdatedAt):
+			state.Narrative = &h
+		}
+	}
+	return err
+}
+
+// EvidenceOf is what lineages rest on now, by lineage: the messages of all their
+// versions, each once, oldest first. A lineage that rests on none is left out.
+func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
+	error) {
+	var found map[string][]reverie.Evidence
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true,
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var err error
+			found, err = evidenceOf(ctx, t, groupID, lineageIDs)
+			return err
+		}})
+	return found, err
+}
+
+func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
+	error) {
+	var rows []struct {
+		evidenceRow
+		LineageID string `db:"lineage_id"`
+	}
+	err := t.Select(ctx, &rows, evidenceOfQuery, groupID, pq.StringArray(lineageIDs))
+	found := map[string][]reverie.Evidence{}
+	for _, r := range rows {
+		found[r.LineageID] = append(found[r.LineageID], r.Evidence)
+	}
+	return found, err
+}
+
+const (
+	// What dreams leave is nothing new to them. A version that is superseded by now was
+	// new when it was chosen; the one after it is new by itself.
+	takeInQuery = `insert into memory_uses (group_id, job, memory_id, run_id)
+		select $1, 'dream', u.id, $2::uuid from unnest($3::uuid[]) as u (id)
+		where (select m.kind in ('group', 'session') from memories m where m.group_id = $1 and m.memory_id = u.id)
+			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $2::uuid and r.job = 'dream')
+		order by u.id
+		on conflict (group_id, job, memory_id) do nothing`
+
+	// Sessions that are no more have become part of others. One to which messages came
+	// since it was gathered stays as they left it: the dream has not seen those. The order
+	// of locks is that of messages that come in.
+	coverSessionsQuery = `with covered as (
+			select s.session_id, u.last_at from sessions s
+			join unnest($2::text[], $3::timestamptz[], $4::int[]) as u (id, last_at, messages) on u.id = s.session_id
+				and u.messages = s.messages
+			where s.group_id = $1 order by s.session_id for no key update of s)
+		update sessions s set dreamt_until = greatest(s.dreamt_until, c.last_at) from covered c
+		where s.group_id = $1 and s.session_id = c.session_id`
+)
+
+// takeIn gives memory versions the dream that they are taken in by, each exactly once,
+// and marks the sessions, to which nothing came since, up to what was known of them: one that is no longer new, or
+// never was a dream's to take in, fails the whole plan.
+func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
+	ids := pq.StringArray(plan.Dream.MemoryIDs)
+	n, err := t.Exec(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
+	if err != nil {
+		return err
+	}
+	if n != len(ids) {
+		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w",
+			len(ids)-n, len(ids), reverie.ErrConflict)
+	}
+	if len(plan.Dream.Sessions) == 0 {
+		return nil
+	}
+	var sessions, until pq.StringArray
+	var messages pq.Int64Array
+	for _, s := range plan.Dream.Sessions {
+		sessions, until, messages = append(sessions, s.ID), append(until, pg.Timestamp(s.LastAt)), append(messages,
+			int64(s.Total.Messages))
+	}
+	_, err = t.Exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
+	return err
+}
+
+const (
+	requeueDreamQuery = `with freed as (` + freeChunks + `
+			returning c.run_id),
+		given as (
+			delete from memory_uses u using freed f where u.group_id = $1 and u.job = 'dream' and u.run_id = f.run_id
+			returning u.memory_id)
+		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
+
+	uncoverQuery = `with given as (
+			select session_id from sessions where group_id = $1 and session_id = any ($2::text[])
+				order by session_id for no key update)
+		update sessions s set dreamt_until = null from given g where s.group_id = $1 and s.session_id = g.session_id`
+)
+
+// requeueDream makes what a dream took in new again, of which all items are held, and
+// says how many versions. The sessions that those are of are fresh again, and so is the
+// one that the dream reached up to: a group without any is due to nobody.
+func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) {
+	var of []string // the session of each
+	if err := t.Select(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
+		return 0, err
+	}
+	fresh, err := t.Exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, *run))
+	if err != nil {
+		return 0, err
+	}
+	run.Stats.Material -= len(of)
+	run.Stats.Sessions = max(run.Stats.Sessions-fresh, 0)
+	return len(of), nil
+}
+
+const (
+	// What the versions of lineages rest on, newest version first, but for what runs
+	// wrote that were taken back: the memories as they were then, and the messages that
+	// those rested on by that time. Each step is held apart (offset 0) and goes by key:
+	// tables that were never analyzed would have them joined as whole groups.
+	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind,
+		s.session_id, s.statement,
+			s.kind = 'session' and $3 = any (s.tags) as summary, coalesce(n.content_hash = s.content_hash, false) as active,
+			case when n.content_hash <> s.content_hash then n.statement else '' end as now, coalesce(e.at,
+				s.last_supported_at) as at, e.messages
+		from (select memory_id, lineage_id, version from memories where group_id = $1
+			and lineage_id = any ($2::uuid[]) offset 0) v
+		cross join lateral (select x.source_id, x.position from memory_sources x where x.group_id = $1
+			and x.memory_id = v.memory_id
+			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = x.run_id) is null offset 0) x
+		cross join lateral (select * from memories where group_id = $1 and memory_id = x.source_id offset 0) s
+		left join lateral (select h.content_hash, h.statement from memories h where h.group_id = $1
+			and h.lineage_id = s.lineage_id and h.status = 'active' offset 0) n on true
+		cross join lateral (select max(e.sent_at) as at, coalesce(array_agg(distinct e.message_id), '{}') as messages
+			from memory_evidence e where e.group_id = $1 and e.lineage_id = s.lineage_id and e.action <> 'delete'
+				and e.withdrawn_at is null
+				and (select b.version from memories b where b.group_id = $1 and b.memory_id = e.memory_id) <= s.version) e
+		order by v.lineage_id, v.version desc, x.position`
+
+	lastDreamQuery = `select ` + runColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
+		order by finished_at desc, run_id desc limit 1`
+
+	waitingDreamsQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream'
+		and undone_at is null
+			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+				and h.status = 'waiting')
+		order by started_at desc, run_id desc`
+
+	dreamMemoriesQuery = `select ` + MemoryColumns + ` from memories where group_id = $1 and kind = 'dream'
+		and status = 'active'
+		order by created_at, lineage_id`
+
+	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`
+)
+
+// sourceRow is a memory that a version rests on.
+type sourceRow struct {
+	reverie.SourceMemory
+	OfID      string         `db:"of_id"` // the version
+	OfLineage string         `db:"of_lineage"`
+	Messages  pq.StringArray `db:"messages"`
+}
+
+// sourcesOf reads what the versions of lineages rest on, by lineage, the newest
+// version's first.
+func sourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]sourceRow, error) {
+	var rows []sourceRow
+	err := t.Select(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
+	found := map[string][]sourceRow{}
+	for _, r := range rows {
+		r.At = r.At.UTC()
+		found[r.OfLineage] = append(found[r.OfLineage], r)
+	}
+	return found, err
+}
+
+// Dream returns what a group's dreams have left, in one snapshot: the narrative, the
+// items by type, the best supported first, and what they rest on. An unknown group is
+// reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
+func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
+	var page reverie.Dream
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("read the dreams of group %q", groupID),
+		ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			page = reverie.Dream{}
+			var err error
+			if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			last, err := runList(ctx, t, lastDreamQuery, groupID)
+			if err != nil {
+				return err
+			}
+			if len(last) > 0 {
+				page.Run = &last[0]
+			}
+			if page.Waiting, err = runList(ctx, t, waitingDreamsQuery, groupID); err != nil {
+				return err
+			}
+			return readItems(ctx, t, &page)
+		},
+	})
+	return page, err
+}
+
+func runList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Run, error) {
+	var rows []runRow
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	var list []reverie.Run
+	for _, r := range rows {
+		run, err := r.run()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, run)
+	}
+	return list, nil
+}
+
+// readItems reads the active memories of kind dream, and what they rest on.
+func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
+	var rows []MemoryRow
+	if err := t.Select(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return t.Get(ctx, &page.Gone, goneDreamsQuery, page.Group.ID)
+	}
+	var lineages []string
+	for _, r := range rows {
+		lineages = append(lineages, r.LineageID)
+	}
+	sources, err := sourcesOf(ctx, t, page.Group.ID, lineages)
+	if err != nil {
+		return err
+	}
+	own, err := evidenceOf(ctx, t, page.Group.ID, lineages)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		item := dreamItem(r.memory(), sources[r.LineageID], own[r.LineageID])
+		switch {
+		case !slices.Contains(item.Tags, reverie.TagSummary):
+			page.Items = append(page.Items, item)
+		case page.Narrative == nil || item.UpdatedAt.After(page.Narrative.UpdatedAt): // as a dream takes it
+			page.Narrative = &item
+		}
+	}
+	slices.SortStableFunc(page.Items, func(a, b reverie.DreamItem) int {
+		return cmp.Or(cmp.Compare(place(a.Type), place(b.Type)), cmp.Compare(b.Strength, a.Strength),
+			b.UpdatedAt.Compare(a.UpdatedAt))
+	})
+	return nil
+}
+
+// place is where items of a type are shown; those of none come last.
+func place(t reverie.DreamType) int {
+	if i := slices.Index(reverie.DreamTypes, t); i >= 0 {
+		return i
+	}
+	return len(reverie.DreamTypes)
+}
+
+// dreamItem puts together an item and what it rests on: of each memory the newest
+// version that any of its own versions names. The narrative is told anew each time:
+// it rests on what its newest version does that names anything.
+func dreamItem(m reverie.Memory, sources []sourceRow, own []reverie.Evidence) reverie.DreamItem {
+	item := reverie.DreamItem{Memory: m, Type: reverie.DreamTypeOf(m), Sources: []reverie.SourceMemory{}}
+	item.Done = item.Type == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone)
+	lineages, messages := map[string]bool{}, map[string]bool{}
+	for _, e := range own {
+		messages[e.MessageID] = true
+	}
+	for _, s := range sources {
+		if s.OfID != sources[0].OfID && slices.Contains(m.Tags, reverie.TagSummary) {
+			break
+		}
+		for _, id := range s.Messages {
+			messages[id] = true
+		}
+		if !lineages[s.LineageID] {
+			lineages[s.LineageID] = true
+			item.Sources = append(item.Sources, s.SourceMemory)
+		}
+	}
+	item.Evidence = len(messages)
+	return item
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -100,4 +102,270 @@ func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
 	err := s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups
 		where group_id = $1`, id)
 	return team, pg.NotFoundIfEmpty(err, "group %q", id)
+}
+
+// Groups returns the named groups with their past calendars, by id. Those that do
+// not exist are left out.
+func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Group, error) {
+	var found map[string]reverie.Group
+	err := s.db.Run(ctx, pg.Work{What: "read groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		var list []reverie.Group
+		if err := t.Select(ctx, &list, `select `+GroupColumns+` from groups
+			where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
+			return err
+		}
+		past, err := pastCalendars(ctx, t, ids)
+		found = map[string]reverie.Group{}
+		for _, g := range list {
+			g.Past = past[g.ID]
+			found[g.ID] = g
+		}
+		return err
+	}})
+	return found, err
+}
+
+const (
+	parkedWhere = `exists (select 1 from setbacks s where s.group_id = g.group_id and s.parked_at is not null)`
+
+	groupListQuery = `select ` + GroupColumns + ` from groups g
+		where group_id > $1 and ($2 = '' or group_id = $2) and case $3
+			when '' then true
+			when 'paused' then paused
+			when 'parked' then ` + parkedWhere + `
+			when 'active' then not paused and not ` + parkedWhere + `
+			else false end
+			and ($5 = '' or position(lower($5) in lower(group_id)) > 0 or position(lower($5) in lower(name)) > 0)
+		order by group_id limit nullif($4::int, 0)`
+
+	groupCountsQuery = `select g.id as group_id, p.pending, p.oldest, a.active
+		from unnest($1::text[]) as g (id)
+		cross join lateral (
+			select count(*) as pending, min(m.sent_at) as oldest from messages m
+			where m.group_id = g.id and m.run_id is null and m.outcome is null) p
+		cross join lateral (
+			select count(*) as active from memories m where m.group_id = g.id and m.status = 'active') a`
+
+	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
+		cross join lateral (
+			select ` + runColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
+				run_id desc limit 1) r`
+)
+
+// GroupList lists groups by id with how they stand, in one snapshot and at most
+// six statements. A named group that does not exist is reverie.ErrNotFound.
+func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.GroupEntry, error) {
+	var list []reverie.GroupEntry
+	err := s.db.Run(ctx, pg.Work{What: "list groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		list = nil
+		var groups []reverie.Group
+		if err := t.Select(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
+			return err
+		}
+		if len(groups) == 0 {
+			if q.GroupID == "" {
+				return nil
+			}
+			_, err := GetGroup(ctx, t, q.GroupID)
+			return err
+		}
+		list = make([]reverie.GroupEntry, len(groups))
+		ids, entries := make([]string, len(groups)), map[string]*reverie.GroupEntry{}
+		for i, g := range groups {
+			list[i].Group = g
+			ids[i], entries[g.ID] = g.ID, &list[i]
+		}
+		type filler = func(context.Context, *pg.Tx, []string, map[string]*reverie.GroupEntry) error
+		for _, fill := range []filler{fillCounts, fillLastRuns, fillSetbacks, fillPast} {
+			if err := fill(ctx, t, ids, entries); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	return list, err
+}
+
+func fillCounts(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+	var rows []struct {
+		GroupID string     `db:"group_id"`
+		Pending int        `db:"pending"`
+		Oldest  *time.Time `db:"oldest"`
+		Active  int        `db:"active"`
+	}
+	if err := t.Select(ctx, &rows, groupCountsQuery, pq.StringArray(ids)); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		e := entries[r.GroupID]
+		e.Pending, e.OldestPending, e.Active = r.Pending, pg.UTC(r.Oldest), r.Active
+	}
+	return nil
+}
+
+func fillLastRuns(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+	var rows []runRow
+	if err := t.Select(ctx, &rows, lastRunsQuery, pq.StringArray(ids)); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		run, err := r.run()
+		if err != nil {
+			return err
+		}
+		entries[r.GroupID].LastRun = &run
+	}
+	return nil
+}
+
+func fillSetbacks(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+	found, err := setbacks(ctx, t, ids, "")
+	for id, list := range found {
+		entries[id].Setbacks = list
+	}
+	return err
+}
+
+func fillPast(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+	found, err := pastCalendars(ctx, t, ids)
+	for id, list := range found {
+		entries[id].Past = list
+	}
+	return err
+}
+
+const (
+	lockGroupQuery = groupQuery + ` for no key update`
+
+	pastQuery = `select group_id, time_zone, day_boundary, valid_until from past_calendars
+		where group_id = any ($1::text[]) order by group_id, valid_until`
+
+	// Dates that were never worked on need no calendar of their own.
+	keepCalendarQuery = `insert into past_calendars (group_id, valid_until, time_zone, day_boundary)
+		select $1, $2::timestamptz, $3, $4
+		where exists (select 1 from runs where group_id = $1 and job <> 'propose')
+			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
+
+	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6,
+		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11, team = $12
+			where group_id = $1`
+)
+
+// ChangeGroup changes a group and returns it as it is then. A time zone or day
+// boundary that differs holds from openUntil on, the end of the date that is open
+// now in the group's calendar so far; that calendar stays for what lies before,
+// unless the group never had a run, or its calendar cannot be read: no date ever
+// came of that one, and openUntil is not looked at. A second change on the same open date
+// replaces the first. An unknown group is reverie.ErrNotFound; a value that cannot
+// be is reverie.ErrInvalid.
+func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange,
+	openUntil time.Time) (reverie.Group, error) {
+	var g reverie.Group
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("change group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
+		before, err := LockGroup(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		g = before
+		c.Apply(&g)
+		if c != (reverie.GroupChange{Paused: c.Paused}) { // one that cannot be read may still be paused
+			if err := g.Normalize(); err != nil {
+				return err
+			}
+		}
+		if before.HasCalendar() && !g.SameCalendar(before) {
+			if openUntil.IsZero() {
+				return fmt.Errorf("the end of its open date is needed to change its calendar: %w", reverie.ErrInvalid)
+			}
+			if _, err := t.Exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
+				return err
+			}
+		}
+		if _, err := t.Exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
+			return err
+		}
+		past, err := pastCalendars(ctx, t, []string{id})
+		g.Past = past[id]
+		return err
+	}})
+	return g, err
+}
+
+// PauseGroup leaves a group out of all that is done for groups in turn, until
+// [Store.ResumeGroup]. An unknown group is reverie.ErrNotFound.
+func (s *Store) PauseGroup(ctx context.Context, id string) (reverie.Group, error) {
+	paused := true
+	return s.ChangeGroup(ctx, id, reverie.GroupChange{Paused: &paused}, time.Time{})
+}
+
+// ResumeGroup lets work on a group go on at once: it is not paused any more, and
+// its setbacks and those of its sessions are deleted and returned. An unknown group
+// is reverie.ErrNotFound.
+func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []reverie.Setback, error) {
+	var g reverie.Group
+	var gone []reverie.Setback
+	var xid string
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("resume group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
+		var err error
+		if g, err = LockGroup(ctx, t, id); err != nil {
+			return err
+		}
+		g.Paused = false
+		past, err := pastCalendars(ctx, t, []string{id})
+		if err != nil {
+			return err
+		}
+		g.Past = past[id]
+		found, err := setbacks(ctx, t, []string{id}, "")
+		if err != nil {
+			return err
+		}
+		gone = found[id]
+		if _, err := t.Exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
+			return err
+		}
+		sessions, err := forgetSessions(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		gone = append(gone, sessions...)
+		return t.Get(ctx, &xid, pg.XIDQuery)
+	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
+		if _, err := LockGroup(ctx, t, id); err != nil {
+			return false, err
+		}
+		return pg.WasCommitted(ctx, t, xid)
+	}})
+	return g, gone, err
+}
+
+// LockGroup reads a group and lets nobody else change it, or note a failure of
+// it, before the commit. Messages may still come in.
+func LockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
+	var g reverie.Group
+	err := t.Get(ctx, &g, lockGroupQuery, id)
+	return g, pg.NotFoundIfEmpty(err, "group %q", id)
+}
+
+// pastCalendars are those of the groups, oldest first.
+func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]reverie.PastCalendar, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		GroupID string `db:"group_id"`
+		reverie.PastCalendar
+	}
+	if err := t.Select(ctx, &rows, pastQuery, pq.StringArray(ids)); err != nil {
+		return nil, err
+	}
+	found := map[string][]reverie.PastCalendar{}
+	for _, r := range rows {
+		r.ValidUntil = r.ValidUntil.UTC()
+		found[r.GroupID] = append(found[r.GroupID], r.PastCalendar)
+	}
+	return found, nil
 }

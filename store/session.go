@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -170,4 +172,458 @@ func utcSessions(list []reverie.Session) []reverie.Session {
 		list[i] = utcSession(list[i])
 	}
 	return list
+}
+
+// SessionQueue is the store as extraction sees it: what is due are sessions, by a
+// rule. Otherwise it is the [Store].
+type SessionQueue struct {
+	*Store
+	rule reverie.SessionRule
+}
+
+// Sessions returns the store as a rule for sessions makes it look.
+func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
+
+const (
+	// Not left alone after a failure: $9 does not wait for the next try, $10 is now: as
+	// reverie.LeftAlone has it.
+	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz
+			or s.retry_at > $10 + ` + maxRetryAfter + `)`
+
+	maxRetryAfter = `interval '168 hours'` // reverie.MaxRetryAfter
+
+	// The sessions of a group g that are due, as reverie.SessionRule says it, some of
+	// them several times: each reason has an index of its own. $1 to $3 are limits of
+	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
+	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
+	dueSessionsOf = `
+		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0
+			and s.new_tokens >= $1` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0
+			and s.new_tool_calls >= $2` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0
+			and s.new_turns >= $3` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
+			and s.last_at <= $4::timestamptz` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished
+			and s.new_messages > 0` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz
+			and s.turns - s.folded_turns > $5::int
+			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
+			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10 or s.fold_retry_at > $10 + ` + maxRetryAfter + `)
+		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract'
+			and r.status = 'running' and r.session_id <> ''`
+
+	// A session that fails is left alone by itself: its group has no setback.
+	dueSessionGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
+				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
+			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
+			false as failed
+		from groups g where exists (` + dueSessionsOf + `)`
+
+	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id
+		limit nullif($12::int, 0)`
+	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
+
+	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
+		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross
+			join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
+		order by last_at, session_id`
+)
+
+// limits are the rule as the queries take it.
+func (q SessionQueue) limits() []any {
+	r, now := q.rule, q.db.Now()
+	var idle, remembered time.Time
+	if r.Idle > 0 {
+		idle = now.Add(-r.Idle)
+	}
+	if r.ShortTermTTL > 0 {
+		remembered = now.Add(-r.ShortTermTTL)
+	}
+	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens,
+		pg.OrMinusInfinity(remembered), r.IgnoreRetry, now}
+}
+
+// DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of
+// the first pending message stands the last one of the session with something new
+// that has been silent the longest.
+func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {
+	query, args := dueSessionPageQuery, append(q.limits(), due.After, due.Limit)
+	if due.GroupID != "" {
+		query, args = dueSessionGroupQuery, append(q.limits(), due.GroupID)
+	}
+	return q.dueGroups(ctx, "list groups with sessions that are due", due, query, args)
+}
+
+// DueSessions lists the sessions of a group that are due: those that have been
+// silent the longest come first.
+func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
+	var list []reverie.Session
+	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID),
+		ReadOnly: true, ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			list = nil
+			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
+		}})
+	return utcSessions(list), err
+}
+
+const (
+	bufferWhere = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.session_id = $2
+		and u.session_id <> '' and u.run_id is null`
+
+	// A message's time is that of its use, so that the order comes from the index.
+	buffered = `select ` + messageColumns + ` from (
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+				and m.message_id = u.message_id
+			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w`
+
+	oldestBufferedQuery = buffered + ` order by at, seq limit $3`
+	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
+	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
+
+	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and status = 'active'`
+
+	factHeadsQuery = headOf + ` and $2 <> all (tags) order by created_at, lineage_id`
+
+	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
+		lineage_id limit 1`
+
+	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2
+		and session_id <> '' and sent_at >= $3::timestamptz
+			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize'
+				and f.message_id = m.message_id) is null
+		order by sent_at, seq`
+)
+
+// GatherSession reads what one chunk of an extraction needs, in one snapshot and at
+// most six statements. An unknown group or session is reverie.ErrNotFound.
+func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
+	var state reverie.SessionState
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			state = reverie.SessionState{}
+			var err error
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if state.Session, err = getSession(ctx, t, q.GroupID, q.SessionID); err != nil {
+				return err
+			}
+			if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
+				return err
+			}
+			if state.Heads, err = headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary); err != nil {
+				return err
+			}
+			summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
+			if len(summaries) > 0 {
+				state.Summary = &summaries[0]
+			}
+			return err
+		},
+	})
+	return state, err
+}
+
+// buffer reads the oldest messages of a session that are not extracted and looks
+// one further, or those of them that are named and whether there are others.
+func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Message, bool, error) {
+	var list []reverie.Message
+	if len(q.MessageIDs) > 0 {
+		ids := pq.StringArray(q.MessageIDs)
+		if err := t.Select(ctx, &list, chosenBufferedQuery, q.GroupID, q.SessionID, ids); err != nil {
+			return nil, false, err
+		}
+		var more bool
+		err := t.Get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
+		return utcMessages(list), more, err
+	}
+	limit := max(q.Limit, 0)
+	if err := t.Select(ctx, &list, oldestBufferedQuery, q.GroupID, q.SessionID, limit+1); err != nil {
+		return nil, false, err
+	}
+	more := len(list) > limit
+	return utcMessages(list[:min(limit, len(list))]), more, nil
+}
+
+func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.HeadState, error) {
+	var rows []headRow
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	list := make([]reverie.HeadState, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates}
+	}
+	return list, nil
+}
+
+// GatherFold reads what folding a session needs, in one snapshot and at most five
+// statements. An unknown group or session is reverie.ErrNotFound.
+func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
+	var state reverie.FoldState
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			state = reverie.FoldState{}
+			var err error
+			if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			if state.Session, err = getSession(ctx, t, groupID, sessionID); err != nil {
+				return err
+			}
+			if state.Summary, err = rollingSummary(ctx, t, groupID, sessionID); err != nil {
+				return err
+			}
+			state.Messages, err = unfolded(ctx, t, state)
+			return err
+		},
+	})
+	return state, err
+}
+
+// unfolded reads the messages of a session that its summary does not cover: those
+// behind what it covers, and the others only if some of them came late.
+func unfolded(ctx context.Context, t *pg.Tx, state reverie.FoldState) ([]reverie.Message, error) {
+	var list []reverie.Message
+	var since time.Time
+	if state.Summary != nil {
+		since = state.Summary.CoversUntil
+	}
+	err := t.Select(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, pg.OrMinusInfinity(since))
+	if err == nil && !since.IsZero() && len(list) < state.Session.Unfolded().Messages {
+		list = nil
+		err = t.Select(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, "-infinity")
+	}
+	return utcMessages(list), err
+}
+
+const (
+	coverQuery = `insert into message_uses (group_id, job, message_id, sent_at, session_id, run_id)
+		select $1, 'summarize', m.message_id, m.sent_at, m.session_id, $4::uuid from ` + messagesByID + `
+		where m.session_id = $2 and m.session_id <> ''
+		order by m.message_id
+		on conflict (group_id, job, message_id) do nothing`
+
+	saveSummaryQuery = `insert into session_summaries as s (` + summaryColumns + `)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz, $10::timestamptz, $11::uuid, $12::timestamptz,
+			$12::timestamptz)
+		on conflict (group_id, session_id) do update set summary = excluded.summary,
+			messages = s.messages + excluded.messages,
+			turns = s.turns + excluded.turns, tokens = s.tokens + excluded.tokens,
+				first_message_id = excluded.first_message_id, last_message_id = excluded.last_message_id,
+			covers_since = excluded.covers_since, covers_until = excluded.covers_until, run_id = excluded.run_id,
+				updated_at = excluded.updated_at`
+
+	runStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and session_id = $4
+		and status = 'running'`
+)
+
+// ApplyFold renews the rolling summary of a session, in one transaction with the
+// marks of the messages that it covers from then on, what the session counts as
+// folded, and the run's stats. What the summary counts as covered is counted from
+// the messages, and added to what an earlier one covered.
+//
+// Nothing is written and the error is reverie.ErrLeaseLost when another holder took
+// the lease; reverie.ErrConflict when a message is covered already or is none of
+// the session's, or the run has ended; reverie.ErrInvalid for a fold of nothing or
+// of another group.
+func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
+	sum := fold.Summary
+	what := fmt.Sprintf("fold %d messages of session %q of group %q", len(fold.MessageIDs), sum.SessionID, sum.GroupID)
+	if sum.GroupID != lease.GroupID {
+		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	if len(fold.MessageIDs) == 0 || sum.Summary == "" || sum.SessionID == "" {
+		return fmt.Errorf("%s: a fold has a session, a summary and messages that it covers: %w", what, reverie.ErrInvalid)
+	}
+	stats, err := pg.JSONText(fold.Stats)
+	if err != nil {
+		return err
+	}
+	return s.db.Run(ctx, pg.Work{
+		What:  what,
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if err := Fence(ctx, t, lease); err != nil {
+				return err
+			}
+			if err := lockSession(ctx, t, sum.GroupID, sum.SessionID); err != nil {
+				return err
+			}
+			return s.fold(ctx, t, fold, stats)
+		},
+		Committed: CommittedUnder(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2
+			and run_id = $3 and covers_until >= $4::timestamptz`,
+			sum.GroupID, sum.SessionID, sum.RunID, sum.CoversUntil),
+	})
+}
+
+func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold, stats string) error {
+	sum, at := fold.Summary, s.db.Now()
+	n, err := t.Exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, stats, sum.SessionID)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("run %s is no run of the session that is under way: %w", sum.RunID, reverie.ErrConflict)
+	}
+	ids := pq.StringArray(slices.Compact(slices.Sorted(slices.Values(fold.MessageIDs))))
+	if n, err = t.Exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
+		return err
+	}
+	if n != len(fold.MessageIDs) {
+		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n,
+			len(fold.MessageIDs), reverie.ErrConflict)
+	}
+	var covered reverie.Tally
+	if err := t.Get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
+		covered.Turns, covered.Tokens,
+		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
+	return err
+}
+
+const (
+	// What was written beside what is held stays: support, which a second time supports
+	// nothing more, and the summary, of a session or a dream. Chunks of which anything
+	// else was written are as good as applied.
+	freeChunks = `
+			update run_chunks c set status = 'failed' from held_plans h
+			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting'
+				and c.group_id = $1 and c.run_id = $2 and c.chunk_no = h.chunk_no
+				and not exists (select 1 from memory_change_log l join memories m on m.group_id = l.group_id
+					and m.memory_id = l.memory_id
+					where l.group_id = $1 and l.run_id = $2 and l.chunk_no = h.chunk_no and $3 <> all (m.tags))`
+
+	requeueSessionQuery = `with freed as (` + freeChunks + `
+			returning c.message_ids)
+		update message_uses u set run_id = null from freed f
+		where u.group_id = $1 and u.job = 'extract' and u.message_id = any (f.message_ids) and u.run_id = $2
+		returning u.message_id`
+)
+
+// requeueSession lets messages of a run of a session wait for extraction again, of
+// whose chunks all facts are held, and says how many.
+func requeueSession(ctx context.Context, t *pg.Tx, run reverie.Run, at time.Time) (int, error) {
+	if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
+		return 0, err
+	}
+	var ids []string
+	if err := t.Select(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
+		return 0, err
+	}
+	_, err := t.Exec(ctx, addNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
+	return len(ids), err
+}
+
+const (
+	lockSetbackQuery = `select ` + sessionColumns + ` from sessions where group_id = $1
+		and session_id = $2 for no key update`
+
+	sessionFailureQuery = `update sessions set failures = $3, failure = $4, retry_at = $5::timestamptz,
+		parked_at = $6::timestamptz
+		where group_id = $1 and session_id = $2`
+
+	foldFailureQuery = `update sessions set fold_failures = $3, fold_retry_at = $4::timestamptz where group_id = $1
+		and session_id = $2`
+
+	setBackSessionsQuery = `select ` + sessionColumns + ` from sessions
+		where group_id = $1 and (failures > 0 or fold_failures > 0) order by last_at, session_id for no key update`
+
+	forgetFailures = `update sessions set failures = 0, failure = '', retry_at = null, parked_at = null,
+		fold_failures = 0, fold_retry_at = null
+		where (failures > 0 or fold_failures > 0) and `
+)
+
+// NoteSession counts one more failure in a row to extract a session and returns what
+// the rule makes of it: the session is left alone for a while, or parked. The
+// extraction of any of its messages forgets it. Each call counts once, whatever
+// becomes of its connection. An unknown session is reverie.ErrNotFound.
+func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason string,
+	rule reverie.ParkRule) (reverie.Setback, error) {
+	var noted reverie.Setback
+	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
+		noted = rule.Next(setbackOf(session), pg.ValidText(reason), s.db.Now())
+		noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
+		_, err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
+			noted.ParkedAt)
+		return err
+	})
+	return noted, err
+}
+
+// NoteFold is [Store.NoteSession] for the session's fold, which is never parked: it
+// returns when it is tried again. A fold that succeeds forgets it.
+func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (time.Time, error) {
+	var retry time.Time
+	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
+		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.db.Now())
+		retry = next.RetryAt.Truncate(time.Microsecond).UTC()
+		_, err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
+		return err
+	})
+	return retry, err
+}
+
+func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *pg.Tx,
+	reverie.Session) error) error {
+	var xid string
+	return s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("note that session %q of group %q failed", sessionID, groupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var session reverie.Session
+			if err := t.Get(ctx, &session, lockSetbackQuery, groupID,
+				sessionID); err != nil { // two that fail at a time count as two
+				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
+			}
+			if err := note(ctx, t, utcSession(session)); err != nil {
+				return err
+			}
+			return t.Get(ctx, &xid, pg.XIDQuery)
+		},
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
+			if err := lockSession(ctx, t, groupID, sessionID); err != nil {
+				return false, err
+			}
+			return pg.WasCommitted(ctx, t, xid)
+		},
+	})
+}
+
+// forgetSessions forgets the failures of a group's sessions and returns what they
+// had led to.
+func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Setback, error) {
+	var list []reverie.Session
+	if err := t.Select(ctx, &list, setBackSessionsQuery, groupID); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	var gone []reverie.Setback
+	for _, session := range utcSessions(list) {
+		if session.Failures > 0 {
+			gone = append(gone, setbackOf(session))
+		}
+	}
+	_, err := t.Exec(ctx, forgetFailures+`group_id = $1`, groupID)
+	return gone, err
+}
+
+// setbackOf is what repeated failure to extract a session has led to.
+func setbackOf(s reverie.Session) reverie.Setback {
+	b := reverie.Setback{GroupID: s.GroupID, SessionID: s.ID, Job: reverie.JobExtract, Failures: s.Failures,
+		Error: s.Failure, ParkedAt: s.ParkedAt}
+	if s.RetryAt != nil {
+		b.RetryAt = *s.RetryAt
+	}
+	return b
 }

@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -166,4 +170,170 @@ func statsUsage(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
 		return err
 	}
 	return t.Select(ctx, &st.Used, statsMostUsedQuery, st.GroupID, reverie.StatsUsed)
+}
+
+const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd,
+	latency_ms, outcome, created_at`
+
+const recordCallQuery = `insert into llm_calls (` + callColumns + `)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (group_id, call_id) do nothing`
+
+// RecordCall writes one request to a model. It fills an empty id and time; the
+// same id twice is one row.
+func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
+	if c.ID == "" {
+		c.ID = reverie.NewID()
+	}
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = s.db.Now()
+	}
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
+				c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
+			return err
+		}})
+}
+
+func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {
+	var rows []struct {
+		reverie.Call
+		LatencyMS int64 `db:"latency_ms"`
+	}
+	err := t.Select(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2
+		order by created_at, call_id
+		limit nullif($3::int, 0)`, groupID, runID, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]reverie.Call, len(rows))
+	for i, r := range rows {
+		r.Latency, r.CreatedAt = time.Duration(r.LatencyMS)*time.Millisecond, r.CreatedAt.UTC()
+		list[i] = r.Call
+	}
+	return list, nil
+}
+
+// costsQuery sums calls up in one pass, by all that they are told apart by, and those
+// sums four times: in all, by day, by group, by model. Of each part it keeps so many rows
+// and one more, the newest days and the dearest of the others.
+const costsQuery = `with sums as (
+		select (created_at at time zone 'UTC')::date as day, group_id, provider, model, purpose, count(*)
+			filter (where outcome <> 'ok') as failed,
+			` + spendColumns + `
+		from llm_calls where ($1 = '' or group_id = $1) and created_at >= $2::timestamptz and created_at < $3::timestamptz
+			group by 1, 2, 3, 4, 5)
+	select part, coalesce(to_char(day, 'YYYY-MM-DD'), '') as date, coalesce(group_id, '') as group_id,
+		coalesce(provider || '/' || model, '') as model, coalesce(purpose, '') as purpose, failed, calls, input_tokens,
+			output_tokens, cost_usd, no
+	from (select *, row_number() over (partition by part order by day desc nulls last, cost_usd desc,
+		input_tokens + output_tokens desc,
+				group_id, provider, model, purpose) as no
+		from (select grouping(day, group_id, model) as part, day, group_id, provider, model, purpose,
+				coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(calls), 0)::bigint as calls, coalesce(sum(input_tokens),
+					0)::bigint as input_tokens,
+				coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd
+			from sums group by grouping sets ((), (day), (group_id), (provider, model, purpose))) s) ranked
+	where no <= $4::int + 1 order by part, no`
+
+// The parts of costsQuery: which columns a row does not group by.
+const (
+	costDay   = 0b011
+	costGroup = 0b101
+	costModel = 0b110
+	costTotal = 0b111
+)
+
+// Costs sums up what models have cost in [since, until), in one pass over the calls. A
+// group that is named and not there is reverie.ErrNotFound. Calls of the offline baseline
+// cost nothing and are listed all the same.
+func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
+	var rows []struct {
+		Part    int    `db:"part"`
+		Date    string `db:"date"`
+		GroupID string `db:"group_id"`
+		Model   string `db:"model"`
+		Purpose string `db:"purpose"`
+		Failed  int    `db:"failed"`
+		No      int    `db:"no"`
+		reverie.Spend
+	}
+	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
+		rows = nil
+		if q.GroupID != "" {
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+		}
+		return t.Select(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
+	}})
+	reply := reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since.UTC(), Until: q.Until.UTC(),
+		Days: []reverie.Cost{}, Groups: []reverie.Cost{}, Models: []reverie.Cost{}}
+	parts := map[int]*[]reverie.Cost{costDay: &reply.Days, costGroup: &reply.Groups, costModel: &reply.Models}
+	for _, r := range rows {
+		if r.Part == costTotal {
+			reply.Total = r.Spend
+			continue
+		}
+		if r.No > q.Limit {
+			reply.Cut = true
+			continue
+		}
+		*parts[r.Part] = append(*parts[r.Part], reverie.Cost{Date: r.Date, GroupID: r.GroupID, Model: r.Model,
+			Purpose: r.Purpose, Failed: r.Failed, Spend: r.Spend})
+	}
+	slices.Reverse(reply.Days)
+	return reply, err
+}
+
+// spendColumns are those of reverie.Spend, summed over llm_calls.
+const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
+	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
+
+// SpendSince sums up the calls to models since an instant, over all groups. Those
+// of the offline baseline and of recordings are left out: nothing is spent on them.
+func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
+	var spend reverie.Spend
+	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
+		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls
+			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
+	}})
+	return spend, err
+}
+
+// LastAsked returns the group that a model was last asked about for a purpose, "" for
+// none: a fan-out that a budget cuts short goes on behind it the next time.
+func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
+	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			groupID = ""
+			err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc,
+			call_id desc limit 1`, purpose)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		}})
+	return groupID, err
+}
+
+const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls
+	from (select output_tokens from llm_calls where purpose = $1 and model = $2 and outcome = 'ok'
+		order by created_at desc limit 200) latest`
+
+// MeanOutput returns how many tokens a model answered with on average, in the
+// latest calls for a purpose that went well, at most 200, and how many calls that
+// rests on. The model is named as in llm_calls, without its provider.
+func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
+	var row struct {
+		Tokens float64 `db:"tokens"`
+		Calls  int     `db:"calls"`
+	}
+	err = s.db.Run(asLogin(ctx), pg.Work{What: fmt.Sprintf("look at earlier answers of %s", model), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return t.Get(ctx, &row, meanOutputQuery, purpose, model)
+		}})
+	return row.Tokens, row.Calls, err
 }

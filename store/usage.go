@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lib/pq"
 
@@ -194,4 +195,116 @@ func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string)
 		counts[r.LineageID] = r.UsageCount
 	}
 	return counts, err
+}
+
+// Whoever writes to several lineages locks them in the order of their ids. Their
+// first versions are locked with the heads, which may move: they are there for
+// whoever judges at the same time. All locks are held before the first weight
+// moves, since the moves are made of groups of them.
+//
+// A move ends at the bound, and leaves a weight that lies beyond it where it is: a
+// person has put it there. The strength of one that is core no longer decays from
+// here on, and not for the time when it was. A head that stops being one meanwhile, and a row that
+// is judged meanwhile, come back as they were: another try sees them as they are.
+//
+// Lineages are found by lists of one: by an equation PostgreSQL, planning while the log is
+// empty, would read it in the order of lineages, and so all that the group was ever offered.
+const judgeQuery = `
+	with locked as materialized (
+		select l.memory_id, l.lineage_id, v.referenced, v.score, m.memory_id as version_id,
+			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
+		from memory_usage_log l
+		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
+		join memories m on m.group_id = l.group_id and m.lineage_id = any (array[l.lineage_id])
+		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
+			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id
+				and h.lineage_id = l.lineage_id))
+		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),
+	moves as (
+		select m.memory_id, m.status, case when d.referenced then $6::float8 else $7::float8 end as by
+		from (select lineage_id, bool_or(referenced) as referenced from locked group by lineage_id) d
+		cross join lateral (select h.memory_id, h.status from memories h
+			where h.group_id = $1 and h.lineage_id = d.lineage_id order by h.version desc limit 1) m),
+	moved as (
+		update memories m set weight = case
+			when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
+			else least(m.weight, greatest(m.weight + x.by, $8::float8)) end,
+			decayed_at = case when x.by < 0 and m.weight >= $11::float8 and greatest(m.weight + x.by, $8::float8) < $11::float8
+				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
+		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
+		returning m.lineage_id, m.memory_id, m.weight),
+	kept as (` + insertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values
+		where group_id = $1))
+		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight,
+			k.last_supported_at, k.decayed_at
+			from locked k join moved w on w.memory_id = k.version_id and w.weight <> k.weight) m),
+	judged as (
+		update memory_usage_log l
+		set was_referenced = v.referenced, reference_score = v.score, weight_after = w.weight, judged_at = $10::timestamptz
+		from (select distinct memory_id, lineage_id, referenced, score from locked) v join moved w
+			on w.lineage_id = v.lineage_id
+		where l.group_id = $1 and l.usage_id = $2 and l.memory_id = v.memory_id
+		returning l.memory_id, l.was_referenced, l.reference_score, l.weight_after, l.judged_at)
+	select ` + offeredColumns + `, coalesce(j.was_referenced, l.was_referenced) as was_referenced,
+		coalesce(j.reference_score, l.reference_score) as reference_score,
+		coalesce(j.weight_after, l.weight_after) as weight_after, coalesce(j.judged_at, l.judged_at) as judged_at
+	from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+	left join judged j on j.memory_id = l.memory_id
+	where l.group_id = $1 and l.usage_id = $2
+	order by l.position, l.memory_id`
+
+// Judge writes the verdicts on what one context offered and moves the weights of
+// the lineages' newest versions, each once, all with one statement: rows that were
+// judged before stay as they are, and so do their weights. It returns the rows as
+// they stand then. It takes no lease, makes no versions, and is not in the change
+// log: the usage log says what moved a weight.
+func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict,
+	rule reverie.WeightRule) ([]reverie.Usage, error) {
+	what := fmt.Sprintf("judge what context %s of group %q offered", usageID, groupID)
+	if err := checkWeightRule(rule); err != nil || !reverie.IsID(usageID) {
+		if err == nil {
+			err = reverie.ErrNotFound
+		}
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var ids pq.StringArray
+	var referenced pq.BoolArray
+	var scores pq.Float64Array
+	for _, v := range verdicts {
+		if !reverie.IsID(v.MemoryID) {
+			return nil, fmt.Errorf("%s: memory %q: %w", what, v.MemoryID, reverie.ErrNotFound)
+		}
+		ids, referenced, scores = append(ids, v.MemoryID), append(referenced, v.Referenced), append(scores, v.Score)
+	}
+	var rows []reverie.Usage
+	err := s.db.Run(ctx, pg.Work{
+		What:  what,
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			for range pg.MaxTries {
+				rows = nil
+				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight); err != nil {
+					return err
+				}
+				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool {
+					return r.WasReferenced == nil && slices.Contains(ids,
+						r.MemoryID)
+				}) {
+					return nil
+				}
+			}
+			return fmt.Errorf("its memories move all the time: %w", reverie.ErrConflict)
+		}})
+	return utcUsage(rows), err
+}
+
+// checkWeightRule refuses what could not be kept in a weight.
+func checkWeightRule(r reverie.WeightRule) error {
+	if !(r.Referenced >= 0 && r.Ignored <= 0 && r.Min >= 0 && r.Min <= r.Max &&
+		r.Max <= reverie.MaxWeight) { // NaN fails too
+		return fmt.Errorf("weights cannot move by %v and %v within %v..%v: %w", r.Referenced, r.Ignored, r.Min, r.Max,
+			reverie.ErrInvalid)
+	}
+	return nil
 }
