@@ -1,6 +1,8 @@
 package reverie
 
-import "time"
+import (
+	"time"
+)
 
 // The shapes that the command line prints under --json and the HTTP API
 // answers with. Times are RFC 3339 in UTC.
@@ -173,4 +175,312 @@ type ChangesReply struct {
 type MemoryReply struct {
 	Success bool `json:"success"`
 	Memory
+}
+
+// RunDetail is everything that the ledger knows about a run.
+type RunDetail struct {
+	Run     Run
+	Chunks  []Chunk
+	Held    []HeldPlan
+	Changes []Change
+	// Decisions are on the facts that a run would create.
+	Decisions []Decision
+	// Entities is what a run of impressions changed, Names those that it is about, by id.
+	Entities []EntityChange
+	Names    map[string]string
+	Calls    []Call
+	Spend    Spend // what the calls have cost, those that were left out included
+	Cut      bool  // it has more of a part than was asked for
+}
+
+// RunReply is a run and everything that the ledger knows about it.
+type RunReply struct {
+	Success bool          `json:"success"`
+	Run     Run           `json:"run"`
+	Spend   Spend         `json:"spend"`
+	Setback *Setback      `json:"setback,omitempty"` // of the job, as it stands now
+	Chunks  []Chunk       `json:"chunks"`
+	Changes []ChangeReply `json:"changes"`
+	// Decisions are on the facts that the run would create.
+	Decisions []Decision `json:"decisions"`
+	// Entities are the changes of a run of the impression job.
+	Entities []EntityChangeReply `json:"entities,omitempty"`
+	Held     []HeldReply         `json:"held"`
+	Calls    []Call              `json:"calls"`
+	Cut      bool                `json:"cut,omitempty"` // there is more of a part than an answer holds
+}
+
+// HeldReply is a plan that waits for a person, or did.
+type HeldReply struct {
+	ChunkNo int        `json:"chunk_no"`
+	Whole   bool       `json:"whole"`
+	Reason  string     `json:"reason"`
+	Status  HeldStatus `json:"status"`
+	Steps   []Step     `json:"steps"`
+}
+
+// Reply is the run as clients see it, in its group as that stands now.
+func (d RunDetail) Reply(g GroupEntry) RunReply {
+	r := RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: []ChangeReply{},
+		Decisions: append([]Decision{}, d.Decisions...), Entities: EntityChangeReplies(d.Entities, d.Names), Held: []HeldReply{},
+		Calls: d.Calls, Cut: d.Cut}
+	for _, c := range d.Changes {
+		r.Changes = append(r.Changes, c.Reply())
+	}
+	for _, h := range d.Held {
+		r.Held = append(r.Held, HeldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps})
+	}
+	return r
+}
+
+// RejectReply says what became of a run that a person has refused.
+type RejectReply struct {
+	Success  bool   `json:"success"`
+	RunID    string `json:"run_id"`
+	Requeued int    `json:"requeued"` // messages pending again, or memories new to dreams again
+}
+
+// ExtractReply says what one run of extraction did with a session.
+type ExtractReply struct {
+	Success        bool            `json:"success"`
+	Job            Job             `json:"job"` // extract
+	GroupID        string          `json:"group_id"`
+	SessionID      string          `json:"session_id"`
+	RunID          string          `json:"run_id,omitempty"`
+	ExtractionTime *time.Time      `json:"extraction_time,omitempty"`
+	Status         RunStatus       `json:"status,omitempty"`
+	DryRun         bool            `json:"dry_run,omitempty"`
+	Message        string          `json:"message,omitempty"` // "nothing waits"
+	Error          string          `json:"error,omitempty"`
+	Stats          EvolveStats     `json:"stats"`              // of memories of kind session
+	Messages       *MessageStats   `json:"messages,omitempty"` // deferred are those that stay in the buffer
+	Changes        []ChangeReply   `json:"changes"`
+	Summary        string          `json:"summary,omitempty"` // the session's summary memory, as it was renewed
+	Folded         *SessionSummary `json:"folded,omitempty"`  // its rolling summary, as it was renewed
+	Refusals       []Refusal       `json:"refusals,omitempty"`
+	Warnings       []string        `json:"warnings,omitempty"`
+}
+
+// DreamReply says what one run of dream did with a group.
+type DreamReply struct {
+	Success   bool          `json:"success"`
+	Job       Job           `json:"job"` // dream
+	GroupID   string        `json:"group_id"`
+	RunID     string        `json:"run_id,omitempty"`
+	SessionID string        `json:"through_session,omitempty"`
+	DreamTime *time.Time    `json:"dream_time,omitempty"`
+	Status    RunStatus     `json:"status,omitempty"`
+	DryRun    bool          `json:"dry_run,omitempty"`
+	Reason    string        `json:"reason,omitempty"`  // why it was due
+	Message   string        `json:"message,omitempty"` // why there was no dream
+	Error     string        `json:"error,omitempty"`
+	Stats     EvolveStats   `json:"stats"`              // of memories of kind dream
+	Sources   *DreamCounts  `json:"material,omitempty"` // what it took in; nothing, where it was not applied
+	Narrative string        `json:"narrative,omitempty"`
+	Changes   []ChangeReply `json:"changes"`
+	Refusals  []Refusal     `json:"refusals,omitempty"`
+	Warnings  []string      `json:"warnings,omitempty"`
+}
+
+// DreamCounts counts what a dream took in, and how.
+type DreamCounts struct {
+	Sessions int `json:"sessions"`
+	Memories int `json:"memories"` // versions that were new
+	Batches  int `json:"batches"`  // questions that they were put in; more than one are combined by further ones
+	Calls    int `json:"calls"`    // questions asked in all, those that were answered before an interruption included
+}
+
+// DreamPage is the JSON of what a group's dreams have left.
+type DreamPage struct {
+	Success   bool         `json:"success"`
+	GroupID   string       `json:"group_id"`
+	RunID     string       `json:"run_id,omitempty"` // of the last dream
+	SessionID string       `json:"through_session,omitempty"`
+	DreamTime *time.Time   `json:"dream_time,omitempty"`
+	Status    RunStatus    `json:"status,omitempty"`    // of the last dream
+	Sources   *DreamCounts `json:"material,omitempty"`  // what it took in
+	Message   string       `json:"message,omitempty"`   // where there is nothing to show
+	Held      []string     `json:"held_runs,omitempty"` // dreams that wait for a person
+	Narrative *DreamItem   `json:"narrative"`
+	Items     []DreamItem  `json:"items"`
+}
+
+// DreamCounts is what a dream took in, and how.
+func (st Stats) DreamCounts() *DreamCounts {
+	return &DreamCounts{Sessions: st.Sessions, Memories: st.Material, Batches: st.Batches, Calls: st.Asked}
+}
+
+// Nothing tells whether a group has not dreamt, and nothing is there to show. Of a group
+// that was imported there may be something without a dream.
+func (d Dream) Nothing() bool {
+	return d.Run == nil && len(d.Waiting) == 0 && d.Narrative == nil && len(d.Items) == 0
+}
+
+// NothingLeft tells whether a group has dreamt, and nothing of it stands or waits.
+func (d Dream) NothingLeft() bool {
+	return d.Run != nil && d.Narrative == nil && len(d.Items)+len(d.Waiting) == 0
+}
+
+// BecameOf says what has become of dreams of which nothing is left.
+func (d Dream) BecameOf() string {
+	if d.Gone {
+		return "what it left has faded or was deleted: memory list has it, with --status archived or deprecated"
+	}
+	return "nothing that lasts has come of it"
+}
+
+// Page is what dreams have left as clients see it. The message is for a group that has
+// not dreamt.
+func (d Dream) Page(message string) DreamPage {
+	if d.NothingLeft() {
+		message = d.BecameOf()
+	}
+	page := DreamPage{Success: true, GroupID: d.Group.ID, Message: message, Narrative: d.Narrative, Items: append([]DreamItem{}, d.Items...)}
+	if r := d.Run; r != nil {
+		page.RunID, page.SessionID, page.DreamTime, page.Status = r.ID, r.SessionID, r.FinishedAt, r.Status
+		page.Sources = r.Stats.DreamCounts()
+	}
+	for _, r := range d.Waiting {
+		page.Held = append(page.Held, r.ID)
+	}
+	return page
+}
+
+// ImpressionsReply says what one run of the impression job did to a group.
+type ImpressionsReply struct {
+	Success        bool                `json:"success"`
+	Job            Job                 `json:"job"` // impression
+	GroupID        string              `json:"group_id"`
+	RunID          string              `json:"run_id,omitempty"`
+	ImpressionTime *time.Time          `json:"impression_time,omitempty"`
+	Status         RunStatus           `json:"status,omitempty"`
+	DryRun         bool                `json:"dry_run,omitempty"`
+	Message        string              `json:"message,omitempty"` // "nothing waits"
+	Error          string              `json:"error,omitempty"`
+	Stats          ImpressionStats     `json:"stats"`
+	Messages       *MessageStats       `json:"messages,omitempty"`
+	Changes        []EntityChangeReply `json:"changes"`
+	Refusals       []Refusal           `json:"refusals,omitempty"`
+	Warnings       []string            `json:"warnings,omitempty"`
+}
+
+// ImpressionStats counts entities, and what was observed and is not part of one:
+// what waits to be sure whom it is about, and what was refused.
+type ImpressionStats struct {
+	Created   int `json:"created"`
+	Updated   int `json:"updated"`
+	Postponed int `json:"postponed"`
+	Refused   int `json:"refused"`
+}
+
+// EntityChangeReply is a change with the name of what it changed.
+type EntityChangeReply struct {
+	Subject string `json:"subject,omitempty"`
+	EntityChange
+}
+
+// EntityChangeReplies are changes with the names of what they changed, by id.
+func EntityChangeReplies(changes []EntityChange, names map[string]string) []EntityChangeReply {
+	var list []EntityChangeReply
+	for _, c := range changes {
+		if c.Evidence == nil {
+			c.Evidence = []Evidence{}
+		}
+		list = append(list, EntityChangeReply{Subject: names[c.EntityID], EntityChange: c})
+	}
+	return list
+}
+
+// ContextReply is what a bot is given for its next turn. Text is all of it in one
+// piece, ready to stand in a prompt; the other fields say what is in it.
+type ContextReply struct {
+	Success   bool              `json:"success"`
+	GroupID   string            `json:"group_id"`
+	SessionID string            `json:"session_id,omitempty"`
+	Query     string            `json:"query"`
+	UsageID   string            `json:"usage_id,omitempty"` // to report which memories the answer used; "" where none is offered
+	Text      string            `json:"text"`               // "" where there is nothing to say
+	Memories  []ContextMemory   `json:"memories"`           // best first
+	Entities  []ContextEntity   `json:"entities"`
+	ShortTerm *ContextShortTerm `json:"short_term,omitempty"`
+	Counts    ContextCounts     `json:"counts"`
+	Tokens    int               `json:"tokens"`     // estimated, of Text
+	MaxTokens int               `json:"max_tokens"` // that Text may have
+	// Skipped says why no memories were looked up: first_round, query_too_short,
+	// no_keyword, not_similar, trigger_never, no_embeddings; "" where they were.
+	Skipped  string   `json:"skipped,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// ContextMemory is a memory that is offered.
+type ContextMemory struct {
+	GroupID         string    `json:"-"` // the group, or its team
+	MemoryID        string    `json:"memory_id"`
+	LineageID       string    `json:"lineage_id"`
+	Kind            Kind      `json:"kind"`
+	Statement       string    `json:"statement"`
+	Version         int       `json:"version"`
+	Score           float64   `json:"score"` // the product of the factors
+	Factors         Factors   `json:"factors"`
+	Tags            []string  `json:"tags"`
+	UpdatedAt       time.Time `json:"updated_at"`
+	LastSupportedAt time.Time `json:"last_supported_at"`
+}
+
+// ContextEntity is somebody or something that the query names.
+type ContextEntity struct {
+	EntityID string     `json:"entity_id"`
+	Kind     EntityKind `json:"kind"`
+	Subject  string     `json:"subject"`
+	Lines    []string   `json:"lines"` // what is said of it, strongest first
+}
+
+// ContextShortTerm is what was said in the session: a summary of the older turns,
+// and the newest ones word for word.
+type ContextShortTerm struct {
+	Summary *SessionSummary  `json:"summary,omitempty"`
+	Turns   []ContextMessage `json:"turns"` // oldest first
+}
+
+// ContextMessage is a message of a newest turn.
+type ContextMessage struct {
+	MessageID string    `json:"message_id"`
+	Author    string    `json:"author"`
+	Role      Role      `json:"role"`
+	Text      string    `json:"text"`
+	SentAt    time.Time `json:"sent_at"`
+}
+
+// ContextCounts counts what a context was made of.
+type ContextCounts struct {
+	Candidates int `json:"candidates"` // memories near enough to be ranked
+	LongTerm   int `json:"long_term"`  // memories offered
+	Entities   int `json:"entities"`
+	ShortTerm  int `json:"short_term"` // messages given word for word
+	Summarized int `json:"summarized"` // messages that the summary covers
+	Dropped    int `json:"dropped"`    // memories, entities and messages that the budget left no room for
+}
+
+// FeedbackReply says which of the offered memories an answer used, and where their
+// weights are now.
+type FeedbackReply struct {
+	Success    bool             `json:"success"`
+	GroupID    string           `json:"group_id"`
+	SessionID  string           `json:"session_id,omitempty"`
+	UsageID    string           `json:"usage_id,omitempty"`
+	Offered    int              `json:"offered"`
+	Referenced int              `json:"referenced"`
+	Known      bool             `json:"known,omitempty"` // it was reported before: nothing has moved
+	Message    string           `json:"message,omitempty"`
+	Memories   []FeedbackMemory `json:"memories"`
+	Warnings   []string         `json:"warnings,omitempty"`
+}
+
+// FeedbackMemory is a memory that had been offered.
+type FeedbackMemory struct {
+	MemoryID       string  `json:"memory_id"`
+	Statement      string  `json:"statement"`
+	WasReferenced  bool    `json:"was_referenced"`
+	ReferenceScore float64 `json:"reference_score"` // 0..1
+	Weight         float64 `json:"weight"`          // after it
 }
