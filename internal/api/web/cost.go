@@ -23,10 +23,7 @@ type costView struct {
 
 func (s *site) costPage(v *visit) (any, error) {
 	groupID := v.FormValue("group")
-	span, err := v.number("days", api.CostDays)
-	if err != nil {
-		return nil, err
-	}
+	span := v.number("days", api.CostDays)
 	if !slices.Contains(costDays, span) {
 		span = api.CostDays
 	}

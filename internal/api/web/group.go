@@ -89,12 +89,8 @@ func newSaid(m reverie.ConversationMessage, whole bool) saidMessage {
 }
 
 func (s *site) talkPage(v *visit) (any, error) {
-	g, err := v.inGroup("conversation")
-	if err != nil {
-		return nil, err
-	}
 	d := talkData{Session: v.FormValue("session"), Around: v.FormValue("around")}
-	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: g.ID, SessionID: d.Session, Around: d.Around,
+	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.group.ID, SessionID: d.Session, Around: d.Around,
 		Before: v.FormValue("before"), After: v.FormValue("after"), Limit: messagesShown})
 	if errors.Is(err, reverie.ErrNotFound) {
 		return d, s.missingTalk(v, d)
@@ -112,10 +108,10 @@ func (s *site) talkPage(v *visit) (any, error) {
 	}
 	if n := len(reply.Messages); n > 0 {
 		if reply.Older {
-			d.Older = query(talkURL(g.ID), "session", d.Session, "before", reply.Messages[0].ID)
+			d.Older = query(talkURL(v.group.ID), "session", d.Session, "before", reply.Messages[0].ID)
 		}
 		if reply.Newer {
-			d.Newer = query(talkURL(g.ID), "session", d.Session, "after", reply.Messages[n-1].ID)
+			d.Newer = query(talkURL(v.group.ID), "session", d.Session, "after", reply.Messages[n-1].ID)
 		}
 	}
 	return d, nil
@@ -153,19 +149,9 @@ type peopleData struct {
 var peopleKinds = []string{"all", "person", "bot", "thing"}
 
 func (s *site) peoplePage(v *visit) (any, error) {
-	g, err := v.inGroup("people")
-	if err != nil {
-		return nil, err
-	}
-	d := peopleData{Kinds: peopleKinds, Name: v.FormValue("q")}
-	if d.Kind, err = v.choice("kind", peopleKinds); err != nil {
-		return nil, err
-	}
-	offset, err := v.number("offset", 0)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.Entities(v.Context(), g.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
+	d := peopleData{Kinds: peopleKinds, Name: v.FormValue("q"), Kind: v.choice("kind", peopleKinds)}
+	offset := v.number("offset", 0)
+	list, err := s.Entities(v.Context(), v.group.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
 		Name: d.Name}, peopleShown, offset)
 	if err != nil {
 		return nil, err
@@ -186,16 +172,12 @@ type personData struct {
 const changesShown = 100
 
 func (s *site) personPage(v *visit) (any, error) {
-	g, err := v.inGroup("people")
-	if err != nil {
-		return nil, err
-	}
 	id := v.PathValue("entity")
-	entity, err := s.Entity(v.Context(), g.ID, id)
+	entity, err := s.Entity(v.Context(), v.group.ID, id)
 	if err != nil {
 		return nil, err
 	}
-	history, err := s.EntityHistory(v.Context(), g.ID, id)
+	history, err := s.EntityHistory(v.Context(), v.group.ID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -233,11 +215,7 @@ var dreamParts = []struct {
 }
 
 func (s *site) dreamPage(v *visit) (any, error) {
-	g, err := v.inGroup("dream")
-	if err != nil {
-		return nil, err
-	}
-	page, err := s.Dream(v.Context(), g.ID)
+	page, err := s.Dream(v.Context(), v.group.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -261,20 +239,14 @@ type recallData struct {
 }
 
 func (s *site) recallPage(v *visit) (any, error) {
-	g, err := v.inGroup("recall")
-	if err != nil {
-		return nil, err
-	}
 	d := recallData{Query: v.FormValue("q"), Session: v.FormValue("session")}
 	if v.FormValue("tokens") != "" {
-		if d.MaxTokens, err = v.number("tokens", 0); err != nil {
-			return nil, err
-		}
+		d.MaxTokens = v.number("tokens", 0)
 	}
-	if d.Query == "" {
+	if d.Query == "" || v.bad != nil {
 		return d, nil
 	}
-	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: g.ID, SessionID: d.Session, Query: d.Query,
+	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: v.group.ID, SessionID: d.Session, Query: d.Query,
 		MaxTokens: d.MaxTokens})
 	if err != nil {
 		return nil, err

@@ -49,10 +49,10 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"shellWord":    func(s string) template.HTML { return say(text.ShellWord(s)) },
 		"shellOperand": func(s string) template.HTML { return say(text.ShellOperand(s)) },
 
-		"clock":  clock,                                      // clock .At $.Zone: the time of day alone
-		"meter":  meter,                                      // meter .Strength 1: a bar beside a number, of so much at most
-		"core":   core,                                       // core .: whether a memory is core
-		"quotes": quotes, "claim": claim, "sources": sources, // what shared templates of these names show
+		"clock": clock, // clock .At $.Zone: the time of day alone
+		"meter": meter, // meter .Strength 1: a bar beside a number, of so much at most
+		"core":  core,  // core .: whether a memory is core
+		"args":  args,  // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
 
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,

@@ -1,11 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
-	"slices"
 	"strconv"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -53,7 +52,7 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.about(why.Memory.GroupID, "memories"); err != nil {
+	if err := v.about(why.Memory.GroupID, "memories"); err != nil {
 		return nil, err
 	}
 	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage,
@@ -151,28 +150,14 @@ var (
 )
 
 func (s *site) memoriesPage(v *visit) (any, error) {
-	g, err := v.inGroup("memories")
+	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"), Core: v.FormValue("core") != "",
+		At: v.FormValue("at"), Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds)}
+	offset := v.number("offset", 0)
+	at, err := s.Beginning(v.group.Group, d.At)
 	if err != nil {
 		return nil, err
 	}
-	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"),
-		Core: v.FormValue("core") != ""}
-	if d.Status, err = v.choice("status", memoryStatuses); err != nil {
-		return nil, err
-	}
-	if d.Kind, err = v.choice("kind", memoryKinds); err != nil {
-		return nil, err
-	}
-	date, at, err := s.asOf(v, g.Group)
-	if err != nil {
-		return nil, err
-	}
-	d.At = date
-	offset, err := v.number("offset", 0)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: g.ID, Status: reverie.Status(notAll(d.Status)),
+	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: v.group.ID, Status: reverie.Status(notAll(d.Status)),
 		Kind: reverie.Kind(notAll(d.Kind)),
 		Tag:  d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
 	if err != nil {
@@ -181,19 +166,6 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	d.Memories, d.Total, d.From, d.To = list.Memories, list.Total, offset+1, offset+len(list.Memories)
 	d.Before, d.After = v.pages(offset, memoriesShown, list.Total)
 	return d, nil
-}
-
-// choice reads which of some values the query has chosen: the first, where it says
-// nothing.
-func (v *visit) choice(name string, values []string) (string, error) {
-	chosen := v.FormValue(name)
-	switch {
-	case chosen == "":
-		return values[0], nil
-	case slices.Contains(values, chosen):
-		return chosen, nil
-	}
-	return "", fmt.Errorf("%s=%q is none of %q: %w", name, text.Excerpt(chosen, 40), values, reverie.ErrInvalid)
 }
 
 // notAll is a choice as the domain has it.
@@ -238,19 +210,15 @@ type diffPart struct {
 }
 
 func (s *site) diffPage(v *visit) (any, error) {
-	g, err := v.inGroup("memories")
-	if err != nil {
-		return nil, err
+	d := diffData{From: v.FormValue("from"), To: v.FormValue("to"), Kinds: memoryKinds, Kind: v.choice("kind", memoryKinds)}
+	if d.From == "" {
+		return d, nil
 	}
-	d := diffData{From: v.FormValue("from"), To: v.FormValue("to"), Kinds: memoryKinds}
-	if d.Kind, err = v.choice("kind", memoryKinds); err != nil || d.From == "" {
-		return d, err
-	}
-	q := reverie.BetweenQuery{GroupID: g.ID, Kind: reverie.Kind(notAll(d.Kind))}
-	if q.From, err = s.Beginning(g.Group, d.From); err != nil {
-		return nil, err
-	}
-	if q.To, err = s.Beginning(g.Group, d.To); err != nil {
+	q := reverie.BetweenQuery{GroupID: v.group.ID, Kind: reverie.Kind(notAll(d.Kind))}
+	var fromErr, toErr error
+	q.From, fromErr = s.Beginning(v.group.Group, d.From)
+	q.To, toErr = s.Beginning(v.group.Group, d.To)
+	if err := cmp.Or(fromErr, toErr); err != nil {
 		return nil, err
 	}
 	reply, err := s.Diff(v.Context(), q, false)
@@ -259,11 +227,4 @@ func (s *site) diffPage(v *visit) (any, error) {
 	}
 	d.Reply, d.Parts = &reply, []diffPart{{"added", reply.Added}, {"changed", reply.Changed}, {"gone", reply.Gone}}
 	return d, nil
-}
-
-// asOf reads the date of a list of memories; "" is the zero time.
-func (s *site) asOf(v *visit, g reverie.Group) (string, time.Time, error) {
-	date := v.FormValue("at")
-	at, err := s.Beginning(g, date)
-	return date, at, err
 }

@@ -31,16 +31,15 @@ func (s *site) runPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := v.about(reply.Run.GroupID, "runs")
-	if err != nil {
+	if err := v.about(reply.Run.GroupID, "runs"); err != nil {
 		return nil, err
 	}
 	v.title = v.runTitle(reply.Run)
 	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.may(reverie.ScopeWrite)},
 		Reply:  reply,
-		Window: datesOf(reply.Run, g.Group), Held: v.heldOf(reply)}
+		Window: datesOf(reply.Run, v.group.Group), Held: v.heldOf(reply)}
 	for _, c := range reply.Changes {
-		d.Changes = append(d.Changes, newChange(g.ID, c, v.zone()))
+		d.Changes = append(d.Changes, newChange(v.group.ID, c, v.zone()))
 	}
 	for _, c := range reply.Chunks {
 		d.Chunks = append(d.Chunks, chunkView{c, len(c.MessageIDs), len(c.MemoryIDs)})
@@ -245,7 +244,7 @@ func (s *site) undoPage(v *visit) (any, error) {
 		return nil, readErr
 	}
 	d.Run = run.Run
-	if _, err := v.about(d.Run.GroupID, "runs"); err != nil {
+	if err := v.about(d.Run.GroupID, "runs"); err != nil {
 		return nil, err
 	}
 	if v.title = v.t("undo.title_of", v.runTitle(d.Run)); d.Again() {

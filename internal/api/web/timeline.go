@@ -115,18 +115,14 @@ func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 }
 
 func (s *site) timelinePage(v *visit) (any, error) {
-	g, err := v.inGroup("timeline")
-	if err != nil {
-		return nil, err
-	}
 	before := v.URL.Query().Get("before")
-	reply, err := s.Nights(v.Context(), g.ID, before, nightsPerPage)
+	reply, err := s.Nights(v.Context(), v.group.ID, before, nightsPerPage)
 	if err != nil {
 		return nil, err
 	}
-	d := timelineView{Group: g, Newest: before == "", Cut: reply.Cut}
+	d := timelineView{Group: *v.group, Newest: before == "", Cut: reply.Cut}
 	for _, n := range reply.Nights {
-		d.Nights = append(d.Nights, newNight(n, g.ID, v.zone()))
+		d.Nights = append(d.Nights, newNight(n, v.group.ID, v.zone()))
 	}
 	if reply.More {
 		d.Before = reply.Next

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,6 +30,7 @@ type visit struct {
 	group   *reverie.GroupReply
 	notices []notice
 	refused *refusal // what was asked for; nil: nothing was
+	bad     error    // what the query of the address says wrongly; the page is not shown then
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -45,20 +48,14 @@ func (v *visit) local() bool { return v.caller == api.Anyone }
 // may tells whether the visitor may do what needs a scope.
 func (v *visit) may(scope reverie.Scope) bool { return v.caller.Scope.Covers(scope) }
 
-// inGroup reads the group that the path names. The page then is one of the group's: it
-// has their tabs, and its times are the group's own.
-func (v *visit) inGroup(tab string) (reverie.GroupReply, error) {
-	return v.about(v.PathValue("group"), tab)
-}
-
-// about is inGroup where the path does not name the group.
-func (v *visit) about(groupID, tab string) (reverie.GroupReply, error) {
+// about reads the group that a page is of. The page has its tabs then, and its times are
+// the group's own.
+func (v *visit) about(groupID, tab string) error {
 	g, err := v.site.Group(v.Context(), groupID)
-	if err != nil {
-		return g, err
+	if err == nil {
+		v.group, v.tab = &g, tab
 	}
-	v.group, v.tab = &g, tab
-	return g, nil
+	return err
 }
 
 // filtered is about of a group that the visitor has named in a filter; "" is none. Of one
@@ -67,7 +64,7 @@ func (v *visit) filtered(groupID, tab string) (found bool, err error) {
 	if groupID == "" {
 		return true, nil
 	}
-	switch _, err = v.about(groupID, tab); {
+	switch err = v.about(groupID, tab); {
 	case errors.Is(err, reverie.ErrNotFound):
 		v.refuse(http.StatusNotFound, "filter_group.missing", text.Excerpt(groupID, 60))
 		v.refused.Find = query(homeURL, "q", groupID)
@@ -162,14 +159,26 @@ func (v *visit) setCookie(name, value string, expires time.Time, maxAge int) {
 		Secure: v.site.HTTPS, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
-// number reads a whole number of the query, otherwise where there is none.
-func (v *visit) number(name string, otherwise int) (int, error) {
-	s := cmp.Or(v.URL.Query().Get(name), fmt.Sprint(otherwise))
-	var n int
-	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || fmt.Sprint(n) != s {
-		return 0, fmt.Errorf("%s=%q is no number: %w", name, text.Excerpt(s, 40), reverie.ErrInvalid)
+// number reads a whole number of the query, otherwise where there is none. What is no
+// number is noted as bad.
+func (v *visit) number(name string, otherwise int) int {
+	s := cmp.Or(v.URL.Query().Get(name), strconv.Itoa(otherwise))
+	n, err := strconv.Atoi(s)
+	if err != nil || strconv.Itoa(n) != s {
+		v.bad = fmt.Errorf("%s=%q is no number: %w", name, text.Excerpt(s, 40), reverie.ErrInvalid)
+		return otherwise
 	}
-	return n, nil
+	return n
+}
+
+// choice reads which of some values the query has chosen: the first, where it says
+// nothing. What is none of them is noted as bad.
+func (v *visit) choice(name string, values []string) string {
+	chosen := cmp.Or(v.FormValue(name), values[0])
+	if !slices.Contains(values, chosen) {
+		v.bad = fmt.Errorf("%s=%q is none of %q: %w", name, text.Excerpt(chosen, 40), values, reverie.ErrInvalid)
+	}
+	return chosen
 }
 
 // at is the time that the page is made at.

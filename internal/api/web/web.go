@@ -64,6 +64,7 @@ func New(service *api.Service, opts Options) http.Handler {
 type page struct {
 	pattern  string // as of net/http: "GET /ui/runs/{run}"
 	title    string // key of its title in texts; visit.title replaces it
+	tab      string // of a group's pages: the group that the path names is read first
 	template string // templates/<template>.html, which defines "content"
 	// show reads what the page is about. What it returns is .Data in the template.
 	show func(*visit) (data any, err error)
@@ -82,19 +83,19 @@ func (s *site) pages() []page {
 	return []page{
 		{pattern: "GET /ui/login", title: "login.title", template: "login", show: s.loginPage, open: true},
 		{pattern: "GET /ui/{$}", title: "groups.title", template: "groups", show: s.groupsPage},
-		{pattern: "GET /ui/groups/{group}/memories", title: "memories.title", template: "memories", show: s.memoriesPage},
-		{pattern: "GET /ui/groups/{group}/memories/diff", title: "difference.title", template: "memory_diff",
+		{pattern: "GET /ui/groups/{group}/memories", tab: "memories", title: "memories.title", template: "memories", show: s.memoriesPage},
+		{pattern: "GET /ui/groups/{group}/memories/diff", tab: "memories", title: "difference.title", template: "memory_diff",
 			show: s.diffPage},
 		{pattern: "GET /ui/memories/{memory}", title: "memory.title", template: "memory", show: s.memoryPage},
 		{pattern: "GET /ui/memories/{memory}/delete", title: "memory.delete", template: "memory_delete",
 			show: s.memoryDeletePage},
-		{pattern: "GET /ui/groups/{group}/recall", title: "recall.title", template: "recall", show: s.recallPage},
-		{pattern: "GET /ui/groups/{group}/dream", title: "dream.title", template: "dream", show: s.dreamPage},
-		{pattern: "GET /ui/groups/{group}/people", title: "people.title", template: "people", show: s.peoplePage},
-		{pattern: "GET /ui/groups/{group}/people/{entity}", title: "person.title", template: "person", show: s.personPage},
-		{pattern: "GET /ui/groups/{group}/conversation", title: "talk.title", template: "conversation", show: s.talkPage},
+		{pattern: "GET /ui/groups/{group}/recall", tab: "recall", title: "recall.title", template: "recall", show: s.recallPage},
+		{pattern: "GET /ui/groups/{group}/dream", tab: "dream", title: "dream.title", template: "dream", show: s.dreamPage},
+		{pattern: "GET /ui/groups/{group}/people", tab: "people", title: "people.title", template: "people", show: s.peoplePage},
+		{pattern: "GET /ui/groups/{group}/people/{entity}", tab: "people", title: "person.title", template: "person", show: s.personPage},
+		{pattern: "GET /ui/groups/{group}/conversation", tab: "conversation", title: "talk.title", template: "conversation", show: s.talkPage},
 		{pattern: "GET /ui/held", title: "held.title", template: "held", show: s.heldPage},
-		{pattern: "GET /ui/groups/{group}", title: "timeline.title", template: "timeline", show: s.timelinePage},
+		{pattern: "GET /ui/groups/{group}", tab: "timeline", title: "timeline.title", template: "timeline", show: s.timelinePage},
 		{pattern: "GET /ui/runs", title: "runs.title", template: "runs", show: s.runsPage},
 		{pattern: "GET /ui/runs/{run}", title: "run.title", template: "run", show: s.runPage},
 		{pattern: "GET /ui/runs/{run}/undo", title: "undo.title", template: "run_undo", show: s.undoPage},
@@ -128,9 +129,15 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	err := v.check()
+	if err == nil && p.tab != "" {
+		err = v.about(r.PathValue("group"), p.tab)
+	}
 	var data any
 	if err == nil {
 		data, err = p.show(v)
+	}
+	if v.bad != nil {
+		err = v.bad
 	}
 	var elsewhere redirect
 	switch {

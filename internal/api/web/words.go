@@ -186,37 +186,14 @@ func tone(status any) string {
 	return "quiet"
 }
 
-// quoted is evidence, as the template "quotes" shows it.
-type quoted struct {
-	GroupID  string
-	Zone     *time.Location
-	Evidence []reverie.Evidence
+// args are what a shared template is given: names and values in turns.
+func args(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	return m
 }
-
-func quotes(groupID string, zone *time.Location, evidence []reverie.Evidence) quoted {
-	return quoted{groupID, zone, evidence}
-}
-
-// claimed is what is said of somebody, as the template "claim" shows it.
-type claimed struct {
-	quoted
-	reverie.ClaimReply
-}
-
-// Evidence is what it rests on.
-func (c claimed) Evidence() []reverie.Evidence { return c.quoted.Evidence }
-
-func claim(groupID string, zone *time.Location, c reverie.ClaimReply) claimed {
-	return claimed{quoted{groupID, zone, c.Evidence}, c}
-}
-
-// sourced is what a memory was made of, as the template "sources" shows it.
-type sourced struct {
-	Zone    *time.Location
-	Sources []reverie.SourceMemory
-}
-
-func sources(zone *time.Location, list []reverie.SourceMemory) sourced { return sourced{zone, list} }
 
 // core tells whether a memory is core.
 func core(m reverie.Memory) bool { return m.Weight >= reverie.CoreWeight }
