@@ -71,35 +71,11 @@ func (d *costView) draw(v *visit, until time.Time) {
 	d.Chart.First, d.Chart.Last = first, last
 }
 
-// costTable is what was spent, by one thing.
-type costTable struct {
-	Title, Head string // keys of texts
-	Rows        []costRow
-}
-
-type costRow struct {
-	Name, Note, URL string
-	reverie.Cost
-}
-
-// Tables are what was spent by model, by group, and by day, the newest first.
-func (d costView) Tables() []costTable {
-	models := costTable{Title: "cost.by_model", Head: "run.model"}
-	for _, c := range d.Models {
-		models.Rows = append(models.Rows, costRow{c.Model, c.Purpose, "", c})
-	}
-	groups := costTable{Title: "cost.by_group", Head: "runs.group"}
-	for _, c := range d.Groups {
-		groups.Rows = append(groups.Rows, costRow{c.GroupID, "", groupCostURL(c.GroupID), c})
-	}
-	days := costTable{Title: "cost.by_day", Head: "cost.date"}
-	for _, c := range slices.Backward(d.Days) {
-		days.Rows = append(days.Rows, costRow{c.Date, "", "", c})
-	}
-	if d.GroupID != "" {
-		return []costTable{models, days}
-	}
-	return []costTable{models, groups, days}
+// Newest are the days, the newest first.
+func (d costView) Newest() []reverie.Cost {
+	days := slices.Clone(d.Days)
+	slices.Reverse(days)
+	return days
 }
 
 // Tokens is what all calls read and wrote.

@@ -79,7 +79,7 @@ func (s *site) explain(v *visit, p *problem.Problem, kind string) {
 	for name, values := range p.GetHeaders() {
 		v.w.Header()[name] = values
 	}
-	v.group = nil // whoever may not see it gets no tabs of it
+	v.Group = nil // whoever may not see it gets no tabs of it
 	s.render(v, f.Status, s.looks[errorTemplate][v.lang], view{visit: v, Kind: "error." + f.Kind, Data: f})
 }
 
@@ -139,7 +139,7 @@ type refusal struct {
 // refuse has the page be shown with a status and with what is wrong, instead of what was
 // asked for.
 func (v *visit) refuse(status int, key string, args ...any) {
-	v.refused = &refusal{Status: status, Text: v.t(key, args...)}
+	v.Refused = &refusal{Status: status, Text: v.t(key, args...)}
 }
 
 // unknown refuses a choice that is none of a list; "" is one that was not made.

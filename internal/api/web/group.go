@@ -90,7 +90,7 @@ func newSaid(m reverie.ConversationMessage, whole bool) saidMessage {
 
 func (s *site) talkPage(v *visit) (any, error) {
 	d := talkData{Session: v.FormValue("session"), Around: v.FormValue("around")}
-	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.group.ID, SessionID: d.Session, Around: d.Around,
+	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.Group.ID, SessionID: d.Session, Around: d.Around,
 		Before: v.FormValue("before"), After: v.FormValue("after"), Limit: messagesShown})
 	if errors.Is(err, reverie.ErrNotFound) {
 		return d, s.missingTalk(v, d)
@@ -99,7 +99,7 @@ func (s *site) talkPage(v *visit) (any, error) {
 		return nil, err
 	}
 	for _, m := range reply.Messages {
-		date := m.SentAt.In(v.zone()).Format("2006-01-02")
+		date := m.SentAt.In(v.Zone()).Format("2006-01-02")
 		if n := len(d.Days); n == 0 || d.Days[n-1].Date != date {
 			d.Days = append(d.Days, talkDay{Date: date})
 		}
@@ -108,10 +108,10 @@ func (s *site) talkPage(v *visit) (any, error) {
 	}
 	if n := len(reply.Messages); n > 0 {
 		if reply.Older {
-			d.Older = query(talkURL(v.group.ID), "session", d.Session, "before", reply.Messages[0].ID)
+			d.Older = query(talkURL(v.Group.ID), "session", d.Session, "before", reply.Messages[0].ID)
 		}
 		if reply.Newer {
-			d.Newer = query(talkURL(v.group.ID), "session", d.Session, "after", reply.Messages[n-1].ID)
+			d.Newer = query(talkURL(v.Group.ID), "session", d.Session, "after", reply.Messages[n-1].ID)
 		}
 	}
 	return d, nil
@@ -121,7 +121,7 @@ func (s *site) talkPage(v *visit) (any, error) {
 // message, as one that was answered and never came in.
 func (s *site) missingTalk(v *visit, d talkData) error {
 	if d.Session != "" {
-		_, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.group.ID, SessionID: d.Session, Limit: 1})
+		_, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.Group.ID, SessionID: d.Session, Limit: 1})
 		if errors.Is(err, reverie.ErrNotFound) {
 			v.refuse(http.StatusNotFound, "talk.no_session", text.Excerpt(d.Session, 60))
 			return nil
@@ -151,7 +151,7 @@ var peopleKinds = []string{"all", "person", "bot", "thing"}
 func (s *site) peoplePage(v *visit) (any, error) {
 	d := peopleData{Kinds: peopleKinds, Name: v.FormValue("q"), Kind: v.choice("kind", peopleKinds)}
 	offset := v.number("offset", 0)
-	list, err := s.Entities(v.Context(), v.group.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
+	list, err := s.Entities(v.Context(), v.Group.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
 		Name: d.Name}, peopleShown, offset)
 	if err != nil {
 		return nil, err
@@ -173,11 +173,11 @@ const changesShown = 100
 
 func (s *site) personPage(v *visit) (any, error) {
 	id := v.PathValue("entity")
-	entity, err := s.Entity(v.Context(), v.group.ID, id)
+	entity, err := s.Entity(v.Context(), v.Group.ID, id)
 	if err != nil {
 		return nil, err
 	}
-	history, err := s.EntityHistory(v.Context(), v.group.ID, id)
+	history, err := s.EntityHistory(v.Context(), v.Group.ID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ var dreamParts = []struct {
 }
 
 func (s *site) dreamPage(v *visit) (any, error) {
-	page, err := s.Dream(v.Context(), v.group.ID)
+	page, err := s.Dream(v.Context(), v.Group.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (s *site) recallPage(v *visit) (any, error) {
 	if d.Query == "" || v.bad != nil {
 		return d, nil
 	}
-	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: v.group.ID, SessionID: d.Session, Query: d.Query,
+	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: v.Group.ID, SessionID: d.Session, Query: d.Query,
 		MaxTokens: d.MaxTokens})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"html/template"
 	"net/url"
-	"time"
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
@@ -49,10 +48,11 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"shellWord":    func(s string) template.HTML { return say(text.ShellWord(s)) },
 		"shellOperand": func(s string) template.HTML { return say(text.ShellOperand(s)) },
 
-		"clock": clock, // clock .At $.Zone: the time of day alone
-		"meter": meter, // meter .Strength 1: a bar beside a number, of so much at most
-		"core":  core,  // core .: whether a memory is core
-		"args":  args,  // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
+		"clock":  clock,  // clock .At $.Zone: the time of day alone
+		"meter":  meter,  // meter .Strength 1: a bar beside a number, of so much at most
+		"undoes": undoes, // undoes .Change: what a change of an undo comes to
+		"core":   core,   // core .: whether a memory is core
+		"args":   args,   // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
 
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
@@ -81,26 +81,8 @@ func (v view) Title() string {
 // Tag is the language as HTML has it.
 func (v view) Tag() string { return v.lang.tag() }
 
-// Caller is who looks at the page.
-func (v view) Caller() api.Caller { return v.caller }
-
 // Known tells whether the visitor is logged in, or need not be.
-func (v view) Known() bool { return v.caller.Scope != "" }
-
-// Local tells whether nobody needs to log in.
-func (v view) Local() bool { return v.local() }
-
-// May tells whether the visitor's token allows what needs a scope: $.May "write".
-func (v view) May(scope reverie.Scope) bool { return v.may(scope) }
-
-// Group is the group that the page is about, nil for none.
-func (v view) Group() *reverie.GroupReply { return v.group }
-
-// Zone is where the page's times are told: {{when .At $.Zone}}.
-func (v view) Zone() *time.Location { return v.zone() }
-
-// Refused is what is wrong with what was asked for, nil for nothing.
-func (v view) Refused() *refusal { return v.refused }
+func (v view) Known() bool { return v.Caller.Scope != "" }
 
 // FormToken is what each form carries as form_token.
 func (v view) FormToken() string { return api.FormToken(api.SessionOf(v.Context())) }
@@ -126,9 +108,9 @@ func (v view) Menu() []tab {
 		{Key: "menu.cost", URL: costURL}}
 	for i, t := range list {
 		switch {
-		case t.URL == v.URL.Path && v.group == nil:
+		case t.URL == v.URL.Path && v.Group == nil:
 			list[i].Current = "page"
-		case t.URL == homeURL && v.group != nil:
+		case t.URL == homeURL && v.Group != nil:
 			list[i].Current = "true"
 		}
 	}
@@ -137,7 +119,7 @@ func (v view) Menu() []tab {
 
 // Tabs lead to the pages of the group.
 func (v view) Tabs() []tab {
-	id := v.group.ID
+	id := v.Group.ID
 	list := []tab{{Key: "tab.timeline", URL: groupURL(id)}, {Key: "tab.memories", URL: memoriesURL(id)},
 		{Key: "tab.recall", URL: recallURL(id)},
 		{Key: "tab.conversation", URL: talkURL(id)}, {Key: "tab.people", URL: peopleURL(id)}, {Key: "tab.dream",

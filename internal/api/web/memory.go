@@ -75,7 +75,7 @@ func (s *site) memoryPage(v *visit) (any, error) {
 
 // memoryDeletePage asks whether a memory is to be deleted.
 func (s *site) memoryDeletePage(v *visit) (any, error) {
-	if !v.may(reverie.ScopeWrite) {
+	if !v.May(reverie.ScopeWrite) {
 		return nil, fmt.Errorf("deleting a memory needs a token of scope write: %w", reverie.ErrForbidden)
 	}
 	data, err := s.memoryPage(v)
@@ -153,11 +153,11 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"), Core: v.FormValue("core") != "",
 		At: v.FormValue("at"), Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds)}
 	offset := v.number("offset", 0)
-	at, err := s.Beginning(v.group.Group, d.At)
+	at, err := s.Beginning(v.Group.Group, d.At)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: v.group.ID, Status: reverie.Status(notAll(d.Status)),
+	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: v.Group.ID, Status: reverie.Status(notAll(d.Status)),
 		Kind: reverie.Kind(notAll(d.Kind)),
 		Tag:  d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
 	if err != nil {
@@ -214,10 +214,10 @@ func (s *site) diffPage(v *visit) (any, error) {
 	if d.From == "" {
 		return d, nil
 	}
-	q := reverie.BetweenQuery{GroupID: v.group.ID, Kind: reverie.Kind(notAll(d.Kind))}
+	q := reverie.BetweenQuery{GroupID: v.Group.ID, Kind: reverie.Kind(notAll(d.Kind))}
 	var fromErr, toErr error
-	q.From, fromErr = s.Beginning(v.group.Group, d.From)
-	q.To, toErr = s.Beginning(v.group.Group, d.To)
+	q.From, fromErr = s.Beginning(v.Group.Group, d.From)
+	q.To, toErr = s.Beginning(v.Group.Group, d.To)
 	if err := cmp.Or(fromErr, toErr); err != nil {
 		return nil, err
 	}

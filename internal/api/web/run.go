@@ -15,15 +15,8 @@ type runPageView struct {
 	Reply   reverie.RunReply
 	Window  string // dates of the group's own calendar; "" where it is no whole dates
 	Changes []changeView
-	Chunks  []chunkView
 	Held    *heldRun // what waits; nil = nothing
 	Decided []reverie.HeldReply
-}
-
-// chunkView is a chunk, with how much it read.
-type chunkView struct {
-	reverie.Chunk
-	Messages, Memories int
 }
 
 func (s *site) runPage(v *visit) (any, error) {
@@ -35,14 +28,11 @@ func (s *site) runPage(v *visit) (any, error) {
 		return nil, err
 	}
 	v.title = v.runTitle(reply.Run)
-	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.may(reverie.ScopeWrite)},
+	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.May(reverie.ScopeWrite)},
 		Reply:  reply,
-		Window: datesOf(reply.Run, v.group.Group), Held: v.heldOf(reply)}
+		Window: datesOf(reply.Run, v.Group.Group), Held: v.heldOf(reply)}
 	for _, c := range reply.Changes {
-		d.Changes = append(d.Changes, newChange(v.group.ID, c, v.zone()))
-	}
-	for _, c := range reply.Chunks {
-		d.Chunks = append(d.Chunks, chunkView{c, len(c.MessageIDs), len(c.MemoryIDs)})
+		d.Changes = append(d.Changes, newChange(v.Group.ID, c, v.Zone()))
 	}
 	for _, h := range reply.Held {
 		if h.Status != reverie.HeldWaiting {
@@ -54,7 +44,7 @@ func (s *site) runPage(v *visit) (any, error) {
 
 // runTitle is what a run is called on pages of its group.
 func (v *visit) runTitle(r reverie.Run) string {
-	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.zone()).Format("2006-01-02 15:04"))
+	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.Zone()).Format("2006-01-02 15:04"))
 }
 
 // Proposal tells whether it is what an agent proposed: a run that read nothing and asked no
@@ -67,7 +57,7 @@ func (d runPageView) ProposedBy() string { return strings.TrimPrefix(d.Model, "p
 // Refused are the lines of the model's answers that were not accepted.
 func (d runPageView) Refused() []reverie.Refusal {
 	var list []reverie.Refusal
-	for _, c := range d.Chunks {
+	for _, c := range d.Reply.Chunks {
 		list = append(list, c.Refusals...)
 	}
 	return list
@@ -131,7 +121,7 @@ func (s *site) runsPage(v *visit) (any, error) {
 		return query(runsURL, "group", q.GroupID, "job", string(q.Job), "status", string(q.Status), "before", before)
 	}
 	for _, r := range reply.Runs {
-		d.Runs = append(d.Runs, runView{r, v.may(reverie.ScopeWrite)})
+		d.Runs = append(d.Runs, runView{r, v.May(reverie.ScopeWrite)})
 	}
 	if n := len(reply.Runs); n > 0 && reply.More {
 		d.Next = of(reply.Runs[n-1].ID)
@@ -185,30 +175,23 @@ type done struct {
 
 // undoData is what taking a run back would come to.
 type undoData struct {
-	Run     reverie.Run
-	Undone  reverie.Undone
-	Force   bool // what others have changed since goes back, too
-	Changes []undoneChange
+	Run    reverie.Run
+	Undone reverie.Undone
+	Force  bool // what others have changed since goes back, too
 }
 
-// undoneChange is what becomes of one memory.
-type undoneChange struct {
-	reverie.Change
-	Sort reverie.Action // what it comes to
-}
-
-// newUndone shows a change of an undo as what it comes to: a memory ends, is back, says
-// something else, or is as strong as before.
-func newUndone(c reverie.Change) undoneChange {
+// undoes is what a change of an undo comes to: a memory ends, is back, says something else,
+// or is as strong as before.
+func undoes(c reverie.Change) reverie.Action {
 	switch {
 	case c.NewStatement == "":
-		return undoneChange{c, reverie.ActionDelete}
+		return reverie.ActionDelete
 	case c.OldID != nil && *c.OldID == c.MemoryID:
-		return undoneChange{c, reverie.ActionStrength}
+		return reverie.ActionStrength
 	case c.OldStatement == c.NewStatement:
-		return undoneChange{c, reverie.ActionRestore}
+		return reverie.ActionRestore
 	}
-	return undoneChange{c, reverie.ActionUpdate}
+	return reverie.ActionUpdate
 }
 
 // Again tells whether the run was taken back before: what it has read can wait again.
@@ -260,9 +243,6 @@ func (s *site) undoPage(v *visit) (any, error) {
 		}
 	}
 	d.Undone = reply.Runs[0]
-	for _, c := range d.Undone.Changes {
-		d.Changes = append(d.Changes, newUndone(c))
-	}
 	return d, nil
 }
 

@@ -112,7 +112,7 @@ func usedTexts(t *testing.T) (used, sets map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, t := range (view{visit: &visit{group: &reverie.GroupReply{}}}).Tabs() {
+	for _, t := range (view{visit: &visit{Group: &reverie.GroupReply{}}}).Tabs() {
 		used[t.Key] = true
 	}
 	return used, sets

@@ -116,13 +116,13 @@ func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 
 func (s *site) timelinePage(v *visit) (any, error) {
 	before := v.URL.Query().Get("before")
-	reply, err := s.Nights(v.Context(), v.group.ID, before, nightsPerPage)
+	reply, err := s.Nights(v.Context(), v.Group.ID, before, nightsPerPage)
 	if err != nil {
 		return nil, err
 	}
-	d := timelineView{Group: *v.group, Newest: before == "", Cut: reply.Cut}
+	d := timelineView{Group: *v.Group, Newest: before == "", Cut: reply.Cut}
 	for _, n := range reply.Nights {
-		d.Nights = append(d.Nights, newNight(n, v.group.ID, v.zone()))
+		d.Nights = append(d.Nights, newNight(n, v.Group.ID, v.Zone()))
 	}
 	if reply.More {
 		d.Before = reply.Next

@@ -23,37 +23,37 @@ type visit struct {
 	*http.Request
 	site    *site
 	w       http.ResponseWriter
-	caller  api.Caller // Scope is "" where nobody has logged in
+	Caller  api.Caller // Scope is "" where nobody has logged in
 	lang    lang
-	title   string // what the page is about, where that says more than its kind
-	tab     string // of the group's pages
-	group   *reverie.GroupReply
+	title   string              // what the page is about, where that says more than its kind
+	tab     string              // of the group's pages
+	Group   *reverie.GroupReply // that the page is about; nil for none
 	notices []notice
-	refused *refusal // what was asked for; nil: nothing was
+	Refused *refusal // what is wrong with what was asked for; nil for nothing
 	bad     error    // what the query of the address says wrongly; the page is not shown then
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{Request: r, site: s, w: w, lang: chooseLanguage(w, r, s.HTTPS)}
-	v.caller, _ = api.CallerOf(r.Context())
+	v.Caller, _ = api.CallerOf(r.Context())
 	return v
 }
 
 // t is a text of the page in the visitor's language.
 func (v *visit) t(key string, args ...any) string { return v.lang.text(key, args...) }
 
-// local tells whether nobody has to log in: no token was ever created.
-func (v *visit) local() bool { return v.caller == api.Anyone }
+// Local tells whether nobody has to log in: no token was ever created.
+func (v *visit) Local() bool { return v.Caller == api.Anyone }
 
-// may tells whether the visitor may do what needs a scope.
-func (v *visit) may(scope reverie.Scope) bool { return v.caller.Scope.Covers(scope) }
+// May tells whether the visitor may do what needs a scope: $.May "write".
+func (v *visit) May(scope reverie.Scope) bool { return v.Caller.Scope.Covers(scope) }
 
 // about reads the group that a page is of. The page has its tabs then, and its times are
 // the group's own.
 func (v *visit) about(groupID, tab string) error {
 	g, err := v.site.Group(v.Context(), groupID)
 	if err == nil {
-		v.group, v.tab = &g, tab
+		v.Group, v.tab = &g, tab
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (v *visit) filtered(groupID, tab string) (found bool, err error) {
 	switch err = v.about(groupID, tab); {
 	case errors.Is(err, reverie.ErrNotFound):
 		v.refuse(http.StatusNotFound, "filter_group.missing", text.Excerpt(groupID, 60))
-		v.refused.Find = query(homeURL, "q", groupID)
+		v.Refused.Find = query(homeURL, "q", groupID)
 		return false, nil
 	case err != nil:
 		return false, err
@@ -75,10 +75,10 @@ func (v *visit) filtered(groupID, tab string) (found bool, err error) {
 	return true, nil
 }
 
-// zone is where the page's times are told: the group's, else UTC.
-func (v *visit) zone() *time.Location {
-	if v.group != nil {
-		if loc, err := v.group.Location(); err == nil {
+// Zone is where the page's times are told, {{when .At $.Zone}}: the group's, else UTC.
+func (v *visit) Zone() *time.Location {
+	if v.Group != nil {
+		if loc, err := v.Group.Location(); err == nil {
 			return loc
 		}
 	}

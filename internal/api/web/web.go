@@ -124,7 +124,7 @@ const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src
 // show answers with a page, or with why not.
 func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	v := s.visit(w, r)
-	if v.caller.Scope == "" && !p.open {
+	if v.Caller.Scope == "" && !p.open {
 		http.Redirect(w, r, v.login(), http.StatusSeeOther)
 		return
 	}
@@ -147,8 +147,8 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 		s.fail(v, err)
 	default:
 		status := http.StatusOK
-		if v.refused != nil {
-			status = v.refused.Status
+		if v.Refused != nil {
+			status = v.Refused.Status
 		}
 		s.render(v, status, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
@@ -166,7 +166,7 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 	switch {
 	case err != nil:
 	case f.open:
-	case v.caller.Scope == "":
+	case v.Caller.Scope == "":
 		v.notify("notice.login_over")
 		v.keepNotices()
 		http.Redirect(w, r, v.login(), http.StatusSeeOther)
