@@ -125,18 +125,11 @@ func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
 		return pulledPage{}, err
 	}
 	ids := export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}
-	c := &chatlab.Reader{
-		Ctx:   ctx,
-		Src:   Source{Head: head, Reader: text},
-		Chat:  p.chat,
-		Known: true,
-		IDs:   ids,
-		Print: sha256.New(),
-	}
+	c := &chatlab.Reader{Chat: p.chat, Known: true, IDs: ids, Print: sha256.New()}
 	var got pulledPage
 	var held []Record
 	var bads []*Bad
-	for r, err := range c.Records {
+	for r, err := range export.Reading(c.Tell)(ctx, Source{Head: head, Reader: text}, ReadOptions{}) {
 		var bad *Bad
 		switch {
 		case errors.As(err, &bad):

@@ -7,13 +7,10 @@ package chatlab
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"iter"
 	"strings"
 
 	"reverie/internal/ingest/export"
@@ -21,32 +18,22 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knows, Read: read}
+var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knows,
+	Read: export.Reading(func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) })}
 
 func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	var kind export.Text
-	var platform, list bool
-	for part, err := range export.JSONParts(bytes.NewReader(afterComments(src.Head)), "_type", "sender", "platformId",
-		"chatlab.version", "meta.platform", "members[].platformId", "messages[].sender") {
-		if err != nil { // the head ends in the middle
-			break
-		}
-		switch part.Pattern {
-		case "chatlab.version":
-			return 95
-		case "_type":
-			_ = json.Unmarshal(part.Value, &kind) // of another type it is none of ours
-		case "meta.platform":
-			platform = true
-		default:
-			list = true
-		}
-	}
+	seen := export.Seen(afterComments(src.Head), "_type", "sender", "platformId", "chatlab.version", "meta.platform",
+		"members[].platformId", "messages[].sender")
+	kind := export.TextOf(seen["_type"])
+	list := seen["sender"] != nil || seen["platformId"] != nil || seen["members[].platformId"] != nil ||
+		seen["messages[].sender"] != nil
 	switch {
-	case platform && list:
+	case seen["chatlab.version"] != nil:
+		return 95
+	case seen["meta.platform"] != nil && list:
 		return 80
 	case list && (kind == "message" || kind == "member"):
 		return 60
@@ -65,29 +52,25 @@ func afterComments(head []byte) []byte {
 	}
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return (&Reader{Ctx: ctx, Src: src, opts: opts}).Records
-}
+// maxNames is how many members are remembered by name at most.
+const maxNames = 1 << 17
 
-// names is how many members are remembered by name at most.
-const names = 1 << 17
-
-// chatlabReader reads one file, or one page of a pull.
+// Reader reads one file, or one page of a pull.
 type Reader struct {
-	Ctx   context.Context
-	Src   export.Source
-	opts  export.ReadOptions
 	Chat  export.Chat // of a page it is known beforehand
 	Known bool        // which chat it is
-	names map[string]string
-	whole bool // all members are in names
 	IDs   export.Ordinals
 	Sync  *Sync     // what a page says of the next one
 	Noted bool      // there is something of ChatLab's beside messages
 	Print hash.Hash // of a page's messages; nil is not asked for
+
+	teller *export.Teller
+	src    export.Source
+	names  map[string]string
+	whole  bool // all members are in names
 }
 
-// chatlabSync says where a pull goes on.
+// Sync says where a pull goes on.
 type Sync struct {
 	HasMore    bool        `json:"hasMore"`
 	NextSince  export.Text `json:"nextSince"` // in seconds
@@ -95,64 +78,44 @@ type Sync struct {
 	Watermark  export.Text `json:"watermark"`
 }
 
-func (c *Reader) Records(yield func(export.Record, error) bool) {
-	for part, err := range c.parts(c.Src.Reader, "meta", "members[]", "messages[]", "sync") {
-		if err == nil {
-			err = c.Ctx.Err()
+// Tell tells the messages.
+func (c *Reader) Tell(t *export.Teller, src export.Source) error {
+	c.teller, c.src, c.names = t, src, map[string]string{}
+	return t.Each(c.parts(src.Reader, "meta", "members[]", "messages[]", "sync"), func(part export.Part) error {
+		if part.Pattern != "messages[]" {
+			return c.note(part)
 		}
-		var r export.Record
-		var bad *export.Bad
-		switch {
-		case errors.As(err, &bad): // one that cannot be read
-		case err != nil:
-			yield(export.Record{}, err)
-			return
-		case part.Pattern != "messages[]":
-			if err := c.note(part); err != nil {
-				yield(export.Record{}, err)
-				return
-			}
-			continue
-		default:
-			if err := c.begin(); err != nil {
-				yield(export.Record{}, err)
-				return
-			}
-			if !c.opts.Wants(c.Chat) {
-				return
-			}
-			if c.Print != nil {
-				c.Print.Write(part.Value)
-			}
-			r, err = c.record(part)
+		if err := c.begin(); err != nil {
+			return err
 		}
-		if !yield(r, err) {
-			return
+		if !t.Wants(c.Chat) {
+			return export.EnoughRead
 		}
-	}
+		if c.Print != nil {
+			c.Print.Write(part.Value)
+		}
+		r, err := c.record(part)
+		if err != nil {
+			return err
+		}
+		return t.Tell(r)
+	})
 }
 
 // parts tells the values of either kind of file by the paths that they have in JSON.
-func (c *Reader) parts(r io.Reader, patterns ...string) iter.Seq2[export.JSONPart, error] {
-	lines := false
-	for _, err := range export.JSONParts(bytes.NewReader(afterComments(c.Src.Head)), "_type") {
-		lines = err == nil
-		break
-	}
-	if !lines {
+func (c *Reader) parts(r io.Reader, patterns ...string) export.Parts {
+	if export.Seen(afterComments(c.src.Head), "_type")["_type"] == nil {
 		return export.JSONParts(r, patterns...)
 	}
-	return func(yield func(export.JSONPart, error) bool) {
+	return func(yield func(export.Part, error) bool) {
 		for part, err := range export.JSONLines(r) {
-			if err == nil && part.Value[0] == '#' {
-				continue
-			}
 			if err == nil {
-				if err = readLine(&part); err == nil && part.Pattern == "" {
+				if part.Value[0] == '#' {
 					continue
 				}
+				err = readLine(&part)
 			}
-			if !yield(part, err) {
+			if (err != nil || part.Pattern != "") && !yield(part, err) {
 				return
 			}
 		}
@@ -161,16 +124,16 @@ func (c *Reader) parts(r io.Reader, patterns ...string) iter.Seq2[export.JSONPar
 
 // readLine makes of a line what its value would be in JSON. One of a type that is not
 // known has no pattern, and is passed over.
-func readLine(p *export.JSONPart) error {
+func readLine(p *export.Part) error {
 	var line struct {
 		Type *export.Text    `json:"_type"`
 		Meta json.RawMessage `json:"meta"`
 	}
-	if err := json.Unmarshal(p.Value, &line); err != nil {
-		return &export.Bad{Place: p.Place, Reason: "no JSON", Err: export.Readable(err)}
+	if err := p.Decode(&line, "no JSON"); err != nil {
+		return err
 	}
 	if line.Type == nil {
-		return &export.Bad{Place: p.Place, Reason: "no _type", Err: fmt.Errorf("_type is missing: %w", reverie.ErrInvalid)}
+		return export.Missing("_type", "_type")
 	}
 	switch *line.Type {
 	case "header":
@@ -188,24 +151,19 @@ func readLine(p *export.JSONPart) error {
 }
 
 // note takes down what is no message. A member that cannot be read has no name.
-func (c *Reader) note(part export.JSONPart) error {
+func (c *Reader) note(part export.Part) error {
 	c.Noted = true
 	switch part.Pattern {
 	case "sync":
 		c.Sync = &Sync{}
-		if err := json.Unmarshal(part.Value, c.Sync); err != nil {
-			return fmt.Errorf("%s: %w", part.Place, export.Readable(err))
-		}
+		return part.Need(c.Sync)
 	case "members[]":
 		var m struct {
 			ID       export.Text `json:"platformId"`
 			Name     export.Text `json:"accountName"`
 			Nickname export.Text `json:"groupNickname"`
 		}
-		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < names {
-			if c.names == nil {
-				c.names = map[string]string{}
-			}
+		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < maxNames {
 			c.names[export.Shortened(string(m.ID))] = export.Shortened(string(cmp.Or(m.Nickname, m.Name)))
 		}
 	default:
@@ -218,8 +176,8 @@ func (c *Reader) note(part export.JSONPart) error {
 			Group    export.Text `json:"groupId"`
 			Session  export.Text `json:"sourceSessionId"`
 		}
-		if err := json.Unmarshal(part.Value, &m); err != nil {
-			return fmt.Errorf("%s: %w", part.Place, export.Readable(err))
+		if err := part.Need(&m); err != nil {
+			return err
 		}
 		id := cmp.Or(m.Group, m.Session)
 		if id == "" && m.Name != "" {
@@ -235,7 +193,7 @@ func (c *Reader) begin() error {
 	if c.Known {
 		return nil
 	}
-	if c.Src.Again == nil {
+	if c.src.Again == nil {
 		return fmt.Errorf("which chat it is (meta) must stand in front of the messages, for a stream is read once; save "+
 			"it, and name the file: %w", reverie.ErrInvalid)
 	}
@@ -246,36 +204,102 @@ func (c *Reader) begin() error {
 
 // ahead takes down what stands behind the messages.
 func (c *Reader) ahead(pattern string) error {
-	r, err := c.Src.Again()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for part, err := range c.parts(r, pattern) {
-		if err == nil {
-			err = c.Ctx.Err()
-		}
-		var bad *export.Bad
-		switch {
-		case c.Ctx.Err() != nil:
-			return err
-		case errors.As(err, &bad):
-		case err != nil: // what stands before that is read all the same
+	return c.teller.Ahead(c.src, func(r io.Reader) export.Parts { return c.parts(r, pattern) }, func(part export.Part) error {
+		if part.Pattern != pattern {
 			return nil
-		case part.Pattern == pattern:
-			if err := c.note(part); err != nil {
-				return err
-			}
 		}
-	}
-	return nil
+		return c.note(part)
+	})
 }
 
 // name is what somebody is called who is not named with a message.
 func (c *Reader) name(id string) string {
-	if c.names[id] == "" && !c.whole && c.Src.Again != nil {
+	if c.names[id] == "" && !c.whole && c.src.Again != nil {
 		c.whole = true
 		_ = c.ahead("members[]") // who is not found is called by the id
 	}
 	return cmp.Or(c.names[id], id)
+}
+
+// The kinds of messages that are not read as plain text.
+const (
+	image     = "1"
+	voice     = "2"
+	video     = "3"
+	file      = "4"
+	sticker   = "5"
+	link      = "7"
+	location  = "8"
+	redPacket = "20"
+	transfer  = "21"
+	poke      = "22"
+	call      = "23"
+	share     = "24"
+	reply     = "25"
+	forward   = "26"
+	contact   = "27"
+	system    = "80"
+	recalled  = "81"
+)
+
+// nobody sends what the platform says.
+const nobody = "SYSTEM"
+
+type message struct {
+	ID       export.Text `json:"platformMessageId"`
+	Sender   export.Text `json:"sender"`
+	Name     export.Text `json:"accountName"`
+	Nickname export.Text `json:"groupNickname"`
+	Time     export.Text `json:"timestamp"` // in seconds; some write milliseconds
+	Type     export.Text `json:"type"`
+	Content  export.Text `json:"content"`
+	ReplyTo  export.Text `json:"replyToMessageId"`
+}
+
+// record reads one message.
+func (c *Reader) record(part export.Part) (r export.Record, err error) {
+	var m message
+	if err := part.Decode(&m, "no message"); err != nil {
+		return r, err
+	}
+	at, err := export.LooseTime(string(m.Time))
+	switch {
+	case err != nil:
+		return r, &export.Bad{Reason: "no time", Err: err}
+	case m.Sender == "":
+		return r, export.Missing("author", "sender")
+	}
+	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || events[string(m.Type)]}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), SentAt: at,
+		Author: string(cmp.Or(m.Nickname, m.Name)), Text: text(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
+	if r.Message.ID == "" {
+		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
+	}
+	if r.Message.Author == "" {
+		r.Message.Author = c.name(string(m.Sender))
+	}
+	return r, nil
+}
+
+// events are the kinds that are nobody's words.
+var events = map[string]bool{redPacket: true, transfer: true, poke: true, call: true, system: true, recalled: true}
+
+// text is what a message of a kind says. Numbers that are not known are as text.
+func text(kind, content string) string {
+	switch kind {
+	case recalled:
+		return ""
+	case image, voice, video, file, sticker, location, contact:
+		return export.Caption(content)
+	case link, share:
+		return export.WithoutPlaceholders(content)
+	case forward:
+		if said := export.WithoutPlaceholders(content); said != "" {
+			return export.Forwarded("", said)
+		}
+		return ""
+	case reply:
+		return export.UnlessPlaceholder(export.QuotedReply.ReplaceAllString(content, ""))
+	}
+	return export.UnlessPlaceholder(content)
 }

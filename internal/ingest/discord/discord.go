@@ -5,11 +5,8 @@ package discord
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +21,7 @@ var Format = export.Format{
 	Name:  "discord",
 	Title: "DiscordChatExporter, JSON",
 	Knows: knows,
-	Read:  read,
+	Read:  export.Reading(tell),
 }
 
 var (
@@ -40,59 +37,38 @@ func knows(src export.Source) int {
 	return 0
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		d := reader{opts: opts}
-		for part, err := range export.JSONParts(src.Reader, "guild", "channel", "messages[]") {
-			var r export.Record
-			var bad *export.Bad
-			switch {
-			case ctx.Err() != nil:
-				yield(export.Record{}, ctx.Err())
-				return
-			case err != nil && !errors.As(err, &bad):
-				yield(export.Record{}, err)
-				return
-			case err != nil: // one that is too long
-			case part.Pattern != "messages[]":
-				if err := d.header(part); err != nil {
-					yield(export.Record{}, err)
-					return
-				}
-				continue
-			case d.chat.ID == "":
-				yield(export.Record{}, fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place,
-					reverie.ErrInvalid))
-				return
-			case !opts.Wants(d.chat):
-				return
-			default:
-				r, err = d.record(part)
-			}
-			if !yield(r, err) {
-				return
-			}
+func tell(t *export.Teller, src export.Source) error {
+	d := reader{Teller: t}
+	return t.Each(export.JSONParts(src.Reader, "guild", "channel", "messages[]"), func(part export.Part) error {
+		switch {
+		case part.Pattern != "messages[]":
+			return d.header(part)
+		case d.chat.ID == "":
+			return fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place, reverie.ErrInvalid)
+		case !t.Wants(d.chat):
+			return export.EnoughRead
 		}
-	}
+		return d.record(part)
+	})
 }
 
 type reader struct {
-	opts    export.ReadOptions
+	*export.Teller
 	guild   string
 	channel string
 	chat    export.Chat
 }
 
 // header reads which server and channel it is. Names may change; the channel's id stays.
-func (d *reader) header(part export.JSONPart) error {
+func (d *reader) header(part export.Part) error {
 	var of struct {
 		ID       export.Text `json:"id"`
 		Type     export.Text `json:"type"`
 		Name     string      `json:"name"`
 		Category string      `json:"category"` // of a thread: its channel
 	}
-	if err := json.Unmarshal(part.Value, &of); err != nil {
-		return fmt.Errorf("%s: %w", part.Place, export.Readable(err))
+	if err := part.Need(&of); err != nil {
+		return err
 	}
 	switch {
 	case part.Pattern == "guild":
@@ -140,51 +116,40 @@ type user struct {
 func (u user) label() string { return cmp.Or(u.Nickname, u.Name, string(u.ID)) }
 
 // record reads one message.
-func (d *reader) record(part export.JSONPart) (export.Record, error) {
-	bad := func(reason string, err error) (export.Record, error) {
-		return export.Record{}, &export.Bad{Place: part.Place, Reason: reason, Err: err}
-	}
+func (d *reader) record(part export.Part) error {
 	var m message
-	if err := json.Unmarshal(part.Value, &m); err != nil {
-		return bad("no message", export.Readable(err))
+	if err := part.Decode(&m, "no message"); err != nil {
+		return err
 	}
-	at, err := d.time(m.Timestamp)
+	at, err := time.Parse(time.RFC3339Nano, m.Timestamp)
+	if err != nil { // the exporter itself always writes a zone
+		at, err = time.ParseInLocation("2006-01-02T15:04:05", m.Timestamp, d.Zone)
+	}
 	switch {
 	case m.ID == "":
-		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
+		return export.Missing("id", "id")
 	case err != nil:
-		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", text.Excerpt(m.Timestamp, 40),
-			reverie.ErrInvalid))
+		return &export.Bad{Reason: "no time", Err: fmt.Errorf("timestamp %q is not RFC 3339: %w",
+			text.Excerpt(m.Timestamp, 40), reverie.ErrInvalid)}
 	case m.Author.label() == "":
-		return bad("no author", fmt.Errorf("author is missing: %w", reverie.ErrInvalid))
+		return export.Missing("author", "author")
 	}
-	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !discordSaid(string(m.Type))}
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(),
-		Role: reverie.RoleUser, SentAt: at}
+	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !said[string(m.Type)]}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), SentAt: at}
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}
-	names := discordNames(m.Mentions)
+	names := map[string]string{} // of those whom it mentions, by their ids
+	for _, u := range export.As[[]user](m.Mentions) {
+		names[string(u.ID)] = export.Shortened(u.label())
+	}
 	r.Message.Text = d.text(m.content, names)
 	if m.Forwarded != nil {
 		if said := d.text(*m.Forwarded, names); said != "" {
 			r.Message.Text = export.JoinLines(r.Message.Text, export.Forwarded("", said))
 		}
 	}
-	return r, nil
-}
-
-// time reads when a message was sent. The exporter itself always writes a zone.
-func (d *reader) time(s string) (time.Time, error) {
-	at, err := time.Parse(time.RFC3339Nano, s)
-	if err == nil {
-		return at, nil
-	}
-	zone := d.opts.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	return time.ParseInLocation("2006-01-02T15:04:05", s, zone)
+	return d.Tell(r)
 }
 
 // replies tells whether a message answers the one that it refers to. Before the exporter
@@ -200,26 +165,10 @@ func (d *reader) replies(m message) bool {
 	return false
 }
 
-// discordSaid tells whether messages of a kind are somebody's words. Kinds that the
-// exporter has no name for are written as Discord's numbers.
-func discordSaid(kind string) bool {
-	switch kind {
-	case "", "Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19", "20", "23":
-		return true
-	}
-	return false
-}
-
-// discordNames are the names of those whom a message mentions, by their ids.
-func discordNames(raw json.RawMessage) map[string]string {
-	var list []user
-	_ = json.Unmarshal(raw, &list) // of another type it names nobody
-	names := make(map[string]string, len(list))
-	for _, u := range list {
-		names[string(u.ID)] = export.Shortened(u.label())
-	}
-	return names
-}
+// said are the kinds of messages that are somebody's words. Kinds that the exporter has no name for are
+// written as Discord's numbers.
+var said = map[string]bool{"": true, "Default": true, "Reply": true, "ChatInputCommand": true,
+	"ContextMenuCommand": true, "0": true, "19": true, "20": true, "23": true}
 
 // text is what a message says: its content or, where it has none, what its embeds say. The
 // embeds beside a content only repeat what its links lead to.
@@ -227,15 +176,14 @@ func (d *reader) text(c content, names map[string]string) string {
 	if said := strings.TrimSpace(string(c.Content)); said != "" {
 		return d.resolve(said, names)
 	}
-	var embeds []struct {
+	embeds := export.As[[]struct {
 		Title       string `json:"title"`
 		Description string `json:"description"`
 		Fields      []struct {
 			Name  string `json:"name"`
 			Value string `json:"value"`
 		} `json:"fields"`
-	}
-	_ = json.Unmarshal(c.Embeds, &embeds) // of another type they say nothing
+	}](c.Embeds)
 	var lines []string
 	for _, e := range embeds {
 		lines = append(lines, e.Title, e.Description)
@@ -281,9 +229,5 @@ func (d *reader) date(seconds, mark string) string {
 	if err != nil || at < -export.LastUnix || at > export.LastUnix {
 		return mark
 	}
-	zone := d.opts.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	return time.Unix(at, 0).In(zone).Format("2006-01-02 15:04 MST")
+	return time.Unix(at, 0).In(d.Zone).Format("2006-01-02 15:04 MST")
 }

@@ -1,52 +1,18 @@
 package export
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"path"
 	"slices"
 	"strings"
 )
 
-// FileParts tells the values of one file of an export, as JSONParts does. What is wrong
-// with one of them or with the file is told as a [*Bad], so that the other files can
-// follow; only that the context has ended is not.
-func FileParts(ctx context.Context, files fs.FS, name string, patterns ...string) iter.Seq2[JSONPart, error] {
-	return func(yield func(JSONPart, error) bool) {
-		f, err := files.Open(name)
-		if err != nil {
-			yield(JSONPart{}, &Bad{Place: name, Reason: "broken file", Err: err})
-			return
-		}
-		defer f.Close()
-		n := 0
-		for part, err := range JSONParts(f, patterns...) {
-			n++
-			part.Place = fmt.Sprintf("%s, message %d", name, n)
-			var bad *Bad
-			switch {
-			case ctx.Err() != nil:
-				yield(part, ctx.Err())
-				return
-			case errors.As(err, &bad):
-				err = &Bad{Place: part.Place, Reason: bad.Reason, Err: bad.Err}
-			case err != nil:
-				err = &Bad{Place: part.Place, Reason: "broken file", Err: err}
-			}
-			if !yield(part, err) {
-				return
-			}
-		}
-	}
-}
-
 // EachPart hands over the values of a file of an export that says what others mean by
 // their ids. A file that is not there has none; one that is broken is an error.
-func EachPart(files fs.FS, name string, take func(JSONPart), patterns ...string) error {
+func EachPart(files fs.FS, name string, take func(Part), patterns ...string) error {
 	f, err := files.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -128,26 +94,6 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	}
 	slices.Sort(list)
 	return list
-}
-
-// EachFile reads a file of an export that has several, and says whether to go on. One that
-// is broken is told as bad, and the others follow.
-func EachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool,
-	read func(io.Reader) (bool, error)) bool {
-	f, err := files.Open(name)
-	more := true
-	if err == nil {
-		more, err = read(f)
-		_ = f.Close() // it was only read
-	}
-	switch {
-	case ctx.Err() != nil:
-		yield(Record{}, ctx.Err())
-		return false
-	case err != nil:
-		return yield(Record{}, &Bad{Place: name, Reason: "broken file", Err: err})
-	}
-	return more
 }
 
 // peeker is a folder or archive that notes which of its files are read: Peek opens one of

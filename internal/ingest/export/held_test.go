@@ -30,7 +30,7 @@ func TestHold(t *testing.T) {
 		"after much text": {9, strings.Repeat("x", 1<<20), "old"},
 	} {
 		told := map[string]string{}
-		h := newHold(func(r Record) bool { told[r.Message.ID] = r.Message.Text; return true })
+		h := newHold(func(r Record) error { told[r.Message.ID] = r.Message.Text; return nil })
 		err := h.Add(heldText("1", "old"), Change{})
 		for i := range c.between {
 			err = errors.Join(err, h.Add(heldText("b"+strconv.Itoa(i), c.text), Change{}))
@@ -43,7 +43,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: %q, %d bytes and %d ids are still held, %v", name, told["1"], h.held, len(h.byID), err)
 		}
 	}
-	h := newHold(func(Record) bool { return false })
+	h := newHold(func(Record) error { return errStopped })
 	if err := errors.Join(h.Add(heldText("1", "x"), Change{}), h.flush(0, 0)); !errors.Is(err, errStopped) {
 		t.Errorf("nobody listens: %v", err)
 	}
@@ -61,7 +61,7 @@ func TestHoldAhead(t *testing.T) {
 		"much text": {8, strings.Repeat("x", 1<<20), "old"},
 	} {
 		told := map[string]string{}
-		h := newHold(func(r Record) bool { told[r.Message.ID] = r.Message.Text; return true })
+		h := newHold(func(r Record) error { told[r.Message.ID] = r.Message.Text; return nil })
 		var err error
 		for i := range c.before {
 			err = errors.Join(err, h.Add(heldText("b"+strconv.Itoa(i), ""), editOf("of "+strconv.Itoa(i), c.text)))

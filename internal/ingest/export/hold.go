@@ -2,16 +2,14 @@ package export
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"iter"
 )
 
 // Hold keeps the newest records for a while, so that what changes them soon after (an
 // edit, a redaction, the first answer of a thread) still can. Where an export has the
 // newest first, a change comes before what it changes, and is kept instead.
 type Hold struct {
-	tell  func(Record) bool
+	tell  func(Record) error
 	queue []*HeldRecord // in the order of the export
 	byID  map[string]*HeldRecord
 	ahead map[ChangeTarget]Change
@@ -52,43 +50,22 @@ type Change struct {
 	At   int64  // when, in milliseconds
 }
 
-func newHold(tell func(Record) bool) *Hold {
+func newHold(tell func(Record) error) *Hold {
 	return &Hold{tell: tell, byID: map[string]*HeldRecord{}, ahead: map[ChangeTarget]Change{}}
 }
 
-// TellHeld tells what take makes of the parts of an export, which it adds to the hold that
-// it is given. What is bad is told at once, and the rest when nothing changes it any more.
-func TellHeld(ctx context.Context, opts ReadOptions, parts iter.Seq2[JSONPart, error], yield func(Record, error) bool,
-	take func(*Hold, JSONPart) error) {
-	h := newHold(func(r Record) bool { return !opts.Wants(r.Chat) || yield(r, nil) })
-	for part, err := range parts {
-		if err == nil {
-			err = take(h, part)
-		}
-		var bad *Bad
-		switch {
-		case err == nil && ctx.Err() == nil:
-		case errors.Is(err, errStopped):
-			return
-		case ctx.Err() != nil:
-			yield(Record{}, ctx.Err())
-			return
-		case errors.As(err, &bad):
-			if !yield(Record{}, bad) {
-				return
-			}
-		default:
-			if h.flush(0, 0) == nil {
-				yield(Record{}, err)
-			}
-			return
-		}
+// Held tells what take makes of the parts of an export, which it adds to the hold that it is given. What
+// is bad is told at once, and the rest when nothing changes it any more.
+func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
+	h := newHold(t.Tell)
+	err := t.Each(parts, func(p Part) error { return take(h, p) })
+	if errors.Is(err, errStopped) || t.ctx.Err() != nil {
+		return err
 	}
-	_ = h.flush(0, 0) // that nobody listens any more is no error at the end
+	return cmp.Or(h.flush(0, 0), err)
 }
 
-// Add holds a record and does what it changes. The error is errStopped where nobody
-// listens any more.
+// Add holds a record and does what it changes.
 func (h *Hold) Add(r HeldRecord, c Change) error {
 	if target := h.byID[c.ID]; c.ID != "" && target != nil {
 		before := len(target.Message.Text)
@@ -144,9 +121,9 @@ func (h *Hold) flush(records, bytes int) error {
 		if h.byID[r.Message.ID] == r {
 			delete(h.byID, r.Message.ID)
 		}
-		if !h.tell(r.Record) {
+		if err := h.tell(r.Record); err != nil {
 			h.queue = nil
-			return errStopped
+			return err
 		}
 	}
 	return nil

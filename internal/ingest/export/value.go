@@ -2,10 +2,16 @@ package export
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
+	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -42,18 +48,21 @@ func Readable(err error) error {
 	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
+// As is what a value is as far as it is of that type; where it is not, it is not there.
+func As[T any](raw json.RawMessage) (v T) {
+	_ = json.Unmarshal(raw, &v) // see above
+	return v
+}
+
+// TextOf is a value that is a string or a number, and "" where it is neither.
+func TextOf(raw json.RawMessage) string { return string(As[Text](raw)) }
+
 // PlainText reads a string, or the text of an object that has one.
 func PlainText(raw json.RawMessage) string {
-	var s string
 	if bytes.HasPrefix(raw, []byte("{")) {
-		var object struct {
-			Text string `json:"text"`
-		}
-		_ = json.Unmarshal(raw, &object) // of another type it is no text
-		return object.Text
+		return JSONFieldsOf(raw).Str("text")
 	}
-	_ = json.Unmarshal(raw, &s)
-	return s
+	return As[string](raw)
 }
 
 // JSONFields is an object whose values may be of any type.
@@ -66,18 +75,12 @@ func (f *JSONFields) UnmarshalJSON(raw []byte) error {
 }
 
 func JSONFieldsOf(raw []byte) JSONFields {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
+	return As[map[string]json.RawMessage](raw)
 }
 
 // Str is a string, or "" where there is none.
 func (f JSONFields) Str(key string) string {
-	var s string
-	_ = json.Unmarshal(f[key], &s) // of another type it is none
-	return s
+	return As[string](f[key])
 }
 
 // Fields is an object, or an empty one where there is none.
@@ -85,7 +88,63 @@ func (f JSONFields) Fields(key string) JSONFields { return JSONFieldsOf(f[key]) 
 
 // List is the objects of an array.
 func (f JSONFields) List(key string) []JSONFields {
-	var list []JSONFields
-	_ = json.Unmarshal(f[key], &list) // of another type it has none
-	return list
+	return As[[]JSONFields](f[key])
+}
+
+// LastUnix is the last second of the year 9999.
+const LastUnix = 253402300799
+
+// UnixTime reads seconds since 1970 as exports write them, with a fraction or without.
+func UnixTime(s string) (time.Time, error) {
+	whole, fraction, _ := strings.Cut(s, ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	var nanos int64
+	if err == nil && fraction != "" {
+		nanos, err = strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
+	}
+	if err != nil || seconds < 0 || nanos < 0 || seconds > LastUnix {
+		return time.Time{}, fmt.Errorf("%q is no time in seconds since 1970: %w", text.Excerpt(s, 40), reverie.ErrInvalid)
+	}
+	return time.Unix(seconds, nanos).UTC(), nil
+}
+
+// LooseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
+// twelve digits or more is in milliseconds. Some write RFC 3339 instead. 0 is no time.
+func LooseTime(s string) (time.Time, error) {
+	seconds := s
+	whole, _, _ := strings.Cut(s, ".")
+	if n := len(whole); n >= 12 {
+		seconds = whole[:n-3] + "." + whole[n-3:]
+	}
+	at, err := UnixTime(seconds)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339Nano, s)
+	}
+	if err != nil || at.Unix() == 0 {
+		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w",
+			text.Excerpt(s, 40), reverie.ErrInvalid)
+	}
+	return at, nil
+}
+
+// rememberedTimes is how many pairs of a time and an author ordinals remembers at
+// least: those of the last while of a chat, however long it is.
+const rememberedTimes = 1 << 13
+
+// Ordinals makes ids for the messages of a chat whose platform gives them none. An id
+// stands for the chat, the time as it is written, the author, and which of the
+// author's messages of that time it is, so that a longer export of the same chat
+// gives the same ones. The zero value is ready.
+type Ordinals struct{ Now, Before map[[2]string]int }
+
+// ID is that of the next message of a time and author.
+func (o *Ordinals) ID(chat, at, author string) string {
+	key := [2]string{at, author}
+	n := max(o.Now[key], o.Before[key]) + 1
+	if o.Now == nil || len(o.Now) >= rememberedTimes {
+		o.Now, o.Before = map[[2]string]int{}, o.Now
+	}
+	o.Now[key] = n
+	sum := sha256.Sum256([]byte(strings.Join([]string{chat, at, author, strconv.Itoa(n)}, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }

@@ -7,12 +7,9 @@ package irc
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,7 +26,7 @@ var Format = export.Format{
 	Name:  "irc",
 	Title: "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
 	Knows: knows,
-	Read:  readIRC,
+	Read:  export.Reading(tell),
 }
 
 func knows(src export.Source) int {
@@ -220,50 +217,37 @@ func firstDay(head []byte) calendar {
 	return c
 }
 
-func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		if src.Files == nil {
-			chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
-			within, from := names(src.Name)
-			if src.Name == "-" {
-				chat = ""
-			} else if chat == "" { // the name is a date; the folder is the channel's
-				chat = within
-			}
-			r := reader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{},
-				colons: firstLines(src.Head).colons(), calendar: from}
-			if opts.Wants(r.chat) {
-				if _, err := r.file(src.Reader); err != nil {
-					yield(export.Record{}, err)
-				}
-			}
-			return
+func tell(t *export.Teller, src export.Source) error {
+	if src.Files == nil {
+		chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
+		within, from := names(src.Name)
+		if src.Name == "-" {
+			chat = ""
+		} else if chat == "" { // the name is a date; the folder is the channel's
+			chat = within
 		}
-		var before reader // chats come one after the other
-		for _, f := range inOrder(src) {
-			if !opts.Wants(f.chat) {
-				continue
-			}
-			r := reader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{},
-				nicks:  nicks{},
-				colons: firstLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
-			if before.chat == f.chat {
-				r.ids, r.nicks = before.ids, before.nicks
-			}
-			before = r
-			if !export.EachFile(ctx, src.Files, f.name, yield, r.file) {
-				return
-			}
+		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{},
+			colons: firstLines(src.Head).colons(), calendar: from}
+		return r.file(src.Reader)
+	}
+	var before reader // chats come one after the other
+	for _, f := range inOrder(src) {
+		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{},
+			colons: firstLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
+		if before.chat == f.chat {
+			r.ids, r.nicks = before.ids, before.nicks
+		}
+		before = r
+		if err := t.File(src.Files, f.name, r.file); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // reader reads one log.
 type reader struct {
-	ctx      context.Context
-	opts     export.ReadOptions
-	yield    func(export.Record, error) bool
-	within   string // the name of the file in front of places, where there are several
+	*export.Teller
 	chat     export.Chat
 	ids      *export.Ordinals
 	nicks    nicks
@@ -273,34 +257,23 @@ type reader struct {
 	tabbed   bool           // the line before was of columns, whose text may have several lines
 }
 
-// file tells the messages of a log, and whether anybody listens on. The error says why it
-// cannot be read to its end.
-func (r *reader) file(in io.Reader) (bool, error) {
-	for l, err := range export.Lines(in) {
-		if err == nil {
-			err = r.ctx.Err()
-		}
-		var bad *export.Bad
-		more := true
-		switch {
-		case errors.As(err, &bad):
-			more = r.close() && r.yield(export.Record{}, &export.Bad{Place: r.within + bad.Place, Reason: bad.Reason,
-				Err: bad.Err})
-		case err != nil:
-			return false, err
-		default:
-			more = r.line(l)
-		}
-		if !more {
-			return false, nil
-		}
+// file tells the messages of a log.
+func (r *reader) file(in io.Reader) error {
+	if !r.Wants(r.chat) {
+		return nil
 	}
-	return r.close(), nil
+	if err := r.EachOrBad(export.Lines(in), r.line); err != nil {
+		return err
+	}
+	return r.close()
 }
 
 // line takes in one line.
-func (r *reader) line(l export.Line) bool {
-	s := ircText(l.Text)
+func (r *reader) line(l export.Part, bad *export.Bad) error {
+	if bad != nil {
+		return cmp.Or[error](r.close(), bad)
+	}
+	s := ircText(l.Value)
 	if r.calendar.header(s) {
 		return r.close()
 	}
@@ -318,30 +291,29 @@ func (r *reader) line(l export.Line) bool {
 	switch {
 	case !timed && r.tabbed && r.open != nil && len(r.open.Message.Text)+len(s) < reverie.MaxMessageTextLength:
 		r.open.Message.Text += "\n" + s
-		return true
+		return nil
 	case strings.TrimSpace(s) == "":
-		return true
+		return nil
 	}
-	if !r.close() {
-		return false
+	if err := r.close(); err != nil {
+		return err
 	}
-	place := r.within + l.Place()
 	if !timed && (!said.sure || stamp != ircStamp{none: true}) {
-		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no time",
-			Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)})
+		return &export.Bad{Reason: "no time",
+			Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)}
 	}
 	at, err := r.calendar.at(stamp)
 	if err != nil {
-		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no date", Err: err})
+		return &export.Bad{Reason: "no date", Err: err}
 	}
 	r.tabbed = timed && strings.HasPrefix(rest, "\t") && !said.event
 	id := strings.ToLower(said.nick)
-	r.open = &export.Record{Chat: r.chat, Place: place, Bot: said.notice, Event: said.event}
+	r.open = &export.Record{Chat: r.chat, Place: l.Place, Bot: said.notice, Event: said.event}
 	if said.channel != "" {
 		r.open.Chat = ircChat(said.channel, "")
 	}
-	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text,
-		SentAt: stamp.in(at, r.opts.Zone)}
+	r.open.Message = reverie.Message{AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text,
+		SentAt: stamp.in(at, r.Zone)}
 	wall := at.Format(time.DateTime)
 	if stamp.zone != nil {
 		wall = r.open.Message.SentAt.UTC().Format(time.RFC3339)
@@ -352,15 +324,15 @@ func (r *reader) line(l export.Line) bool {
 		r.open.Message.AuthorID, r.open.Message.Author = r.open.Chat.ID, r.open.Chat.Name
 	}
 	r.open.Message.ID = r.ids.ID(r.open.Chat.ID, wall, id)
-	return true
+	return nil
 }
 
 // close tells the message at hand.
-func (r *reader) close() bool {
+func (r *reader) close() error {
 	open := r.open
 	if r.open = nil; open == nil {
-		return true
+		return nil
 	}
 	open.Message.Text = strings.TrimSpace(open.Message.Text)
-	return r.yield(*open, nil)
+	return r.Tell(*open)
 }

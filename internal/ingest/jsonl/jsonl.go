@@ -6,10 +6,8 @@ package jsonl
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +20,7 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knows, Read: read}
+var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knows, Read: export.Reading(tell)}
 
 func knows(src export.Source) int {
 	if src.Files != nil {
@@ -37,14 +35,8 @@ func knows(src export.Source) int {
 	}
 	most := 0
 	if bytes.IndexByte(head, '\n') < 0 { // one line, which may be longer than the head
-		seen := map[string]bool{}
-		for part, err := range export.JSONParts(bytes.NewReader(head), "id", "author", "author_id", "sent_at", "_type") {
-			if err != nil {
-				break
-			}
-			seen[part.Pattern] = true
-		}
-		if seen["id"] && (seen["author"] || seen["author_id"] || seen["sent_at"]) && !seen["_type"] {
+		seen := export.Seen(head, "id", "author", "author_id", "sent_at", "_type")
+		if seen["id"] != nil && seen["_type"] == nil && len(seen) > 1 {
 			most = 40
 		}
 	}
@@ -63,54 +55,24 @@ func knows(src export.Source) int {
 	return most
 }
 
-func read(_ context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		for part, err := range parts(src) {
-			r := export.Record{Place: part.Place}
-			if err == nil {
-				if r.Message, err = readMessage(part.Value, opts.Group); err != nil {
-					err = &export.Bad{Place: part.Place, Reason: export.Reason(err), Err: err}
-				}
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
-}
-
-// parts tells the messages: the lines that are not blank, or the elements of one
-// array. A line that is cut off is a bad one like others.
-func parts(src export.Source) iter.Seq2[export.JSONPart, error] {
+// tell tells the messages: the lines that are not blank, or the elements of one array. A line that is cut
+// off is a bad one like others.
+func tell(t *export.Teller, src export.Source) error {
+	parts := export.TextLines(src.Reader)
 	if list(src.Head) {
-		return export.JSONParts(src.Reader, "[]")
+		parts = export.JSONParts(src.Reader, "[]")
 	}
-	return func(yield func(export.JSONPart, error) bool) {
-		for l, err := range export.Lines(src.Reader) {
-			text := bytes.TrimSpace(l.Text)
-			if err == nil && len(text) == 0 {
-				continue
-			}
-			if !yield(export.JSONPart{Place: l.Place(), Value: text}, err) {
-				return
-			}
+	return t.Each(parts, func(part export.Part) error {
+		m, err := readMessage(part.Value, t.Group)
+		if err != nil {
+			return &export.Bad{Reason: export.Reason(err), Err: err}
 		}
-	}
+		return t.Tell(export.Record{Place: part.Place, Message: m})
+	})
 }
 
 // list tells an array of messages, which programs write as readily as lines.
-func list(head []byte) bool {
-	seen := map[string]bool{}
-	for part, err := range export.JSONParts(bytes.NewReader(head), "[].id", "[].sent_at", "[].text") {
-		if err != nil {
-			break
-		}
-		if seen[part.Pattern] = true; len(seen) == 3 {
-			return true
-		}
-	}
-	return false
-}
+func list(head []byte) bool { return len(export.Seen(head, "[].id", "[].sent_at", "[].text")) == 3 }
 
 // Lines of which something would be lost if they were stored: JSON replaces it without a word.
 var (

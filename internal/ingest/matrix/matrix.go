@@ -7,15 +7,15 @@ package matrix
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
+	"net/url"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"reverie/internal/ingest/export"
@@ -28,7 +28,7 @@ var Format = export.Format{
 	Name:  "matrix",
 	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
 	Knows: knows,
-	Read:  read,
+	Read:  export.Reading(tell),
 }
 
 var (
@@ -75,29 +75,26 @@ func file(files fs.FS) string {
 	return ""
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		in, head := src.Reader, src.Head
-		if src.Files != nil {
-			name := file(src.Files)
-			f, err := src.Files.Open(name)
-			if err != nil {
-				yield(export.Record{}, fmt.Errorf("open %s: %w", name, err))
-				return
-			}
-			defer f.Close()
-			in, head = f, export.HeadOf(src.Files, name)
+func tell(t *export.Teller, src export.Source) error {
+	in, head := src.Reader, src.Head
+	if src.Files != nil {
+		name := file(src.Files)
+		f, err := src.Files.Open(name)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", name, err)
 		}
-		m := reader{names: map[string]string{}, rooms: map[string]string{}}
-		if found := roomID.FindSubmatch(head); found != nil {
-			m.room = string(found[1])
-		}
-		export.TellHeld(ctx, opts, parts(in, head), yield, m.take)
+		defer f.Close()
+		in, head = f, export.HeadOf(src.Files, name)
 	}
+	m := reader{names: map[string]string{}, rooms: map[string]string{}}
+	if found := roomID.FindSubmatch(head); found != nil {
+		m.room = string(found[1])
+	}
+	return t.Held(parts(in, head), m.take)
 }
 
 // parts tells the events, and the room's name where it stands outside of them.
-func parts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
+func parts(in io.Reader, head []byte) export.Parts {
 	head = bytes.TrimSpace(head)
 	if bytes.HasPrefix(head, []byte("[")) {
 		return export.JSONParts(in, "[]")
@@ -106,10 +103,8 @@ func parts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
 	if line := export.JSONFieldsOf(first); line.Str("event_id") != "" || line.Fields("source").Str("event_id") != "" {
 		return export.JSONLines(in)
 	}
-	for _, err := range export.JSONParts(bytes.NewReader(head), "event_id") { // a document an event
-		if err == nil {
-			return export.JSONDocuments(in)
-		}
+	if export.Seen(head, "event_id")["event_id"] != nil { // a document an event
+		return export.JSONDocuments(in)
 	}
 	return export.JSONParts(in, "room_name", "messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]",
 		"events_before[]", "event", "events_after[]",
@@ -140,16 +135,16 @@ type matrixEvent struct {
 }
 
 // take reads one part of the document and gives what it says to the hold.
-func (m *reader) take(h *export.Hold, part export.JSONPart) error {
+func (m *reader) take(h *export.Hold, part export.Part) error {
 	if part.Pattern == "room_name" {
-		_ = json.Unmarshal(part.Value, &m.named) // of another type it is no name
+		m.named = export.As[string](part.Value)
 		return nil
 	}
-	bad := func(reason string, err error) error { return &export.Bad{Place: part.Place, Reason: reason, Err: err} }
 	var e matrixEvent
-	value, room := unwrapped(part.Value)
-	if err := json.Unmarshal(value, &e); err != nil {
-		return bad("no event", export.Readable(err))
+	var room string
+	part.Value, room = unwrapped(part.Value)
+	if err := part.Decode(&e, "no event"); err != nil {
+		return err
 	}
 	e.Room = cmp.Or(e.Room, room)
 	e.Sender = cmp.Or(e.Sender, e.User)
@@ -160,29 +155,29 @@ func (m *reader) take(h *export.Hold, part export.JSONPart) error {
 	}
 	switch {
 	case e.ID == "":
-		return bad("no id", fmt.Errorf("event_id is missing: %w", reverie.ErrInvalid))
+		return export.Missing("id", "event_id")
 	case err != nil || millis < 0 || millis > export.LastUnix*1000:
-		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w",
-			text.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
+		return &export.Bad{Reason: "no time", Err: fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w",
+			text.Excerpt(string(e.Time), 40), reverie.ErrInvalid)}
 	case e.Sender == "":
-		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
+		return export.Missing("author", "sender")
 	}
 	chat := export.Chat{ID: cmp.Or(e.Room, m.room, m.named)}
 	if len(part.Keys) > 0 {
 		chat.ID = part.Keys[0]
 	}
 	if chat.ID == "" {
-		return bad("no room", fmt.Errorf("room_id is missing: %w", reverie.ErrInvalid))
+		return export.Missing("room", "room_id")
 	}
 	m.learn(e, chat.ID)
 	chat.Name = cmp.Or(m.named, m.rooms[chat.ID], chat.ID)
 	e.at = millis
 	r := export.HeldRecord{Record: export.Record{Chat: chat, Place: part.Place}}
-	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender), Role: reverie.RoleUser,
+	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender),
 		SentAt: time.UnixMilli(millis).UTC()}
 	c, err := m.read(e, &r)
 	if err != nil {
-		return bad("not decrypted", err)
+		return &export.Bad{Reason: "not decrypted", Err: err}
 	}
 	return h.Add(r, c)
 }
@@ -246,7 +241,7 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 	newest := e.Unsigned.Fields("m.relations").Fields("m.replace")
 	if content := newest.Fields("content").Fields("m.new_content"); len(content) > 0 {
 		m.say(content, &r.Record)
-		_ = json.Unmarshal(newest["origin_server_ts"], &r.Edited) // of another type it is not known
+		r.Edited = export.As[int64](newest["origin_server_ts"])
 	}
 	if relates.Str("rel_type") == "m.thread" {
 		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeThread, ID: target}, At: e.at}, nil
@@ -257,3 +252,144 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 // said are the events that are somebody's words.
 var said = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true,
 	"org.matrix.msc3381.poll.start": true}
+
+// name is what a person is called: by what the room's events have said so far, or else by
+// the id.
+func (m *reader) name(id string) string {
+	local, _, _ := strings.Cut(strings.TrimPrefix(id, "@"), ":")
+	return cmp.Or(m.names[id], local, id)
+}
+
+// say reads what the content of a message says. The names of files are not said by anybody.
+func (m *reader) say(content export.JSONFields, r *export.Record) {
+	body := m.mentions(content, m.reply(content, content.Str("body")))
+	r.Message.Text = ""
+	switch content.Str("msgtype") {
+	case "m.image", "m.file", "m.audio", "m.video":
+		if name := content.Str("filename"); name != "" && name != content.Str("body") {
+			r.Message.Text = body
+		}
+	case "m.location":
+	case "m.key.verification.request":
+		r.Event = true
+	case "m.emote":
+		if r.Message.Text = body; body != "" {
+			r.Message.Text = r.Message.Author + " " + body
+		}
+	case "m.notice", "m.server_notice":
+		r.Bot, r.Message.Text = true, body
+	case "": // a sticker, a poll
+		for _, key := range []string{"m.poll", "m.poll.start", "org.matrix.msc3381.poll.start"} {
+			poll := content.Fields(key)
+			var answers []string
+			for _, a := range poll.List("answers") {
+				answers = append(answers, matrixText(a))
+			}
+			r.Message.Text = cmp.Or(r.Message.Text, export.PollText(matrixText(poll.Fields("question")), answers))
+		}
+		if r.Message.Text == "" && len(content["url"]) == 0 && len(content["file"]) == 0 { // a kind left out
+			r.Message.Text = body
+		}
+	default:
+		r.Message.Text = body
+	}
+}
+
+// matrixText reads text as polls write it, in its forms old and new.
+func matrixText(f export.JSONFields) string {
+	for _, key := range []string{"m.text", "org.matrix.msc1767.text", "body"} {
+		if s := f.Str(key); s != "" {
+			return s
+		}
+		for _, one := range f.List(key) {
+			if s := one.Str("body"); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// relate says what a message answers, and which thread it is of. A thread is known by the
+// message that it began with.
+func (m *reader) relate(relates export.JSONFields, e matrixEvent, r *export.Record) {
+	r.Message.ReplyTo = relates.Fields("m.in_reply_to").Str("event_id")
+	if relates.Str("rel_type") == "m.thread" {
+		r.Message.SessionID = relates.Str("event_id")
+		if string(relates["is_falling_back"]) == "true" {
+			r.Message.ReplyTo = r.Message.SessionID // what it names is only the one before
+		}
+	} else if len(e.Unsigned.Fields("m.relations").Fields("m.thread")) > 0 {
+		r.Message.SessionID = e.ID
+	}
+}
+
+// reply takes off the quotation that answers begin with for clients that cannot show them.
+func (m *reader) reply(content export.JSONFields, body string) string {
+	if content.Fields("m.relates_to").Fields("m.in_reply_to").Str("event_id") == "" ||
+		!strings.HasPrefix(body, "> <@") && !strings.HasPrefix(body, "> * <@") {
+		return body
+	}
+	for strings.HasPrefix(body, ">") {
+		_, body, _ = strings.Cut(body, "\n")
+	}
+	return strings.TrimPrefix(body, "\n")
+}
+
+var (
+	matrixPill = text.NewPattern(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
+	matrixLink = text.NewPattern(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
+)
+
+// mentions writes the names of those whom a message mentions, where it has their ids or
+// links to them.
+func (m *reader) mentions(content export.JSONFields, body string) string {
+	if len(body) > reverie.MaxMessageTextLength {
+		return body // it is refused
+	}
+	body = matrixPill.ReplaceAllStringFunc(body, func(pill string) string {
+		return "@" + strings.TrimPrefix(matrixPill.FindStringSubmatch(pill)[1], "@")
+	})
+	body = matrixLink.ReplaceAllStringFunc(body, func(link string) string {
+		id, err := url.PathUnescape(matrixLink.FindStringSubmatch(link)[1])
+		if err != nil {
+			return link
+		}
+		return "@" + m.name(id)
+	})
+	ids := export.As[[]string](content.Fields("m.mentions")["user_ids"])
+	var names []string // one by one, an id within a name would be one as well
+	for _, id := range ids[:min(len(ids), 100)] {
+		if strings.HasPrefix(id, "@") {
+			names = append(names, id, "@"+m.name(id))
+		}
+	}
+	return strings.NewReplacer(names...).Replace(body)
+}
+
+// happened says shortly what an event that is no message is about, or nothing.
+func (m *reader) happened(e matrixEvent) string {
+	switch e.Type {
+	case "m.room.name":
+		return "named the room " + e.Content.Str("name")
+	case "m.room.topic":
+		return "set the topic: " + e.Content.Str("topic")
+	case "m.room.member":
+		before := cmp.Or(e.Unsigned.Fields("prev_content").Str("membership"), "leave")
+		switch now := e.Content.Str("membership"); {
+		case now == before:
+			return "" // another name or picture
+		case now == "join":
+			return "joined"
+		case now == "leave" && e.StateKey == e.Sender:
+			return "left"
+		case now == "leave":
+			return "removed " + m.name(e.StateKey)
+		case now == "invite":
+			return "invited " + m.name(e.StateKey)
+		case now == "ban":
+			return "banned " + m.name(e.StateKey)
+		}
+	}
+	return ""
+}

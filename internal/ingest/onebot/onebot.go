@@ -8,20 +8,22 @@ package onebot
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
+	"io"
 	"strings"
 	"time"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
 var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history",
-	Knows: knows, Read: read}
+	Knows: knows, Read: export.Reading(func(t *export.Teller, src export.Source) error {
+		return t.Held(onebotParts(src), (&reader{names: map[onebotName]string{}}).take)
+	})}
 
 // answers are where an answer of the API has its messages.
 var answers = []string{"data.messages[]", "messages[]"}
@@ -34,18 +36,14 @@ func knows(src export.Source) int {
 		return sure
 	}
 	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
-	seen := map[string]bool{}
 	patterns := append([]string{"retcode"}, keys...)
 	for _, at := range append([]string{"[]", "data"}, answers...) {
 		for _, key := range keys {
 			patterns = append(patterns, at+"."+key)
 		}
 	}
-	for part, err := range export.JSONParts(bytes.NewReader(src.Head), patterns...) {
-		if err != nil { // the head, or its first line, ends
-			break
-		}
-		at := part.Pattern
+	seen := map[string]bool{}
+	for at := range export.Seen(src.Head, patterns...) { // of the head, or its first line
 		for _, key := range keys {
 			if strings.HasSuffix(at, key) {
 				at = key
@@ -62,13 +60,6 @@ func knows(src export.Source) int {
 		return 80
 	}
 	return 0
-}
-
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		o := reader{names: map[onebotName]string{}}
-		export.TellHeld(ctx, opts, onebotParts(src), yield, o.take)
-	}
 }
 
 // names is how many people are remembered by name at most.
@@ -113,10 +104,10 @@ type event struct {
 
 // take reads one event and holds it, for it may be taken back soon. What is nothing of a
 // chat is passed over.
-func (o *reader) take(h *export.Hold, part export.JSONPart) error {
+func (o *reader) take(h *export.Hold, part export.Part) error {
 	var e event
-	if err := json.Unmarshal(part.Value, &e); err != nil {
-		return &export.Bad{Place: part.Place, Reason: "no event", Err: export.Readable(err)}
+	if err := part.Decode(&e, "no event"); err != nil {
+		return err
 	}
 	notice := e.PostType == "notice"
 	if e.PostType == "meta_event" || e.PostType == "request" || notice && notices[string(e.NoticeType)] == "" {
@@ -124,11 +115,11 @@ func (o *reader) take(h *export.Hold, part export.JSONPart) error {
 	}
 	at, err := export.LooseTime(string(e.Time))
 	if err != nil {
-		return &export.Bad{Place: part.Place, Reason: "no time", Err: err}
+		return &export.Bad{Reason: "no time", Err: err}
 	}
 	chat, err := e.chat()
 	if err != nil {
-		return &export.Bad{Place: part.Place, Reason: "no chat", Err: err}
+		return &export.Bad{Reason: "no chat", Err: err}
 	}
 	if notice {
 		return o.notice(h, e, export.Record{Chat: chat, Place: part.Place, Event: true}, at)
@@ -136,13 +127,12 @@ func (o *reader) take(h *export.Hold, part export.JSONPart) error {
 	r := export.Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" ||
 		e.UserID != "" && e.UserID == e.SelfID}
 	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)),
-		Author: e.label(), Role: reverie.RoleUser, SentAt: at}
+		Author: e.label(), SentAt: at}
 	if a := e.Anonymous; a != nil && a.Name != "" {
 		r.Message.AuthorID, r.Message.Author = "anonymous-"+string(cmp.Or(a.ID, a.Name)), string(a.Name)
 	}
 	if r.Message.AuthorID == "" {
-		return &export.Bad{Place: part.Place, Reason: "no author",
-			Err: fmt.Errorf("user_id is missing: %w", reverie.ErrInvalid)}
+		return export.Missing("author", "user_id")
 	}
 	if r.Message.ID == "" || r.Message.ID == "0" {
 		r.Message.ID = o.ids.ID(chat.ID, string(e.Time), r.Message.AuthorID)
@@ -153,7 +143,7 @@ func (o *reader) take(h *export.Hold, part export.JSONPart) error {
 	}
 	segments, err := onebotSegments(e.Message, string(e.Raw))
 	if err != nil {
-		return &export.Bad{Place: part.Place, Reason: "no message", Err: err}
+		return &export.Bad{Reason: "no message", Err: err}
 	}
 	said := o.read(chat.ID, segments, 0)
 	r.Message.Text, r.Message.ReplyTo = said.text, said.replyTo
@@ -207,14 +197,296 @@ var notices = map[string]string{
 func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) error {
 	who := string(cmp.Or(e.UserID, "0"))
 	r.Message = reverie.Message{ID: o.ids.ID(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who,
-		Author: who, Role: reverie.RoleUser, SentAt: at}
-	if name := o.names[onebotName{r.Chat.ID, who}]; name != "" {
-		r.Message.Author = name
-	}
+		Author: cmp.Or(o.names[onebotName{r.Chat.ID, who}], who), SentAt: at}
 	if what := notices[string(e.NoticeType)]; what != "-" {
 		r.Message.Text = r.Message.Author + " " + what
 		return h.Add(export.HeldRecord{Record: r}, export.Change{})
 	}
 	return h.Add(export.HeldRecord{Record: r}, export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
 		ID: string(e.MessageID)}})
+}
+
+// sureOfLog tells the log of a program that writes events into its lines: for sure
+// where many lines have one, for in a chat somebody may show one to the others.
+func sureOfLog(head []byte) int {
+	if len(head) == 0 || head[0] == '{' {
+		return 0
+	}
+	all, events := 0, 0
+	for l := range bytes.Lines(head) {
+		if len(bytes.TrimSpace(l)) > 0 {
+			all++
+		}
+		start := bytes.IndexByte(l, '{')
+		if start < 1 || !eventIn.Match(l) {
+			continue
+		}
+		if len(bytes.Trim(l[:start], " \t[,")) == 0 { // of an array
+			return 0
+		}
+		if in := bytes.TrimSpace(l[start:]); json.Valid(in) || len(in) > export.HeadSize/2 {
+			events++
+		}
+	}
+	switch {
+	case events == 0:
+		return 0
+	case events*3 >= all:
+		return 90
+	}
+	return 60
+}
+
+// onebotParts tells the events, whatever they stand in.
+func onebotParts(src export.Source) export.Parts {
+	head := bytes.TrimSpace(src.Head)
+	first, _, more := bytes.Cut(head, []byte("\n"))
+	switch {
+	case sureOfLog(head) > 0:
+		return onebotLines(logged(src.Reader))
+	case bytes.HasPrefix(head, []byte("[")):
+		return onebotLines(export.JSONParts(src.Reader, "[]"))
+	case more && json.Valid(first):
+		return onebotLines(export.JSONLines(src.Reader))
+	}
+	for part, err := range export.JSONParts(bytes.NewReader(head), append(answers, "post_type", "message_id")...) {
+		if err == nil && (part.Pattern == answers[0] || part.Pattern == answers[1]) {
+			return export.JSONParts(src.Reader, answers...)
+		}
+		break
+	}
+	if !more { // a long line
+		return onebotLines(export.JSONLines(src.Reader))
+	}
+	return onebotLines(export.JSONDocuments(src.Reader))
+}
+
+// eventIn finds a line of a log that has an event in it.
+var eventIn = text.NewPattern(`"post_type"\s*:\s*"`)
+
+// logged tells the events in the lines of a program's log, each behind a time and the
+// like. Other lines are the program's own.
+func logged(r io.Reader) export.Parts {
+	return func(yield func(export.Part, error) bool) {
+		for l, err := range export.Lines(r) {
+			at := bytes.IndexByte(l.Value, '{')
+			if err == nil && (at < 0 || !eventIn.Match(l.Value)) {
+				continue
+			}
+			if err == nil {
+				if l.Value = l.Value[at:]; export.EndsEarly(l.Value) {
+					err = &export.Bad{Reason: "no event", Err: fmt.Errorf("it ends in the middle: %w", io.ErrUnexpectedEOF)}
+				}
+			}
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// onebotLines tells the messages of answers that stand among events, and the events that
+// somebody has wrapped.
+func onebotLines(parts export.Parts) export.Parts {
+	return func(yield func(export.Part, error) bool) {
+		for part, err := range parts {
+			var answer struct {
+				Code *json.Number    `json:"retcode"`
+				Data json.RawMessage `json:"data"`
+			}
+			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.Code == nil {
+				part.Place = cmp.Or(part.Place, "the event")
+				if inner := export.JSONFieldsOf(answer.Data); err == nil && inner.Str("post_type") != "" &&
+					export.JSONFieldsOf(part.Value).Str("post_type") == "" {
+					part.Value = answer.Data
+				}
+				if !yield(part, err) {
+					return
+				}
+				continue
+			}
+			var list struct {
+				Messages []json.RawMessage `json:"messages"`
+			}
+			if _ = json.Unmarshal(answer.Data, &list); list.Messages == nil &&
+				bytes.Contains(answer.Data, []byte(`"message_id"`)) {
+				list.Messages = []json.RawMessage{answer.Data}
+			}
+			for i, m := range list.Messages {
+				if !yield(export.Part{Place: strings.TrimPrefix(fmt.Sprintf("%s, message %d", part.Place, i+1), ", "),
+					Value: m}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// segment is a piece of a message: a text, a mention, a picture.
+type segment struct {
+	Type export.Text     `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// onebotSegments reads a message as an array of pieces, as a single one, or as a string of
+// CQ codes, where raw takes the place of one that is missing.
+func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
+	message = bytes.TrimSpace(message)
+	var list []segment
+	var err error
+	switch {
+	case len(message) == 0 || string(message) == "null" || string(message) == `""`:
+		return cqSegments(raw), nil
+	case message[0] == '"':
+		var s string
+		err = json.Unmarshal(message, &s)
+		list = cqSegments(s)
+	case message[0] == '{':
+		list = make([]segment, 1)
+		err = json.Unmarshal(message, &list[0])
+	default:
+		err = json.Unmarshal(message, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("message is neither a string nor an array of segments: %w: %w", export.Readable(err),
+			reverie.ErrInvalid)
+	}
+	return list, nil
+}
+
+var (
+	cqCode     = text.NewPattern(`\[CQ:([A-Za-z0-9_.-]+)((?:,[^,=\]]+=[^,\]]*)*)\]`)
+	cqUnescape = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&#44;", ",", "&amp;", "&")
+)
+
+// cqSegments reads a string of CQ codes. What is no whole code is text.
+func cqSegments(s string) []segment {
+	var list []segment
+	add := func(kind string, data map[string]string) {
+		raw, _ := json.Marshal(data) // strings always can be
+		list = append(list, segment{Type: export.Text(kind), Data: raw})
+	}
+	at := 0
+	for _, m := range cqCode.FindAllStringSubmatchIndex(s, -1) {
+		if before := s[at:m[0]]; before != "" {
+			add("text", map[string]string{"text": cqUnescape.Replace(before)})
+		}
+		data := map[string]string{}
+		for pair := range strings.SplitSeq(strings.TrimPrefix(s[m[4]:m[5]], ","), ",") {
+			if key, value, ok := strings.Cut(pair, "="); ok {
+				data[strings.TrimSpace(key)] = cqUnescape.Replace(value)
+			}
+		}
+		add(s[m[2]:m[3]], data)
+		at = m[1]
+	}
+	if rest := s[at:]; rest != "" {
+		add("text", map[string]string{"text": cqUnescape.Replace(rest)})
+	}
+	return list
+}
+
+// onebotData are the values of a segment that are read. All are strings by the standard,
+// and many implementations write numbers and objects.
+type onebotData struct {
+	ID       export.Text     `json:"id"`
+	Text     export.Text     `json:"text"`
+	QQ       export.Text     `json:"qq"`
+	Name     export.Text     `json:"name"`
+	Title    export.Text     `json:"title"`
+	URL      export.Text     `json:"url"`
+	UserID   export.Text     `json:"user_id"`
+	Nickname export.Text     `json:"nickname"`
+	Content  json.RawMessage `json:"content"`
+	Data     json.RawMessage `json:"data"`
+	Raw      struct {
+		FaceText export.Text `json:"faceText"` // of NapCat
+	} `json:"raw"`
+}
+
+// onebotSaid is what a message says.
+type onebotSaid struct{ text, replyTo string }
+
+// onebotDepth is how deep forwarded messages within forwarded ones are read.
+const onebotDepth = 4
+
+// read reads the pieces of a message. What is no words (pictures, files, stickers) says
+// nothing.
+func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
+	var b strings.Builder
+	var said onebotSaid
+	for _, s := range segments {
+		var d onebotData
+		if json.Unmarshal(s.Data, &d) != nil { // of a shape of its own
+			continue
+		}
+		switch s.Type {
+		case "text":
+			b.WriteString(string(d.Text))
+		case "at":
+			b.WriteString("@" + o.called(chat, d))
+		case "face":
+			if name := strings.Trim(string(d.Raw.FaceText), "/[] "); name != "" {
+				b.WriteString(":" + name + ":")
+			}
+		case "reply":
+			said.replyTo = string(d.ID)
+		case "markdown":
+			b.WriteString(export.TextOf(d.Content))
+		case "share", "music", "location":
+			b.WriteString(export.JoinLines(string(d.Title), export.TextOf(d.Content), string(d.URL)))
+		case "json":
+			b.WriteString(export.CardText(d.Data))
+		case "forward", "node":
+			b.WriteString(o.forwarded(chat, d, depth))
+		}
+	}
+	said.text = strings.TrimSpace(b.String())
+	return said
+}
+
+// called is the name of somebody who is mentioned.
+func (o *reader) called(chat string, d onebotData) string {
+	if d.QQ == "all" {
+		return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), "all")
+	}
+	return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), o.names[onebotName{chat, string(d.QQ)}], string(d.QQ))
+}
+
+// forwarded is what messages say that somebody passes on, a line each.
+func (o *reader) forwarded(chat string, d onebotData, depth int) string {
+	if depth == onebotDepth {
+		return ""
+	}
+	var nodes []json.RawMessage
+	if json.Unmarshal(d.Content, &nodes) != nil || d.UserID != "" || d.Nickname != "" { // one, not a list
+		nodes = nil
+	}
+	var lines []string
+	for _, node := range nodes {
+		var wrapped segment // a node of go-cqhttp
+		var e event
+		var said string
+		if json.Unmarshal(node, &wrapped) == nil && wrapped.Type == "node" {
+			said = o.read(chat, []segment{wrapped}, depth+1).text
+		} else if json.Unmarshal(node, &e) == nil {
+			said = o.passedOn(chat, e.label(), e.Message, string(e.Raw), depth)
+		}
+		lines = append(lines, said)
+	}
+	if nodes == nil && len(d.Content) > 0 {
+		lines = append(lines, o.passedOn(chat, string(cmp.Or(d.Nickname, d.Name, d.UserID)), d.Content, "", depth))
+	}
+	return export.JoinLines(lines...)
+}
+
+func (o *reader) passedOn(chat, author string, message json.RawMessage, raw string, depth int) string {
+	segments, err := onebotSegments(message, raw)
+	if err != nil {
+		return ""
+	}
+	if said := o.read(chat, segments, depth+1).text; said != "" {
+		return export.Forwarded(author, said)
+	}
+	return ""
 }

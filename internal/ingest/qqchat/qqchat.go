@@ -8,15 +8,15 @@ package qqchat
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -25,7 +25,8 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "qq",
-	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows, Read: read}
+	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows,
+	Read: export.Reading(tell)}
 
 func knows(src export.Source) int {
 	if src.Files != nil {
@@ -42,26 +43,18 @@ func knows(src export.Source) int {
 
 // knowsHead tells a file with a chat in it, a manifest, and a chunk by itself.
 func knowsHead(head []byte) int {
-	var made export.Text
-	seen := map[string]bool{}
-	for part, err := range export.JSONParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime",
-		"metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
-		"sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages") {
-		if err != nil { // the head ends in the middle
-			break
-		}
-		seen[strings.Split(part.Pattern, ".")[0]], seen[part.Pattern] = true, true
-		if part.Pattern == "metadata.name" {
-			_ = json.Unmarshal(part.Value, &made) // of another type it is none of ours
-		}
+	seen := export.Seen(head, "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked",
+		"chunkInfo", "statistics", "sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages")
+	has := func(patterns ...string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return seen[p] != nil })
 	}
 	switch {
-	case strings.Contains(string(made), "QQChatExporter"):
+	case strings.Contains(export.TextOf(seen["metadata.name"]), "QQChatExporter"):
 		return 95
-	case seen["chatInfo"] && (seen["statistics"] || seen["chunked"]) && (made != "" || seen["metadata"]):
+	case has("chatInfo") && has("statistics", "chunked") &&
+		has("metadata.name", "metadata.exportTime", "metadata.version"):
 		return 80
-	case seen["sender.uid"] && (seen["content.text"] || seen["content.elements"]) &&
-		(seen["recalled"] || seen["isRecalled"]):
+	case has("sender.uid") && has("content.text", "content.elements") && has("recalled", "isRecalled"):
 		return 70
 	}
 	return 0
@@ -72,87 +65,56 @@ func manifests(files fs.FS) []string {
 	return export.KnownFiles(files, []string{"manifest.json"}, func(head []byte) bool { return knowsHead(head) >= 80 })
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		q := &reader{ctx: ctx, opts: opts, yield: yield, name: src.Name, again: src.Again}
-		if src.Files == nil && knowsText(src.Head) {
-			if err := (&qqText{ctx: ctx, opts: opts, yield: yield}).file(src.Reader); err != nil {
-				yield(export.Record{}, err)
-			}
-			return
-		}
-		if src.Files == nil {
-			_ = q.file(src.Reader, src.Head)
-			return
-		}
-		for _, name := range manifests(src.Files) {
-			q = &reader{ctx: ctx, opts: opts, yield: yield, name: path.Base(path.Dir(path.Join(src.Name, name)))}
-			if !q.folder(src.Files, name) {
-				return
-			}
+func tell(t *export.Teller, src export.Source) error {
+	if src.Files == nil && knowsText(src.Head) {
+		return (&qqText{Teller: t}).file(src.Reader)
+	}
+	if src.Files == nil {
+		return (&reader{Teller: t, name: src.Name, src: src}).file()
+	}
+	for _, name := range manifests(src.Files) {
+		q := &reader{Teller: t, name: path.Base(path.Dir(path.Join(src.Name, name)))}
+		if err := q.folder(src.Files, name); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // reader reads one chat.
 type reader struct {
-	ctx   context.Context
-	opts  export.ReadOptions
-	yield func(export.Record, error) bool
+	*export.Teller
 	name  string // of the file or folder
-	again func() (io.ReadCloser, error)
+	src   export.Source
 	chat  export.Chat
 	known bool // which chat it is
 	ids   export.Ordinals
 }
 
-// file tells the messages of a single file, and whether anybody listens on.
-func (q *reader) file(r io.Reader, head []byte) bool {
-	if knowsHead(head) == 70 { // a chunk by itself
+// file tells the messages of a single file.
+func (q *reader) file() error {
+	if knowsHead(q.src.Head) == 70 { // a chunk by itself
 		q.known = true
-		return q.parts("", export.JSONLines(r))
+		return q.parts(export.JSONLines(q.src.Reader))
 	}
-	return q.parts("", export.JSONParts(r, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
+	return q.parts(export.JSONParts(q.src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
 }
 
 // parts tells the messages among parts of a file.
-func (q *reader) parts(file string, parts iter.Seq2[export.JSONPart, error]) bool {
-	for part, err := range parts {
-		if err == nil {
-			err = q.ctx.Err()
-		}
-		if file != "" {
-			part.Place = file + ", " + part.Place
-		}
-		var r export.Record
-		var bad *export.Bad
-		switch {
-		case errors.As(err, &bad) && file != "":
-			err = &export.Bad{Place: file + ", " + bad.Place, Reason: bad.Reason, Err: bad.Err}
-		case bad != nil: // one that cannot be read
-		case err != nil && file != "" && q.ctx.Err() == nil: // the other files can be read
-			err = &export.Bad{Place: file, Reason: "broken file", Err: err}
-		case err != nil:
-			q.yield(export.Record{}, err)
-			return false
-		case strings.HasSuffix(part.Pattern, "chatInfo"):
+func (q *reader) parts(parts export.Parts) error {
+	return q.Each(parts, func(part export.Part) error {
+		if strings.HasSuffix(part.Pattern, "chatInfo") {
 			q.info(part.Value)
-			continue
-		default:
-			if err = q.begin(); err != nil {
-				q.yield(export.Record{}, err)
-				return false
-			}
-			if !q.opts.Wants(q.chat) {
-				return true
-			}
-			r, err = q.record(part)
+			return nil
 		}
-		if !q.yield(r, err) {
-			return false
+		if err := q.begin(); err != nil {
+			return err
 		}
-	}
-	return true
+		if !q.Wants(q.chat) {
+			return export.EnoughRead
+		}
+		return q.record(part)
+	})
 }
 
 // named is a name of a file or folder as the tool gives it: whose chat, and when it was
@@ -189,23 +151,14 @@ func (q *reader) begin() error {
 	if q.known {
 		return nil
 	}
-	if q.again == nil {
+	if q.src.Again == nil {
 		return fmt.Errorf("which chat it is (chatInfo) must stand in front of the messages, for a stream is read once; "+
 			"save it, and name the file: %w", reverie.ErrInvalid)
 	}
-	f, err := q.again()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for part, err := range export.JSONParts(f, "chatInfo") {
-		if err != nil { // the messages before that are read all the same
-			break
-		}
-		q.info(part.Value)
-	}
+	parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "chatInfo") }
+	err := q.Ahead(q.src, parts, func(part export.Part) error { q.info(part.Value); return nil })
 	q.known = true // or else nothing says it
-	return q.ctx.Err()
+	return err
 }
 
 // qqManifest lists the chunks of a chat.
@@ -221,41 +174,35 @@ type qqManifest struct {
 	} `json:"chunked"`
 }
 
-// folder tells the messages of a manifest's chunks, and whether anybody listens on. One
-// that is not there is told as a [*Bad].
-func (q *reader) folder(files fs.FS, manifest string) bool {
+// folder tells the messages of a manifest's chunks. One that is not there is told as a [*Bad].
+func (q *reader) folder(files fs.FS, manifest string) error {
 	var m qqManifest
-	err := export.EachPart(files, manifest, func(part export.JSONPart) {
-		switch part.Pattern {
-		case "chatInfo":
+	err := export.EachPart(files, manifest, func(part export.Part) {
+		if part.Pattern == "chatInfo" {
 			m.Info = part.Value
-		default:
+		} else {
 			_ = json.Unmarshal(part.Value, &m.Chunked) // else its files are found by their names
 		}
 	}, "chatInfo", "chunked")
 	if err != nil {
-		q.yield(export.Record{}, err)
-		return false
+		return err
 	}
 	q.info(m.Info)
 	q.known = true
 	for _, name := range m.chunks(files, path.Dir(manifest)) {
-		f, err := files.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
+		_, err := fs.Stat(files, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			err = fmt.Errorf("%s names it, and it is not there; export the chat again: %w", manifest, fs.ErrNotExist)
+			err = q.Skip(name, &export.Bad{Reason: "no chunk", Err: err})
+		default:
+			err = q.File(files, name, func(f io.Reader) error { return q.parts(export.JSONLines(f)) })
 		}
 		if err != nil {
-			if !q.yield(export.Record{}, &export.Bad{Place: name, Reason: "no chunk", Err: err}) {
-				return false
-			}
-			continue
-		}
-		more := q.parts(name, export.JSONLines(f))
-		if _ = f.Close(); !more { // it was only read
-			return false
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
 // chunks are the paths of the chunks, in order. A path that leads out of the folder names
@@ -277,4 +224,298 @@ func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
 			"*.jsonl")) // the pattern is sound but for odd folders, which have none
 	}
 	return names
+}
+
+// message is a message as versions 4 to 6 of the tool write it.
+type message struct {
+	ID        export.Text `json:"id"`
+	MessageID export.Text `json:"messageId"` // of version 4
+	Timestamp export.Text `json:"timestamp"` // in milliseconds, or RFC 3339
+	Time      export.Text `json:"time"`      // as the exporter's clock showed it
+	Sender    user        `json:"sender"`
+	Type      export.Text `json:"type"`
+	OldType   export.Text `json:"messageType"`
+	Recalled  bool        `json:"recalled"`
+	System    bool        `json:"system"`
+	OldRecall bool        `json:"isRecalled"`
+	OldSystem bool        `json:"isSystemMessage"`
+	Content   struct {
+		Text     export.Text     `json:"text"`
+		Elements []element       `json:"elements"`
+		Reply    json.RawMessage `json:"reply"`
+	} `json:"content"`
+	Raw json.RawMessage `json:"rawMessage"`
+}
+
+type user struct {
+	UID      export.Text `json:"uid"`
+	Uin      export.Text `json:"uin"`
+	Name     export.Text `json:"name"`
+	Nickname export.Text `json:"nickname"`
+	Card     export.Text `json:"groupCard"`
+}
+
+// id is the account: its number, or else what QQ calls it within.
+func (u user) id() string {
+	if u.Uin == "0" {
+		u.Uin = ""
+	}
+	return string(cmp.Or(u.Uin, u.UID, "0"))
+}
+
+func (u user) label() string { return string(cmp.Or(u.Card, u.Name, u.Nickname)) }
+
+type element struct {
+	Type export.Text     `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// record reads one message.
+func (q *reader) record(part export.Part) error {
+	var m message
+	if err := part.Decode(&m, "no message"); err != nil {
+		return err
+	}
+	at, err := m.sentAt(q.Zone)
+	if err != nil {
+		return &export.Bad{Reason: "no time", Err: err}
+	}
+	who := m.Sender.id()
+	r := export.Record{Chat: q.chat, Place: part.Place, Event: m.event()}
+	if who == "0" && !r.Event {
+		return export.Missing("author", "sender")
+	}
+	r.Message = reverie.Message{ID: string(cmp.Or(m.ID, m.MessageID)), AuthorID: who, SentAt: at,
+		Author: cmp.Or(m.Sender.label(), who)}
+	if r.Message.ID == "" || r.Message.ID == "0" {
+		r.Message.ID = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who)
+	}
+	if !m.Recalled && !m.OldRecall {
+		r.Message.Text, r.Message.ReplyTo = m.read()
+	}
+	return q.Tell(r)
+}
+
+// event tells what is nobody's words, or not any more.
+func (m *message) event() bool {
+	switch m.Type + m.OldType {
+	case "system", "error", "type_5", "type_19", "5", "19": // a notice in grey, or a call
+		return true
+	}
+	if m.Recalled || m.OldRecall || m.System || m.OldSystem {
+		return true
+	}
+	for _, e := range m.Content.Elements {
+		if e.Type == "av_record" || e.Type == "system" { // a call
+			return true
+		}
+	}
+	return false
+}
+
+// sentAt is when a message was sent: by the clock of its server or, in some versions, by
+// that of the exporter's wall.
+func (m *message) sentAt(zone *time.Location) (time.Time, error) {
+	inSeconds := export.TextOf(export.JSONFieldsOf(m.Raw)["msgTime"]) // most do not have it
+	for _, s := range []string{string(m.Timestamp), inSeconds} {
+		if at, err := export.LooseTime(s); err == nil {
+			return at, nil
+		}
+	}
+	if at, err := time.Parse(time.RFC3339Nano, string(m.Time)); err == nil {
+		return at, nil
+	}
+	at, err := time.ParseInLocation(time.DateTime, string(m.Time), zone)
+	if err != nil {
+		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", text.Excerpt(string(m.Timestamp), 40),
+			text.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
+	}
+	return at, nil
+}
+
+// data are the values of an element that are read.
+type data struct {
+	Text        export.Text   `json:"text"`
+	Name        export.Text   `json:"name"`
+	To          export.Text   `json:"referencedMessageId"`
+	Content     export.Text   `json:"content"`
+	Title       export.Text   `json:"title"`
+	Description export.Text   `json:"description"`
+	URL         export.Text   `json:"url"`
+	Preview     []export.Text `json:"preview"`
+	Messages    []struct {
+		Sender  user `json:"sender"`
+		Content struct {
+			Text export.Text `json:"text"`
+		} `json:"content"`
+	} `json:"messages"`
+}
+
+// read reads what a message says, and what it answers. Some versions write the whole text
+// as one element, with placeholders, and others each piece as its own.
+func (m *message) read() (said, replyTo string) {
+	var pieces strings.Builder
+	var extra []string // that the whole text has a placeholder for
+	whole := false
+	for i, e := range m.Content.Elements {
+		d := export.As[data](e.Data)
+		switch e.Type {
+		case "text":
+			whole = whole || i == 0 && d.Text == m.Content.Text
+			pieces.WriteString(string(d.Text))
+		case "at":
+			pieces.WriteString("@" + strings.TrimPrefix(string(d.Name), "@"))
+		case "face":
+			if name := strings.Trim(string(d.Name), "/[] "); name != "" {
+				pieces.WriteString(":" + name + ":")
+			}
+		case "reply":
+			replyTo = string(d.To)
+		case "markdown":
+			pieces.WriteString(string(cmp.Or(d.Content, d.Text)))
+		case "json":
+			extra = append(extra, cmp.Or(export.JoinLines(string(d.Title), string(d.Description), string(d.URL)),
+				export.CardText(json.RawMessage(d.Content))))
+		case "location":
+			extra = append(extra, export.JoinLines(string(cmp.Or(d.Title, d.Name)), string(d.Description)))
+		case "forward":
+			extra = append(extra, d.forwarded())
+		}
+	}
+	if replyTo = cmp.Or(replyTo, string(export.As[data](m.Content.Reply).To)); replyTo == "0" {
+		replyTo = ""
+	}
+	said = strings.TrimSpace(pieces.String())
+	if whole || said == "" {
+		said = m.flat(len(extra) > 0)
+	}
+	return export.JoinLines(append([]string{said}, extra...)...), replyTo
+}
+
+// flat is the whole text without its placeholders, and without what the elements say better.
+func (m *message) flat(extra bool) string {
+	s := string(m.Content.Text)
+	if extra && export.Placeholder.MatchString(s) {
+		s = s[:export.Placeholder.FindStringIndex(s)[0]]
+	}
+	return export.WithoutPlaceholders(face.ReplaceAllString(export.QuotedReply.ReplaceAllString(s, ""), ":$1:"))
+}
+
+// face is an emoji in a whole text: [[微笑]].
+var face = text.NewPattern(`\[\[([^\[\]\n]{1,20})\]\]`)
+
+// forwarded is what the messages say that somebody passes on, a line each.
+func (d data) forwarded() string {
+	var lines []string
+	for _, m := range d.Messages {
+		if said := export.WithoutPlaceholders(string(m.Content.Text)); said != "" {
+			lines = append(lines, export.Forwarded(m.Sender.label(), said))
+		}
+	}
+	if len(d.Messages) == 0 {
+		for _, p := range d.Preview {
+			if p != "" {
+				lines = append(lines, export.Forwarded("", string(p)))
+			}
+		}
+	}
+	return export.JoinLines(lines...)
+}
+
+// QQ's own client exports text: a heading for each chat, which has a name and no number,
+// and messages of several lines behind a time, a name and an account.
+var (
+	textChat = text.NewPattern(`^消息对象[:：](.*)$`)
+	textHead = text.NewPattern(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
+	textWho  = text.NewPattern(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
+)
+
+// system is the account that says what has happened.
+const system = "10000"
+
+// knowsText tells the beginning of such a text.
+func knowsText(head []byte) bool {
+	chat := false
+	for l := range bytes.Lines(head) {
+		s := strings.TrimSpace(string(l))
+		if chat = chat || textChat.MatchString(s); chat && textHead.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// qqText reads such a text.
+type qqText struct {
+	*export.Teller
+	chat  export.Chat
+	ids   export.Ordinals
+	open  *export.Record // the message at hand
+	lines []string
+	size  int
+}
+
+// file tells its messages.
+func (q *qqText) file(r io.Reader) error {
+	if err := q.EachOrBad(export.Lines(r), q.line); err != nil {
+		return err
+	}
+	return q.close()
+}
+
+// line takes in one line.
+func (q *qqText) line(l export.Part, bad *export.Bad) error {
+	if bad != nil { // of the message at hand, which is no whole one then
+		q.open, q.lines = nil, nil
+		return bad
+	}
+	s := strings.TrimRight(export.UTF8Line(l.Value), "\r ")
+	if m := textChat.FindStringSubmatch(s); m != nil {
+		name := strings.TrimSpace(m[1])
+		err := q.close()
+		q.chat, q.ids = export.Chat{ID: name, Name: name}, export.Ordinals{}
+		return err
+	}
+	m := textHead.FindStringSubmatch(s)
+	if m == nil {
+		if q.open != nil {
+			q.lines = append(q.lines, s)
+			q.size += len(s) + 1
+		}
+		if q.size <= reverie.MaxMessageTextLength {
+			return nil
+		}
+		place := q.open.Place
+		q.open, q.lines, q.size = nil, nil, 0
+		return &export.Bad{Place: place, Reason: "too long",
+			Err: fmt.Errorf("the message has more than %d bytes: %w", reverie.MaxMessageTextLength, reverie.ErrInvalid)}
+	}
+	if err := q.close(); err != nil {
+		return err
+	}
+	at, err := time.ParseInLocation(time.DateTime, m[1], q.Zone)
+	if err != nil {
+		return &export.Bad{Reason: "no time", Err: fmt.Errorf("there is no %s: %w", m[1], reverie.ErrInvalid)}
+	}
+	who := textWho.FindStringSubmatch(m[2])
+	id := cmp.Or(who[2], who[3], who[1])
+	q.open = &export.Record{Chat: q.chat, Place: l.Place, Event: id == system}
+	q.open.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, m[1], id), AuthorID: id,
+		Author: cmp.Or(strings.TrimSpace(who[1]), id), SentAt: at}
+	return nil
+}
+
+// close tells the message at hand.
+func (q *qqText) close() error {
+	r := q.open
+	if r == nil {
+		return nil
+	}
+	for len(q.lines) > 0 && strings.HasPrefix(q.lines[len(q.lines)-1], "=====") || len(q.lines) > 0 &&
+		strings.HasPrefix(q.lines[len(q.lines)-1], "消息分组") {
+		q.lines = q.lines[:len(q.lines)-1] // the heading of the next chat
+	}
+	r.Message.Text = export.WithoutPlaceholders(strings.Join(q.lines, "\n"))
+	q.open, q.lines, q.size = nil, nil, 0
+	return q.Tell(*r)
 }

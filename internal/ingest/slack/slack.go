@@ -6,14 +6,12 @@ package slack
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reverie/internal/ingest/export"
@@ -26,7 +24,7 @@ var Format = export.Format{
 	Name:  "slack",
 	Title: "Slack workspace export (zip or folder), or one day's file of it",
 	Knows: knows,
-	Read:  read,
+	Read:  export.Reading(tell),
 }
 
 var (
@@ -79,7 +77,7 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 		found, _ := fs.Glob(files, pattern) // the pattern is sound; what cannot be read is not there
 		for _, name := range found {
 			dir, base := path.Split(name)
-			if root := path.Clean(dir); !day.MatchString(base) && slackList(base) &&
+			if root := path.Clean(dir); slices.Contains(append(userLists, chatLists...), base) &&
 				(len(roots) == 0 || roots[len(roots)-1] != root) {
 				roots = append(roots, root)
 			}
@@ -106,15 +104,6 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 	return roots, folders
 }
 
-func slackList(base string) bool {
-	for _, list := range append(userLists, chatLists...) {
-		if base == list {
-			return true
-		}
-	}
-	return false
-}
-
 func slackDays(files fs.FS, dir string) (days []string) {
 	entries, _ := fs.ReadDir(files, dir)
 	for _, e := range entries {
@@ -125,43 +114,35 @@ func slackDays(files fs.FS, dir string) (days []string) {
 	return days
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		s := reader{names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
-		if src.Files == nil {
-			chat := export.Chat{ID: channelOf(filepath.ToSlash(src.Name))}
-			chat.Name = chat.ID
-			if opts.Wants(chat) {
-				s.day(chat, export.JSONParts(src.Reader, "[]"), yield)
-			}
-			return
+func tell(t *export.Teller, src export.Source) error {
+	s := reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
+	if src.Files == nil {
+		chat := export.Chat{ID: channelOf(filepath.ToSlash(src.Name))}
+		chat.Name = chat.ID
+		return s.day(chat, export.JSONParts(src.Reader, "[]"))
+	}
+	roots, folders := slackFolders(src.Files)
+	chats := map[string]export.Chat{}
+	for _, root := range roots {
+		if err := s.lists(src.Files, root, chats); err != nil {
+			return err
 		}
-		roots, folders := slackFolders(src.Files)
-		chats := map[string]export.Chat{}
-		for _, root := range roots {
-			if err := s.lists(src.Files, root, chats); err != nil {
-				yield(export.Record{}, err)
-				return
-			}
+	}
+	for _, f := range folders {
+		chat, listed := chats[path.Join(f.root, f.name)]
+		if f.name == "." {
+			f.name = path.Base(filepath.ToSlash(src.Name))
 		}
-		for _, f := range folders {
-			chat, listed := chats[path.Join(f.root, f.name)]
-			if f.name == "." {
-				f.name = path.Base(filepath.ToSlash(src.Name))
-			}
-			if !listed {
-				chat = export.Chat{ID: f.name, Name: f.name}
-			}
-			if !opts.Wants(chat) {
-				continue
-			}
-			for _, name := range f.days {
-				if !s.day(chat, export.FileParts(ctx, src.Files, name, "[]"), yield) {
-					return
-				}
+		if !listed {
+			chat = export.Chat{ID: f.name, Name: f.name}
+		}
+		for _, name := range f.days {
+			if err := t.Messages(src.Files, name, "[]", func(parts export.Parts) error { return s.day(chat, parts) }); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // channelOf is the channel that a day's file by itself is of: it does not say so, but
@@ -173,7 +154,10 @@ func channelOf(name string) string {
 	return "channel"
 }
 
-type reader struct{ names slackNames }
+type reader struct {
+	*export.Teller
+	names slackNames
+}
 
 // lists reads who and what the ids in one folder stand for, and adds the chats under the
 // paths of their folders.
@@ -184,13 +168,13 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 		}
 	}
 	for _, list := range chatLists {
-		err := export.EachPart(files, path.Join(root, list), func(part export.JSONPart) {
-			var c struct {
+		err := export.EachPart(files, path.Join(root, list), func(part export.Part) {
+			c := export.As[struct {
 				ID      string   `json:"id"`
 				Name    string   `json:"name"`
 				Members []string `json:"members"`
-			}
-			if _ = json.Unmarshal(part.Value, &c); c.ID == "" { // what is of the wrong type is not there
+			}](part.Value)
+			if c.ID == "" {
 				return
 			}
 			folder := c.Name
@@ -213,8 +197,8 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 	return nil
 }
 
-func (s *reader) user(part export.JSONPart) {
-	var u struct {
+func (s *reader) user(part export.Part) {
+	u := export.As[struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`
 		RealName string `json:"real_name"`
@@ -223,29 +207,17 @@ func (s *reader) user(part export.JSONPart) {
 			DisplayName string `json:"display_name"`
 			RealName    string `json:"real_name"`
 		} `json:"profile"`
-	}
-	_ = json.Unmarshal(part.Value, &u) // what is of the wrong type is not there
+	}](part.Value)
 	s.names.users[u.ID] = slackUser{bot: u.IsBot, name: export.Shortened(cmp.Or(u.Profile.DisplayName, u.Profile.RealName,
 		u.RealName, u.Name))}
 }
 
 // day tells the messages of one file.
-func (s *reader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, error],
-	yield func(export.Record, error) bool) bool {
-	for part, err := range parts {
-		r := export.Record{Chat: chat, Place: part.Place}
-		if err == nil {
-			err = s.record(part.Value, &r)
-		}
-		if err != nil {
-			r = export.Record{}
-		}
-		var bad *export.Bad
-		if !yield(r, err) || err != nil && !errors.As(err, &bad) {
-			return false
-		}
+func (s *reader) day(chat export.Chat, parts export.Parts) error {
+	if !s.Wants(chat) {
+		return nil
 	}
-	return true
+	return s.Each(parts, func(part export.Part) error { return s.record(chat, part) })
 }
 
 // message is one message. What is of another type than it should be, and not needed,
@@ -267,22 +239,23 @@ type message struct {
 }
 
 // record reads one message.
-func (s *reader) record(raw json.RawMessage, r *export.Record) error {
+func (s *reader) record(chat export.Chat, part export.Part) error {
 	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return &export.Bad{Place: r.Place, Reason: "no message", Err: export.Readable(err)}
+	if err := part.Decode(&m, "no message"); err != nil {
+		return err
 	}
 	at, err := export.UnixTime(string(m.TS))
 	if err != nil {
-		return &export.Bad{Place: r.Place, Reason: "no time", Err: fmt.Errorf("ts: %w", err)}
+		return &export.Bad{Reason: "no time", Err: fmt.Errorf("ts: %w", err)}
 	}
-	r.Message = reverie.Message{ID: string(m.TS), Role: reverie.RoleUser, SentAt: at, SessionID: string(m.ThreadTS)}
+	r := export.Record{Chat: chat, Place: part.Place, Message: reverie.Message{ID: string(m.TS), SentAt: at,
+		SessionID: string(m.ThreadTS)}}
 	if m.ThreadTS != m.TS {
 		r.Message.ReplyTo = string(m.ThreadTS)
 	}
-	s.author(m, r)
-	r.Message.Text, r.Event = s.said(m, r)
-	return nil
+	s.author(m, &r)
+	r.Message.Text, r.Event = s.said(m, &r)
+	return s.Tell(r)
 }
 
 // author says who wrote a message. A profile that comes with it names those who are not in
@@ -295,14 +268,8 @@ func (s *reader) author(m message, r *export.Record) {
 	}
 	_ = json.Unmarshal(m.UserProfile, &profile) // of another type it names nobody
 	_ = json.Unmarshal(m.BotProfile, &profile)
-	var of struct {
-		User string `json:"user"`
-	}
-	_ = json.Unmarshal(m.File, &of)
-	_ = json.Unmarshal(m.Comment, &of)
-
 	named := export.Shortened(cmp.Or(profile.DisplayName, profile.RealName, profile.Name))
-	id := cmp.Or(string(m.User), of.User)
+	id := cmp.Or(string(m.User), export.JSONFieldsOf(m.Comment).Str("user"), export.JSONFieldsOf(m.File).Str("user"))
 	user, listed := s.names.users[id]
 	if !listed && id != "" && named != "" && len(s.names.users) < export.MaxNames {
 		user = slackUser{name: named, bot: m.BotID != ""}
@@ -327,21 +294,12 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	case "tombstone", "message_deleted", "message_changed", "message_replied":
 		return "", true
 	case "file_comment":
-		var c struct {
-			Comment string `json:"comment"`
-		}
-		if json.Unmarshal(m.Comment, &c) == nil && c.Comment != "" {
-			return s.names.read(c.Comment), false
+		if comment := export.JSONFieldsOf(m.Comment).Str("comment"); comment != "" {
+			return s.names.read(comment), false
 		}
 	case "file_share":
 		if len(m.File) > 0 { // the text only says that there is a file
-			var f struct {
-				Comment struct {
-					Comment string `json:"comment"`
-				} `json:"initial_comment"`
-			}
-			_ = json.Unmarshal(m.File, &f) // of another type it has no comment
-			return s.names.read(f.Comment.Comment), false
+			return s.names.read(export.JSONFieldsOf(m.File).Fields("initial_comment").Str("comment")), false
 		}
 	case "me_message":
 		if said != "" {
@@ -363,3 +321,219 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 
 // slackEvent fits the subtypes of what has happened to a channel, rather than been said.
 var slackEvent = text.NewPattern(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)
+
+// slackUser is whom an id stands for.
+type slackUser struct {
+	name string
+	bot  bool
+}
+
+// slackNames is what the ids in a workspace's texts stand for.
+type slackNames struct {
+	users    map[string]slackUser
+	channels map[string]string
+}
+
+// user is the name of a user's id: the id itself where nobody says it.
+func (n *slackNames) user(id string) string {
+	if id == "USLACKBOT" {
+		return cmp.Or(n.users[id].name, "Slackbot")
+	}
+	return cmp.Or(n.users[id].name, id)
+}
+
+func (n *slackNames) channel(id string) string { return cmp.Or(n.channels[id], id) }
+
+// entities are all that Slack escapes.
+var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
+
+// read makes a text readable: ids become names, links addresses, entities signs.
+// A bracket that opens nothing stays as it is.
+func (n *slackNames) read(s string) string {
+	if len(s) > reverie.MaxMessageTextLength {
+		return s // it is refused
+	}
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "<")
+		out.WriteString(entities.Replace(before))
+		if !found {
+			return out.String()
+		}
+		inner, after, closed := strings.Cut(rest, ">")
+		if !closed {
+			out.WriteString("<" + entities.Replace(rest))
+			return out.String()
+		}
+		out.WriteString(n.reference(inner))
+		s = after
+	}
+}
+
+// reference reads what stands between brackets: <@U1>, <#C1|name>, <!here>,
+// <https://example.org|label>.
+func (n *slackNames) reference(s string) string {
+	target, label, _ := strings.Cut(s, "|")
+	target, label = entities.Replace(target), entities.Replace(label)
+	switch {
+	case strings.HasPrefix(target, "@"):
+		if name := n.user(target[1:]); name != target[1:] || label == "" {
+			return "@" + name
+		}
+		return "@" + strings.TrimPrefix(label, "@")
+	case strings.HasPrefix(target, "#"):
+		if label == "" {
+			label = n.channel(target[1:])
+		}
+		return "#" + label
+	case strings.HasPrefix(target, "!date^") && label != "":
+		return label
+	case strings.HasPrefix(target, "!"):
+		word, _, _ := strings.Cut(target[1:], "^")
+		if label != "" && word == "subteam" {
+			word = strings.TrimPrefix(label, "@")
+		}
+		return "@" + word
+	case strings.HasPrefix(target, "slack-action:"):
+		return label
+	}
+	address := strings.TrimPrefix(strings.TrimPrefix(target, "mailto:"), "tel:")
+	if label == "" || label == address ||
+		strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://"), "/") == label {
+		return address
+	}
+	return label + " (" + address + ")"
+}
+
+// block is a block of a message, or an element within one. Of its kinds only
+// those that hold words are read.
+type block struct {
+	Type      string          `json:"type"`
+	Text      json.RawMessage `json:"text"` // a string, or {"type","text"}
+	Elements  json.RawMessage `json:"elements"`
+	Fields    json.RawMessage `json:"fields"`
+	UserID    string          `json:"user_id"`
+	ChannelID string          `json:"channel_id"`
+	URL       string          `json:"url"`
+	Name      string          `json:"name"`
+	Range     string          `json:"range"`
+	Fallback  string          `json:"fallback"`
+}
+
+// blocks reads a list of blocks, each on a line of its own.
+func (n *slackNames) blocks(raw json.RawMessage) string {
+	return n.elements(raw, "\n", 0)
+}
+
+// maxBlocks is how deep blocks are read; Slack's own go four deep.
+const maxBlocks = 12
+
+func (n *slackNames) elements(raw json.RawMessage, between string, depth int) string {
+	var list []json.RawMessage
+	if depth > maxBlocks || json.Unmarshal(raw, &list) != nil {
+		return ""
+	}
+	var parts []string
+	for _, one := range list {
+		var b block
+		if json.Unmarshal(one, &b) != nil {
+			continue
+		}
+		if s := n.block(b, depth); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, between)
+}
+
+func (n *slackNames) block(b block, depth int) string {
+	switch b.Type {
+	case "rich_text", "rich_text_list":
+		return n.elements(b.Elements, "\n", depth+1)
+	case "rich_text_section", "rich_text_quote", "rich_text_preformatted":
+		return strings.TrimRight(n.elements(b.Elements, "", depth+1), "\n")
+	case "text":
+		return export.PlainText(b.Text)
+	case "user":
+		return "@" + n.user(b.UserID)
+	case "channel":
+		return "#" + n.channel(b.ChannelID)
+	case "broadcast":
+		return "@" + b.Range
+	case "emoji":
+		return ":" + b.Name + ":"
+	case "date":
+		return b.Fallback
+	case "link":
+		if label := export.PlainText(b.Text); label != "" && label != b.URL {
+			return label + " (" + b.URL + ")"
+		}
+		return b.URL
+	case "section", "header", "markdown", "mrkdwn", "plain_text":
+		return export.JoinLines(n.read(export.PlainText(b.Text)), n.elements(b.Fields, "\n", depth+1))
+	case "context":
+		return n.elements(b.Elements, " ", depth+1)
+	}
+	return ""
+}
+
+// attachment is what an app adds to a message, or a message that was shared.
+type attachment struct {
+	IsShare    bool            `json:"is_share"`
+	AuthorName string          `json:"author_name"`
+	Fallback   string          `json:"fallback"`
+	Pretext    string          `json:"pretext"`
+	Title      string          `json:"title"`
+	Text       string          `json:"text"`
+	Blocks     json.RawMessage `json:"blocks"`
+	Fields     []struct {
+		Title string `json:"title"`
+		Value string `json:"value"`
+	} `json:"fields"`
+	MessageBlocks []struct {
+		Message struct {
+			Blocks json.RawMessage `json:"blocks"`
+		} `json:"message"`
+	} `json:"message_blocks"`
+}
+
+// attachments reads what stands in a message's attachments: what was forwarded, and,
+// where all is asked for, what an app says in them. The previews of links are neither.
+func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
+	var lines []string
+	for _, one := range export.As[[]json.RawMessage](raw) {
+		var a attachment
+		if json.Unmarshal(one, &a) != nil {
+			continue
+		}
+		switch {
+		case a.IsShare:
+			if said := n.shared(a); said != "" {
+				lines = append(lines, export.Forwarded(a.AuthorName, said))
+			}
+		case all:
+			lines = append(lines, n.attachment(a))
+		}
+	}
+	return export.JoinLines(lines...)
+}
+
+// shared is what a message says that was shared.
+func (n *slackNames) shared(a attachment) string {
+	if said := strings.TrimSpace(n.read(a.Text)); said != "" {
+		return said
+	}
+	var lines []string
+	for _, b := range a.MessageBlocks {
+		lines = append(lines, n.blocks(b.Message.Blocks))
+	}
+	return export.JoinLines(lines...)
+}
+
+func (n *slackNames) attachment(a attachment) string {
+	lines := []string{n.read(a.Pretext), n.read(a.Title), n.read(a.Text)}
+	for _, f := range a.Fields {
+		lines = append(lines, strings.TrimPrefix(n.read(f.Title)+": "+n.read(f.Value), ": "))
+	}
+	return cmp.Or(export.JoinLines(lines...), n.blocks(a.Blocks), n.read(a.Fallback))
+}

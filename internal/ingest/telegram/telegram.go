@@ -8,20 +8,19 @@ package telegram
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -29,7 +28,7 @@ var Format = export.Format{
 	Name:  "telegram",
 	Title: "Telegram Desktop export in JSON (result.json, or its folder)",
 	Knows: knows,
-	Read:  read,
+	Read:  export.Reading(tell),
 }
 
 // kinds are the types of chats, and what an id of one is of.
@@ -53,52 +52,29 @@ func knows(src export.Source) int {
 	if !bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("{")) {
 		return 0
 	}
-	var seen telegramHead
-	for part, err := range export.JSONParts(bytes.NewReader(src.Head), "type", "id", "messages[].date_unixtime",
-		"messages[].from_id", "messages[].actor_id",
+	seen := export.Seen(src.Head, "type", "id", "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
 		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about",
-		"sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type",
-		"chats.list[].messages[].date", "chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id") {
-		if err != nil { // the head ends in the middle
-			break
-		}
-		seen.add(part)
+		"sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type", "chats.list[].messages[].date",
+		"chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id")
+	has := func(patterns ...string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return seen[p] != nil })
 	}
+	var id int64
+	typed, numbered := kinds[export.As[string](seen["type"])] != "", json.Unmarshal(seen["id"], &id) == nil
+	dated := has("messages[].date", "chats.list[].messages[].date")
+	message := has("messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
+		"chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id")
+	part := has("contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type",
+		"left_chats.list[].type") // of an account, which may be all that the beginning has
 	switch {
-	case seen.typed && seen.numbered && (seen.message || seen.dated):
+	case typed && numbered && (message || dated):
 		return 95
-	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated, seen.part && seen.message &&
-		seen.dated:
+	case has("about") && (part || has("personal_information.user_id")), (numbered || part) && message && dated:
 		return 90
-	case seen.typed && seen.numbered:
+	case typed && numbered:
 		return 70
 	}
 	return 0
-}
-
-// telegramHead is what the beginning of a file has of an export.
-type telegramHead struct{ typed, numbered, message, dated, about, account, part bool }
-
-func (h *telegramHead) add(part export.JSONPart) {
-	switch part.Pattern {
-	case "type":
-		var kind string
-		h.typed = json.Unmarshal(part.Value, &kind) == nil && kinds[kind] != ""
-	case "id":
-		var id int64
-		h.numbered = json.Unmarshal(part.Value, &id) == nil
-	case "messages[].date", "chats.list[].messages[].date":
-		h.dated = true
-	case "about":
-		h.about = true
-	case "personal_information.user_id":
-		h.account = h.about
-	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id", "chats.list[].messages[].date_unixtime",
-		"chats.list[].messages[].from_id":
-		h.message = true
-	default: // parts of an account, which may be all that the beginning has
-		h.part = true
-	}
 }
 
 // telegramFiles finds the exports of a folder or archive.
@@ -107,35 +83,14 @@ func telegramFiles(files fs.FS) []string {
 		func(head []byte) bool { return knows(export.Source{Head: head}) > 0 })
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		t := reader{ctx: ctx, opts: opts, yield: yield}
-		if src.Files == nil {
-			if _, err := t.file(src.Reader, src.Again); err != nil {
-				yield(export.Record{}, err)
-			}
-			return
-		}
-		list := telegramFiles(src.Files)
-		export.InArchiveOrder(src.Files, list)
-		for _, name := range list {
-			if !export.EachFile(ctx, src.Files, name, yield, func(f io.Reader) (bool, error) {
-				t := reader{ctx: ctx, opts: opts, yield: yield, within: name + ", "}
-				return t.file(f, func() (io.ReadCloser, error) { return src.Files.Open(name) })
-			}) {
-				return
-			}
-		}
-	}
+func tell(t *export.Teller, src export.Source) error {
+	return t.Files(src, telegramFiles, func(src export.Source) error { return (&reader{Teller: t}).file(src) })
 }
 
 // reader reads one file.
 type reader struct {
-	ctx    context.Context
-	opts   export.ReadOptions
-	yield  func(export.Record, error) bool
-	within string // the name of the file in front of places, where there are several
-	chat   chat
+	*export.Teller
+	chat chat
 }
 
 // chat is the chat at hand.
@@ -148,27 +103,13 @@ type chat struct {
 	topics   topics
 }
 
-// file tells the messages of a file, and whether anybody listens on. The error says why
-// it cannot be read to its end.
-func (t *reader) file(r io.Reader, again func() (io.ReadCloser, error)) (bool, error) {
+// file tells the messages of a file.
+func (t *reader) file(src export.Source) error {
 	var patterns []string
 	for _, at := range []string{"", "chats.list[].", "left_chats.list[]."} {
 		patterns = append(patterns, at+"name", at+"type", at+"id", at+"messages[]")
 	}
-	for part, err := range export.JSONParts(r, patterns...) {
-		if err == nil {
-			err = t.ctx.Err()
-		}
-		var bad *export.Bad
-		if errors.As(err, &bad) {
-			if !t.yield(export.Record{}, &export.Bad{Place: t.within + part.Place, Reason: bad.Reason, Err: bad.Err}) {
-				return false, nil
-			}
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
+	return t.Each(export.JSONParts(src.Reader, patterns...), func(part export.Part) error {
 		dot := strings.LastIndexByte(part.Pattern, '.')
 		key := part.Pattern[:dot+1]
 		if key != "" {
@@ -179,54 +120,47 @@ func (t *reader) file(r io.Reader, again func() (io.ReadCloser, error)) (bool, e
 		}
 		if what := part.Pattern[dot+1:]; what != "messages[]" {
 			t.chat.is(what, part.Value)
-			continue
+			return nil
 		}
 		if t.chat.chat.ID == "" {
-			if err := t.chat.begin(again); errors.As(err, &bad) {
-				if !t.yield(export.Record{}, &export.Bad{Place: t.within + part.Place, Reason: bad.Reason, Err: bad.Err}) {
-					return false, nil
-				}
-				continue
-			} else if err != nil {
-				return false, err
+			if err := t.begin(src); err != nil {
+				return err
 			}
 		}
-		if t.opts.Wants(t.chat.chat) && !t.tell(part) {
-			return false, nil
+		if !t.Wants(t.chat.chat) {
+			return nil
 		}
-	}
-	return true, nil
+		r := export.Record{Chat: t.chat.chat, Place: part.Place}
+		if err := t.chat.record(part, t.Zone, &r); err != nil {
+			return err
+		}
+		return t.Tell(r)
+	})
 }
 
 // is takes down what the chat is.
 func (c *chat) is(key string, value json.RawMessage) {
-	var s export.Text
-	_ = json.Unmarshal(escapes(value), &s) // what is of another type is not there
+	s := export.TextOf(escapes(value))
 	switch key {
 	case "name":
-		c.name = string(s)
+		c.name = s
 	case "type":
-		c.kind = string(s)
+		c.kind = s
 	default:
-		c.id = string(s)
+		c.id = s
 	}
 }
 
 // begin says which chat the messages are of. Where other programs have sorted the keys, it
 // stands behind them, and the file is looked through for it. Where nothing says it, the
 // error is a [*Bad].
-func (c *chat) begin(again func() (io.ReadCloser, error)) error {
-	if c.key == "" && again != nil && (c.id == "" || c.kind == "") {
-		f, err := again()
+func (t *reader) begin(src export.Source) error {
+	c := &t.chat
+	if c.key == "" && src.Again != nil && (c.id == "" || c.kind == "") {
+		parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "name", "type", "id") }
+		err := t.Ahead(src, parts, func(part export.Part) error { c.is(part.Pattern, part.Value); return nil })
 		if err != nil {
 			return err
-		}
-		defer f.Close()
-		for part, err := range export.JSONParts(f, "name", "type", "id") {
-			if err != nil {
-				break // the messages before it are read all the same
-			}
-			c.is(part.Pattern, part.Value)
 		}
 	}
 	if c.id == "" {
@@ -239,16 +173,271 @@ func (c *chat) begin(again func() (io.ReadCloser, error)) error {
 	return nil
 }
 
-// tell tells one message.
-func (t *reader) tell(part export.JSONPart) bool {
-	r := export.Record{Chat: t.chat.chat, Place: t.within + part.Place}
-	if err := t.chat.record(part.Value, t.opts.Zone, &r); err != nil {
-		var bad *export.Bad
-		if !errors.As(err, &bad) {
-			bad = &export.Bad{Reason: "no message", Err: err}
+// message is one message as it is exported.
+type message struct {
+	ID       export.Text     `json:"id"`
+	Type     string          `json:"type"`
+	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
+	Unix     export.Text     `json:"date_unixtime"`
+	From     export.Text     `json:"from"`
+	FromID   export.Text     `json:"from_id"`
+	Author   export.Text     `json:"author"` // who signed a channel's post
+	Actor    export.Text     `json:"actor"`
+	ActorID  export.Text     `json:"actor_id"`
+	Action   export.Text     `json:"action"`
+	Title    telegramText    `json:"title"`
+	Info     export.Text     `json:"information_text"`
+	Forward  json.RawMessage `json:"forwarded_from"` // null is somebody who is gone
+	ReplyTo  export.Text     `json:"reply_to_message_id"`
+	ReplyIn  export.Text     `json:"reply_to_peer_id"`
+	ViaBot   export.Text     `json:"via_bot"`
+	Text     telegramText    `json:"text"`
+	Entities telegramText    `json:"text_entities"`
+	Rich     rich            `json:"rich_message"` // in the place of text
+	Place    export.Text     `json:"place_name"`
+	Buttons  json.RawMessage `json:"inline_bot_buttons"`
+	Poll     *struct {
+		Question telegramText `json:"question"`
+		Answers  []entry      `json:"answers"`
+	} `json:"poll"`
+	Todo *struct {
+		Title   telegramText `json:"title"`
+		Answers []entry      `json:"answers"`
+	} `json:"todo_list"`
+}
+
+// entry is an answer of a poll, or a line of a list.
+type entry struct {
+	Text telegramText `json:"text"`
+}
+
+// telegramText is a text, as a string or as parts of which some are marked up. What is
+// of another type is no text.
+type telegramText string
+
+func (t *telegramText) UnmarshalJSON(raw []byte) error {
+	var s string
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &s) != nil && json.Unmarshal(raw, &parts) == nil {
+		for _, part := range parts {
+			s += telegramPart(part)
 		}
-		bad.Place = r.Place
-		return t.yield(export.Record{}, bad)
 	}
-	return t.yield(r, nil)
+	*t = telegramText(s)
+	return nil
+}
+
+// rich is the words of a message that is laid out like a page, a block a line.
+type rich string
+
+func (t *rich) UnmarshalJSON(raw []byte) error {
+	var page any
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return err
+	}
+	*t = rich(export.JoinLines(words(page)...))
+	return nil
+}
+
+// words are the texts within a value, in the order of the page.
+func words(value any) (lines []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			lines = append(lines, words(one)...)
+		}
+	case map[string]any:
+		for _, key := range []string{"title", "text", "caption", "blocks", "items", "rows", "cells", "children"} {
+			if s, ok := v[key].(string); ok {
+				lines = append(lines, s)
+				continue
+			}
+			if key == "text" { // of parts, as elsewhere
+				raw, _ := json.Marshal(v[key]) // what was read can be written
+				var parts telegramText
+				_ = json.Unmarshal(raw, &parts) // of another type it is no text
+				if parts != "" {
+					lines = append(lines, string(parts))
+					continue
+				}
+			}
+			lines = append(lines, words(v[key])...)
+		}
+	}
+	return lines
+}
+
+func telegramPart(raw json.RawMessage) string {
+	part, text := export.JSONFieldsOf(raw), export.PlainText(raw)
+	switch kind, href := part.Str("type"), part.Str("href"); {
+	case kind == "mention_name" && text != "" && !strings.HasPrefix(text, "@"):
+		return "@" + text
+	case kind == "text_link" && href != "" && href != text:
+		return text + " (" + href + ")"
+	}
+	return text
+}
+
+// record reads one message.
+func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) error {
+	var m message
+	part.Value = escapes(part.Value)
+	if err := part.Decode(&m, "no message"); err != nil {
+		return err
+	}
+	if m.ID == "" {
+		return export.Missing("id", "id")
+	}
+	at, err := m.sentAt(zone)
+	if err != nil && m.Type == "unsupported" && !c.last.IsZero() { // it has neither words nor a time
+		at, err = c.last, nil
+	}
+	if err != nil {
+		return &export.Bad{Reason: "no time", Err: err}
+	}
+	c.last = at
+	r.Message = reverie.Message{ID: string(m.ID), SentAt: at}
+	if m.Type != "message" {
+		r.Event = true
+		r.Message.AuthorID, r.Message.Author = peer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
+		r.Message.Text = m.happened()
+	} else {
+		r.Message.AuthorID, r.Message.Author = peer(m.FromID), string(cmp.Or(m.From, m.Author))
+		r.Message.Text = m.said()
+		buttons := bytes.HasPrefix(m.Buttons, []byte("["))
+		r.Bot = c.kind == "bot_chat" && r.Message.AuthorID == c.chat.ID || buttons && m.ViaBot == ""
+		if m.ReplyIn == "" {
+			r.Message.ReplyTo = string(m.ReplyTo)
+		}
+	}
+	if r.Message.AuthorID == "" && r.Message.Author == "" { // the chat itself: a channel's post
+		r.Message.AuthorID, r.Message.Author = c.chat.ID, c.chat.Name
+	}
+	r.Message.Author = cmp.Or(r.Message.Author, r.Message.AuthorID)
+	if m.Action == "topic_created" {
+		c.topics.begin(r.Message.ID)
+	}
+	r.Message.SessionID = c.topics.of(r.Message.ID, r.Message.ReplyTo)
+	if r.Message.SessionID == r.Message.ReplyTo { // which is how a topic is told, and no reply
+		r.Message.ReplyTo = ""
+	}
+	return nil
+}
+
+// escapes mends what is no JSON: Telegram writes control characters as \x01.
+func escapes(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`\x`)) {
+		return raw
+	}
+	mended := make([]byte, 0, len(raw)+64)
+	for i := 0; i < len(raw); i++ {
+		if mended = append(mended, raw[i]); raw[i] != '\\' || i+1 == len(raw) {
+			continue
+		}
+		if i++; raw[i] == 'x' {
+			mended = append(mended, "u00"...)
+		} else {
+			mended = append(mended, raw[i])
+		}
+	}
+	return mended
+}
+
+func (m *message) sentAt(zone *time.Location) (time.Time, error) {
+	if m.Unix != "" {
+		return export.UnixTime(string(m.Unix))
+	}
+	at, err := time.ParseInLocation("2006-01-02T15:04:05", m.Date, zone)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40),
+			reverie.ErrInvalid)
+	}
+	return at, nil
+}
+
+// peer is who an id is of. Exports before 2021 wrote only the number, with the kind
+// of those that are no people in the bits above the 32nd.
+func peer(id export.Text) string {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	switch kind := n >> 32; {
+	case err != nil:
+		return string(id)
+	case kind == 1, kind == 2:
+		return []string{"", "chat", "channel"}[kind] + strconv.FormatInt(n&(1<<32-1), 10)
+	}
+	return "user" + string(id)
+}
+
+// happened says in short what a service message tells.
+func (m *message) happened() string {
+	what := strings.ReplaceAll(string(m.Action), "_", " ")
+	if title := cmp.Or(string(m.Title), string(m.Info)); title != "" && what != "" {
+		return what + ": " + title
+	} else if what == "" {
+		return title
+	}
+	return what
+}
+
+// said is what a message says.
+func (m *message) said() string {
+	said := cmp.Or(string(m.Entities), string(m.Text), string(m.Rich))
+	if m.Poll != nil {
+		said = export.JoinLines(said, export.PollText(string(m.Poll.Question), texts(m.Poll.Answers)))
+	}
+	if m.Todo != nil {
+		said = export.JoinLines(said, export.PollText(string(m.Todo.Title), texts(m.Todo.Answers)))
+	}
+	said = strings.TrimSpace(export.JoinLines(said, string(m.Place)))
+	if len(m.Forward) > 0 && said != "" {
+		said = export.Forwarded(export.TextOf(m.Forward), said)
+	}
+	return said
+}
+
+func texts(entries []entry) (list []string) {
+	for _, e := range entries {
+		list = append(list, string(e.Text))
+	}
+	return list
+}
+
+// topics follows the topics of a forum: a message either answers the one that the
+// topic began with, or one that is in the topic. It remembers the answers to the messages
+// of the last while.
+type topics struct {
+	roots       map[string]bool
+	now, before map[string]string // the topics of messages
+}
+
+func (t *topics) begin(root string) {
+	if t.roots == nil {
+		t.roots = map[string]bool{}
+	}
+	if len(t.roots) < export.MaxNames {
+		t.roots[root] = true
+	}
+}
+
+// of is the topic of a message that answers another one; "" is none, or the general one.
+func (t *topics) of(id, replyTo string) string {
+	topic := ""
+	switch {
+	case len(t.roots) == 0:
+		return ""
+	case t.roots[id]:
+		return id
+	case t.roots[replyTo]:
+		topic = replyTo
+	default:
+		topic = cmp.Or(t.now[replyTo], t.before[replyTo])
+	}
+	if topic == "" {
+		return ""
+	}
+	if t.now == nil || len(t.now) >= 1<<16 {
+		t.now, t.before = map[string]string{}, t.now
+	}
+	t.now[id] = topic
+	return topic
 }

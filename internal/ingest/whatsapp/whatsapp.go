@@ -6,12 +6,10 @@ package whatsapp
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"path"
 	"path/filepath"
 	"strings"
@@ -28,7 +26,7 @@ var Format = export.Format{
 	Name:  "whatsapp",
 	Title: "WhatsApp chat export (txt or zip)",
 	Knows: knows,
-	Read:  read,
+	Read:  export.Reading(tell),
 }
 
 // waAhead is how much of a text is looked at for how it writes its dates, in bytes.
@@ -96,12 +94,7 @@ func (h waHeader) author(longer map[string]string) (author, said string, ok bool
 
 // waName is a name without what is only there for its looks.
 func waName(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if strings.ContainsRune(waMarks, c) {
-			return -1
-		}
-		return c
-	}, s)
+	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(waMarks, c) }), "")
 	return strings.Join(strings.Fields(strings.TrimLeft(s, "~ \u00a0\u202f")), " ")
 }
 
@@ -212,47 +205,21 @@ func chat(name, inText string) export.Chat {
 	if title == "" && base == "_chat.txt" {
 		title, base = waTitle(parent), parent
 	}
-	if title == "" {
-		title = inText
+	if base == "-" {
+		base = ""
 	}
-	if title == "" && base != "-" {
-		title = waName(waCopy.ReplaceAllString(base, ""))
-	}
-	if title == "" {
-		title = "chat"
-	}
+	title = cmp.Or(title, inText, waName(waCopy.ReplaceAllString(base, "")), "chat")
 	return export.Chat{ID: title, Name: title}
 }
 
-func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		if src.Files == nil {
-			w := waReader{ctx: ctx, opts: opts, yield: yield}
-			if _, err := w.file(src.Name, src.Reader); err != nil {
-				yield(export.Record{}, err)
-			}
-			return
-		}
-		list := whatsAppFiles(src.Files)
-		export.InArchiveOrder(src.Files, list)
-		for _, name := range list {
-			if !export.EachFile(ctx, src.Files, name, yield, func(f io.Reader) (bool, error) {
-				w := waReader{ctx: ctx, opts: opts, yield: yield, within: name + ", "}
-				return w.file(path.Join(filepath.ToSlash(src.Name), name), f)
-			}) {
-				return
-			}
-		}
-	}
+func tell(t *export.Teller, src export.Source) error {
+	return t.Files(src, whatsAppFiles, func(src export.Source) error { return (&waReader{Teller: t}).file(src) })
 }
 
 // waReader reads one text.
 type waReader struct {
-	ctx    context.Context
-	opts   export.ReadOptions
-	yield  func(export.Record, error) bool
-	within string // in front of places
-	chat   export.Chat
+	*export.Teller
+	chat export.Chat
 	waManner
 	ids  export.Ordinals
 	open waMessage
@@ -264,51 +231,38 @@ type waMessage struct {
 	waHeader
 	lines []string
 	size  int
-	bad   *export.Bad // why it cannot be read; its place is the message's
+	bad   *export.Bad // why it cannot be read
 }
 
-// file tells the messages of a text, and whether anybody listens on. The error says why
-// it cannot be read to its end.
-func (w *waReader) file(name string, r io.Reader) (bool, error) {
-	ahead, _ := io.ReadAll(io.LimitReader(r, waAhead)) // what fails here fails once more when it is read
-	manner, err := mannerOf(ahead, w.opts.DateOrder)
+// file tells the messages of a text.
+func (w *waReader) file(src export.Source) error {
+	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // what fails here fails once more when it is read
+	manner, err := mannerOf(ahead, w.DateOrder)
 	if err != nil {
-		return false, err
+		return err
 	}
-	w.waManner, w.chat = manner, chat(name, manner.title)
-	if !w.opts.Wants(w.chat) {
-		return true, nil
+	w.waManner, w.chat = manner, chat(src.Name, manner.title)
+	if !w.Wants(w.chat) {
+		return nil
 	}
-	for l, err := range export.Lines(io.MultiReader(bytes.NewReader(ahead), r)) {
-		if err == nil {
-			err = w.ctx.Err()
-		}
-		var bad *export.Bad
-		switch {
-		case errors.As(err, &bad): // nobody can tell whether it goes on from the message at hand
-			if w.open.place == "" {
-				w.open.place = w.within + l.Place()
-			}
-			w.open.bad = bad
-		case err != nil:
-			return false, err
-		case !w.line(l):
-			return false, nil
-		}
+	if err := w.EachOrBad(export.Lines(io.MultiReader(bytes.NewReader(ahead), src.Reader)), w.line); err != nil {
+		return err
 	}
-	return w.close(), nil
+	return w.close()
 }
 
 // line takes in one line.
-func (w *waReader) line(l export.Line) bool {
-	s := export.UTF8Line(l.Text)
+func (w *waReader) line(l export.Part, bad *export.Bad) error {
+	if bad != nil { // nobody can tell whether it goes on from the message at hand
+		w.open.place, w.open.bad = cmp.Or(w.open.place, l.Place), bad
+		return nil
+	}
+	s := export.UTF8Line(l.Value)
 	h, ok := split(s)
 	if ok && w.begins(h) {
-		if !w.close() {
-			return false
-		}
-		w.open = waMessage{place: w.within + l.Place(), waHeader: h}
-		return true
+		err := w.close()
+		w.open = waMessage{place: l.Place, waHeader: h}
+		return err
 	}
 	if w.open.size += len(s) + 1; w.open.size > reverie.MaxMessageTextLength && w.open.place != "" && w.open.bad == nil {
 		w.open.bad = &export.Bad{Reason: "too long", Err: fmt.Errorf("the message has more than %d bytes: %w",
@@ -320,18 +274,18 @@ func (w *waReader) line(l export.Line) bool {
 	case w.open.place != "":
 		w.open.lines = append(w.open.lines, s)
 	case strings.TrimSpace(s) != "":
-		return w.yield(export.Record{}, &export.Bad{Place: w.within + l.Place(), Reason: "no header",
-			Err: fmt.Errorf("it stands in front of the first message: %w", reverie.ErrInvalid)})
+		return &export.Bad{Reason: "no header",
+			Err: fmt.Errorf("it stands in front of the first message: %w", reverie.ErrInvalid)}
 	}
-	return true
+	return nil
 }
 
 // close tells the message at hand.
-func (w *waReader) close() bool {
+func (w *waReader) close() error {
 	m := w.open
 	w.open = waMessage{}
 	if m.place == "" {
-		return true
+		return nil
 	}
 	wall, ok := m.stamp.in(w.order, time.UTC)
 	if !ok && m.bad == nil {
@@ -340,22 +294,107 @@ func (w *waReader) close() bool {
 				strings.Join(m.stamp.date[:], string(m.stamp.sep)), w.order, reverie.ErrInvalid)}
 	}
 	if m.bad != nil {
-		return w.yield(export.Record{}, &export.Bad{Place: m.place, Reason: m.bad.Reason, Err: m.bad.Err})
+		return w.Skip("", &export.Bad{Place: m.place, Reason: m.bad.Reason, Err: m.bad.Err})
 	}
-	zone := w.opts.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	at, _ := m.stamp.in(w.order, zone)
+	at, _ := m.stamp.in(w.order, w.Zone)
 	author, said, authored := m.author(w.longer)
 	r := export.Record{Chat: w.chat, Place: m.place, Event: !authored}
-	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), Role: reverie.RoleUser,
-		SentAt: at, AuthorID: author, Author: author}
+	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), SentAt: at,
+		AuthorID: author, Author: author}
 	said = strings.Join(append([]string{said}, m.lines...), "\n")
 	if authored {
 		r.Message.Text, r.Event = waSaid(said, m.sign == '[')
 	} else {
 		r.Message.AuthorID, r.Message.Author, r.Message.Text = w.chat.ID, w.chat.Name, waPlainText(said)
 	}
-	return w.yield(r, nil)
+	return w.Tell(r)
+}
+
+// waManner is how a text is written, as most of its messages tell.
+type waManner struct {
+	waStyle
+	order  string            // of dates: "dmy", "mdy" or "ymd"
+	longer map[string]string // authors with a colon in their names, by what stands before it
+	title  string            // what the text calls the chat; "" where it does not
+}
+
+// waStyle is what the headers of one text have in common.
+type waStyle struct {
+	sign  byte
+	exact bool // times have seconds
+}
+
+func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
+
+// begins tells whether a header is one of the text's own, and not of one that somebody
+// pasted.
+func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
+
+// mannerOf looks at the beginning of a text. An order of dates that is asked for
+// counts where more than one is possible.
+func mannerOf(ahead []byte, asked string) (waManner, error) {
+	var headers []waHeader
+	count := map[waStyle]int{}
+	for l := range bytes.Lines(ahead) {
+		if h, ok := split(export.UTF8Line(bytes.TrimRight(l, "\r\n"))); ok {
+			headers = append(headers, h)
+			count[h.style()]++
+		}
+	}
+	if len(headers) == 0 {
+		return waManner{}, fmt.Errorf("no line of it begins with a date and a time, as WhatsApp writes them: %w",
+			reverie.ErrInvalid)
+	}
+	most := headers[0].style()
+	for style, n := range count {
+		if n > count[most] {
+			most = style
+		}
+	}
+	m := waManner{waStyle: most}
+	var stamps []waStamp
+	own := headers[:0]
+	for _, h := range headers {
+		if m.begins(h) {
+			own, stamps = append(own, h), append(stamps, h.stamp)
+		}
+	}
+	m.longer = waLonger(own)
+	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && waEncrypted.MatchString(said) {
+		m.title = author
+	}
+	var err error
+	m.order, err = waOrder(stamps, asked)
+	return m, err
+}
+
+// waLonger finds names with a colon: what stands before it never writes without what
+// stands behind it.
+func waLonger(headers []waHeader) map[string]string {
+	type seen struct {
+		long string
+		n    int
+	}
+	all := map[string]seen{}
+	for _, h := range headers {
+		author, said, ok := h.author(nil)
+		if !ok {
+			continue
+		}
+		long := ""
+		if more, _, ok := strings.Cut(said, ": "); ok {
+			long = author + ": " + waName(more)
+		}
+		if before, ok := all[author]; ok && before.long != long {
+			long = ""
+		}
+		all[author] = seen{long, all[author].n + 1}
+	}
+	longer := map[string]string{}
+	for author, s := range all {
+		if s.long != "" && s.n >= 3 {
+			longer[author] = s.long
+		}
+	}
+	return longer
 }

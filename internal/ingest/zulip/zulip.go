@@ -7,12 +7,8 @@ package zulip
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io/fs"
-	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -27,7 +23,7 @@ var Format = export.Format{
 	Name:  "zulip",
 	Title: "Zulip: an organisation's export (tar.gz or folder), JSON of its API, or zulip-archive",
 	Knows: knows,
-	Read:  readZulip,
+	Read:  export.Reading(tell),
 }
 
 var (
@@ -87,52 +83,47 @@ func exports(files fs.FS) (found []zulipExport) {
 	return found
 }
 
-func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
-	return func(yield func(export.Record, error) bool) {
-		if src.Files == nil {
-			z := newReader(opts)
-			for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
-				if name := string(realm[1]); name != "zulip" && name != "zulipcore" &&
-					name != "zulipinternal" { // those of the server's own programs
-					z.realm = name
-					break
-				}
+func tell(t *export.Teller, src export.Source) error {
+	if src.Files == nil {
+		z := newReader(t)
+		for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
+			if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" { // of the server's own programs
+				z.realm = name
+				break
 			}
-			z.tell(zulipParts(src), "", yield)
-			return
 		}
-		for _, e := range exports(src.Files) {
-			z, read := newReader(opts), (*reader).export
-			if e.archive {
-				read = (*reader).archive
-			}
-			if !read(z, ctx, src.Files, e, yield) {
-				return
-			}
+		return z.tell(zulipParts(src), "")
+	}
+	for _, e := range exports(src.Files) {
+		z, read := newReader(t), (*reader).export
+		if e.archive {
+			read = (*reader).archive
+		}
+		if err := read(z, src.Files, e); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func newReader(opts export.ReadOptions) *reader {
-	return &reader{opts: opts, users: map[string]user{}, streams: map[string]string{}, recipients: map[string]recipient{},
+func newReader(t *export.Teller) *reader {
+	return &reader{Teller: t, users: map[string]user{}, streams: map[string]string{}, recipients: map[string]recipient{},
 		members: map[string][]string{}}
 }
 
 // zulipParts tells the messages of a single file: of an answer, a list, or one a line.
-func zulipParts(src export.Source) iter.Seq2[export.JSONPart, error] {
+func zulipParts(src export.Source) export.Parts {
 	if bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("[")) {
 		return export.JSONParts(src.Reader, "[]")
 	}
-	for _, err := range export.JSONParts(bytes.NewReader(src.Head), "sender_full_name") {
-		if err == nil {
-			return export.JSONDocuments(src.Reader)
-		}
+	if export.Seen(src.Head, "sender_full_name")["sender_full_name"] != nil {
+		return export.JSONDocuments(src.Reader)
 	}
 	return export.JSONParts(src.Reader, "messages[]", "zerver_message[]")
 }
 
 type reader struct {
-	opts       export.ReadOptions
+	*export.Teller
 	realm      string
 	users      map[string]user
 	streams    map[string]string // names by id
@@ -179,60 +170,42 @@ type message struct {
 
 // tell tells messages; stream is the id of the channel that they are of, or "" where they
 // say it themselves.
-func (z *reader) tell(parts iter.Seq2[export.JSONPart, error], stream string,
-	yield func(export.Record, error) bool) bool {
-	for part, err := range parts {
-		r := export.Record{Place: part.Place}
-		if err == nil {
-			err = z.record(part.Value, stream, &r)
-		}
-		if err == nil && !z.opts.Wants(r.Chat) {
-			continue
-		}
-		if err != nil {
-			r = export.Record{}
-		}
-		var bad *export.Bad
-		if !yield(r, err) || err != nil && !errors.As(err, &bad) {
-			return false
-		}
-	}
-	return true
+func (z *reader) tell(parts export.Parts, stream string) error {
+	return z.Each(parts, func(part export.Part) error { return z.record(part, stream) })
 }
 
-func (z *reader) record(raw json.RawMessage, stream string, r *export.Record) error {
-	bad := func(reason string, err error) error { return &export.Bad{Place: r.Place, Reason: reason, Err: err} }
+func (z *reader) record(part export.Part, stream string) error {
 	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return bad("no message", export.Readable(err))
+	if err := part.Decode(&m, "no message"); err != nil {
+		return err
 	}
 	at, err := export.UnixTime(cmp.Or(string(m.DateSent), string(m.PubDate), string(m.Timestamp)))
 	sender := cmp.Or(string(m.Sender), string(m.SenderID))
 	switch {
 	case m.ID == "":
-		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
+		return export.Missing("id", "id")
 	case err != nil:
-		return bad("no time", err)
+		return &export.Bad{Reason: "no time", Err: err}
 	case sender == "":
-		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
+		return export.Missing("author", "sender")
 	}
 	m.StreamID = cmp.Or(m.StreamID, export.Text(stream))
 	chat, channel := z.chat(m, sender)
 	if chat.ID == "" {
-		return bad("no chat", fmt.Errorf("where it was sent is missing: %w", reverie.ErrInvalid))
+		return export.Missing("chat", "where it was sent")
 	}
 	chat.Name = cmp.Or(chat.Name, chat.ID)
 	if z.realm != "" {
 		chat.ID = z.realm + "-" + chat.ID
 	}
 	u := z.author(m, sender)
-	r.Chat, r.Bot, r.Event = chat, u.bot, u.system || m.Type == "2"
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, Author: u.name, Role: reverie.RoleUser, SentAt: at}
+	r := export.Record{Chat: chat, Place: part.Place, Bot: u.bot, Event: u.system || m.Type == "2"}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, Author: u.name, SentAt: at}
 	if channel {
 		r.Message.SessionID = topic(string(m.Subject))
 	}
 	r.Message.Text, r.Message.ReplyTo = z.text(m, u.name)
-	return nil
+	return z.Tell(r)
 }
 
 // topic is a topic as it is called before and after it is resolved.
@@ -300,4 +273,100 @@ func (z *reader) direct(ids []string) export.Chat {
 		names = append(names, cmp.Or(z.users[id].name, "user "+id))
 	}
 	return export.Chat{ID: "dm-" + strings.Join(ids, "-"), Name: strings.Join(names, ", ")}
+}
+
+// tables reads what an export says of the people and places that its messages name by id.
+func (z *reader) tables(files fs.FS, name string) error {
+	people := false
+	err := export.EachPart(files, name, func(part export.Part) {
+		row := export.As[struct {
+			ID        export.Text `json:"id"`
+			Name      string      `json:"name"`
+			FullName  string      `json:"full_name"`
+			Email     string      `json:"email"`
+			Subdomain string      `json:"string_id"`
+			IsBot     bool        `json:"is_bot"`
+			Kind      export.Text `json:"type"`
+			Of        export.Text `json:"type_id"`
+		}](part.Value)
+		if row.ID == "" {
+			return
+		}
+		switch id := string(row.ID); part.Pattern {
+		case "zerver_realm[]":
+			z.realm = cmp.Or(row.Subdomain, row.Name) // the first one of a server has no subdomain
+		case "zerver_stream[]":
+			z.streams[id] = row.Name
+		case "zerver_recipient[]":
+			z.recipients[id] = recipient{kind: string(row.Kind), id: string(row.Of)}
+			people = people || row.Kind == zulipPeople
+		case "zerver_userprofile_crossrealm[]":
+			_, system := program(row.Email)
+			local, _, _ := strings.Cut(row.Email, "@")
+			z.users[id] = user{name: export.Shortened(cmp.Or(row.FullName, local)), bot: true, system: system}
+		default:
+			z.users[id] = user{name: export.Shortened(row.FullName), bot: row.IsBot}
+		}
+	}, "zerver_realm[]", "zerver_stream[]", "zerver_recipient[]", "zerver_userprofile_crossrealm[]", "zerver_userprofile_mirrordummy[]", "zerver_userprofile[]")
+	if err != nil || !people {
+		return err
+	}
+	// Only now is it known which of the subscriptions, of which there are very many, matter.
+	return export.EachPart(files, name, func(part export.Part) {
+		row := export.JSONFieldsOf(part.Value)
+		who, to := export.TextOf(row["user_profile"]), export.TextOf(row["recipient"])
+		if who != "" && z.recipients[to].kind == zulipPeople {
+			z.members[to] = append(z.members[to], who)
+		}
+	}, "zerver_subscription[]")
+}
+
+// export tells the messages of an organisation's export, or of one user's.
+func (z *reader) export(files fs.FS, e zulipExport) error {
+	for _, name := range []string{"realm.json", "user.json"} {
+		if err := z.tables(files, path.Join(e.root, name)); err != nil {
+			return err
+		}
+	}
+	export.InArchiveOrder(files, e.messages)
+	for _, name := range e.messages {
+		err := z.Messages(files, name, "zerver_message[]", func(parts export.Parts) error { return z.tell(parts, "") })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// archive tells what zulip-archive keeps: a folder a channel, with a file a topic.
+func (z *reader) archive(files fs.FS, e zulipExport) error {
+	err := export.EachPart(files, path.Join(e.root, "stream_index.json"), func(part export.Part) {
+		z.streams[export.TextOf(export.JSONFieldsOf(part.Value)["id"])] = part.Keys[0]
+	}, "streams.*")
+	if err == nil {
+		err = export.EachPart(files, path.Join(e.root, "member_index.json"), func(part export.Part) {
+			row := export.JSONFieldsOf(part.Value)
+			bot, system := program(row.Str("email"))
+			z.users[part.Keys[0]] = user{name: export.Shortened(row.Str("full_name")), bot: bot, system: system}
+		}, "*")
+	}
+	if err != nil {
+		return err
+	}
+	all, _ := export.FileNames(files) // what cannot be listed is not there
+	topics := slices.DeleteFunc(all, func(name string) bool {
+		folder := path.Dir(name)
+		return path.Ext(name) != ".json" || folder == e.root || path.Dir(folder) != e.root
+	})
+	export.InArchiveOrder(files, topics)
+	for _, name := range topics {
+		id, _, _ := strings.Cut(path.Base(path.Dir(name)), "-")
+		if _, known := z.streams[id]; !known {
+			id = "" // the messages say it, or are bad
+		}
+		if err := z.Messages(files, name, "[]", func(parts export.Parts) error { return z.tell(parts, id) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
