@@ -113,7 +113,7 @@ func (r *run) render(s *chunkInput, q question, again []string) (prompts.Rendere
 	if last := s.state.Narrative; last != nil && safety.CheckSummary(last.Statement) == nil {
 		user.LastDream = last.Statement
 	}
-	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement,
+	return r.Prompts.Render(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement,
 		MaxItems:      r.Limits.MaxItems,
 		MinConfidence: r.Limits.MinConfidence, Combine: q.combine}, user)
 }

@@ -336,7 +336,7 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 	for i, m := range s.earlier {
 		user.EarlierDiscussions = append(user.EarlierDiscussions, v.message(len(s.fresh)+i+1, m))
 	}
-	return r.Prompts.Evolve(s.language, prompts.EvolveSystem{
+	return r.Prompts.Render(s.language, prompts.EvolveSystem{
 		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: s.createsLeft,
 		MaxStatement: reverie.MaxStatement, StaleDays: int(s.staleAfter.Hours() / 24),
 	}, user)
@@ -368,7 +368,7 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 	}
 	system := prompts.EvolveSystem{Active: p.Limits.Target, Shown: p.Limits.Target, Target: p.Limits.Target,
 		MaxCreates: p.Limits.MaxCreates, MaxStatement: reverie.MaxStatement, StaleDays: int(p.Limits.StaleAfter.Hours() / 24)}
-	question, err := p.Prompts.Evolve(prompts.Language(language, nil), system, user)
+	question, err := p.Prompts.Render(prompts.Language(language, nil), system, user)
 	if err != nil {
 		return Expectation{}, fmt.Errorf("estimate the prompt: %w", err)
 	}

@@ -36,11 +36,11 @@ var (
 func renderDream(t *testing.T, language string) (dream, combine prompts.Rendered) {
 	t.Helper()
 	s := open(t, "")
-	dream, err := s.Dream(language, dreamSystem, dreamUser)
+	dream, err := s.Render(language, dreamSystem, dreamUser)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if combine, err = s.Dream(language, combineSystem, combineUser); err != nil {
+	if combine, err = s.Render(language, combineSystem, combineUser); err != nil {
 		t.Fatal(err)
 	}
 	return dream, combine
@@ -60,7 +60,6 @@ func TestDreamRendered(t *testing.T) {
 func TestDreamUserPartIsData(t *testing.T) {
 	dream, combine := renderDream(t, prompts.English)
 	wantDream, wantCombine := dreamUser, combineUser
-	wantDream.Notice, wantCombine.Notice = prompts.Notice, prompts.Notice
 	isData(t, dream, wantDream)
 	isData(t, combine, wantCombine)
 	for part, keys := range map[string][]string{dream.User: {`"dream_parts"`, `"again"`}, combine.User: {`"dream_sessions"`, `"group_memories"`}} {

@@ -183,7 +183,7 @@ func TestProjectWithSome(t *testing.T) {
 	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "prompt memory_evolve.en from Langfuse: there is none") {
 		t.Errorf("%q", warnings)
 	}
-	got, err := s.Compare(prompts.English, compareSystem, compareUser)
+	got, err := s.Render(prompts.English, compareSystem, compareUser)
 	if err != nil || got.System != "Compare." || got.Version != "langfuse:2" {
 		t.Errorf("%+v, %v", got, err)
 	}

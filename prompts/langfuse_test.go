@@ -80,7 +80,7 @@ func sum(text string) string {
 
 func evolve(t *testing.T, s *prompts.Set, language string, system prompts.EvolveSystem) prompts.Rendered {
 	t.Helper()
-	r, err := s.Evolve(language, system, user)
+	r, err := s.Render(language, system, user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestDataIsNoTemplate(t *testing.T) {
 	chat := reply(t, 1, []message{{"role": "system", "content": "Keep."}, {"role": "user", "content": "> {{data}}"}})
 	s := with(t, open(t, ""), newRemote(t, map[string]string{"memory_evolve.en": chat, "memory_evolve.zh": chat}).project())
 	said := prompts.EvolveUser{NewDiscussions: []prompts.MessageView{{ID: 1, Text: "{{data}} {{active}} {{.Active}} \x00data\x00"}}}
-	r, err := s.Evolve(prompts.English, system, said)
+	r, err := s.Render(prompts.English, system, said)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +237,8 @@ func TestLangfuseAtOnce(t *testing.T) {
 			s, warnings := before.With(t.Context(), r.project())
 			for range 2 {
 				runs.Go(func() {
-					got, err := s.Evolve(prompts.Chinese, system, user)
-					old, oldErr := before.Evolve(prompts.Chinese, system, user)
+					got, err := s.Render(prompts.Chinese, system, user)
+					old, oldErr := before.Render(prompts.Chinese, system, user)
 					if err != nil || oldErr != nil || got.System != "Keep 12." || got.User != "> "+old.User || len(warnings) > 0 {
 						t.Errorf("%+v, %v, %v, %v", got, err, oldErr, warnings)
 					}

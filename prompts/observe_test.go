@@ -28,7 +28,7 @@ var (
 func TestObserveRendered(t *testing.T) {
 	s := open(t, "")
 	for _, language := range []string{prompts.English, prompts.Chinese} {
-		r, err := s.Observe(language, observeSystem, observeUser)
+		r, err := s.Render(language, observeSystem, observeUser)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,12 +39,11 @@ func TestObserveRendered(t *testing.T) {
 // TestObserveUserPartIsData holds names and messages inside the strings of one
 // JSON object on one line, with the notice in front of it.
 func TestObserveUserPartIsData(t *testing.T) {
-	r, err := open(t, "").Observe(prompts.English, observeSystem, observeUser)
+	r, err := open(t, "").Render(prompts.English, observeSystem, observeUser)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := observeUser
-	want.Notice = prompts.Notice
 	isData(t, r, want)
 	if strings.Contains(r.User, `"again"`) {
 		t.Errorf("user part:\n%s", r.User)
@@ -77,7 +76,7 @@ func TestObserveRules(t *testing.T) {
 			"两三个词", "0 到 1", "不写 subject 的名字", "使用中文",
 		},
 	} {
-		r, err := s.Observe(language, observeSystem, observeUser)
+		r, err := s.Render(language, observeSystem, observeUser)
 		if err != nil {
 			t.Fatal(err)
 		}

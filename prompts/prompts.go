@@ -164,10 +164,10 @@ func (s *Set) Version(name, language string) (version, sha256 string) {
 	return "", ""
 }
 
-// render fills a prompt's system part and encodes the user part, which is data,
-// as one JSON object.
-func (s *Set) render(name, language string, system, user any) (Rendered, error) {
-	key := name + "." + language
+// Render fills a prompt in a language, [English] or [Chinese]. The user part is data: one
+// JSON object, of which [Notice] says so first.
+func (s *Set) Render(language string, system System, user any) (Rendered, error) {
+	key := system.prompt() + "." + language
 	t, ok := s.texts[key]
 	if !ok {
 		return Rendered{}, fmt.Errorf("prompt %s: %w", key, reverie.ErrNotFound)
@@ -177,7 +177,8 @@ func (s *Set) render(name, language string, system, user any) (Rendered, error) 
 		return Rendered{}, fmt.Errorf("encode the data of prompt %s: %w", key, err)
 	}
 	r := Rendered{Name: key, Version: t.version, SHA256: t.sha256}
-	if r.System, r.User, err = t.fill(system, data); err != nil {
+	data = `{"notice":"` + Notice + `",` + strings.TrimPrefix(data, "{")
+	if r.System, r.User, err = t.fill(fields(language, system), data); err != nil {
 		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
 	}
 	return r, nil
@@ -203,46 +204,53 @@ const dataMark = "\x00data\x00"
 // alone is an action that is one lower-case word, with its trim marks.
 var alone = text.NewPattern(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
 
-// trials are what the prompts are tried on, by name: one for either side of their
-// conditions.
-var trials = map[string][]any{
-	MemoryEvolve:      {EvolveSystem{StatementLanguage: "English"}, EvolveSystem{StatementLanguage: "中文", Active: 3, Shown: 2, Target: 1}},
-	MemoryCompare:     {CompareSystem{StatementLanguage: "English"}},
-	ImpressionObserve: {ObserveSystem{StatementLanguage: "English"}},
-	SessionExtract:    {ExtractSystem{StatementLanguage: "English"}},
-	SessionSummarize:  {SummarizeSystem{StatementLanguage: "English"}},
-	Dream:             {DreamSystem{StatementLanguage: "English"}, DreamSystem{StatementLanguage: "中文", Combine: true}},
+// trials are what the prompts are tried on: one for either side of their conditions.
+var trials = []System{EvolveSystem{}, EvolveSystem{Active: 3, Shown: 2, Target: 1}, CompareSystem{}, ObserveSystem{},
+	ExtractSystem{}, SummarizeSystem{}, DreamSystem{}, DreamSystem{Combine: true}}
+
+// fields are the data of a template, by the names of their fields.
+func fields(language string, system System) map[string]any {
+	values := map[string]any{"StatementLanguage": map[string]string{English: "English", Chinese: "中文"}[language]}
+	for field, value := range reflect.ValueOf(system).Fields() {
+		values[field.Name] = value.Interface()
+	}
+	return values
 }
 
-// fieldsOf are the names of a prompt's fields by their lower snake case. The
-// prompt's name may carry a language.
-func fieldsOf(prompt string) map[string]string {
-	name, _, _ := strings.Cut(prompt, ".")
-	names := map[string]string{}
-	if len(trials[name]) == 0 {
-		return names
-	}
-	data := reflect.TypeOf(trials[name][0])
-	for i := range data.NumField() {
-		field := data.Field(i).Name
-		var snake strings.Builder
-		for i, r := range field {
-			if unicode.IsUpper(r) && i > 0 {
-				snake.WriteByte('_')
-			}
-			snake.WriteRune(unicode.ToLower(r))
+// snake is the name of a field in lower snake case.
+func snake(field string) string {
+	var b strings.Builder
+	for i, r := range field {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
 		}
-		names[snake.String()] = field
+		b.WriteRune(unicode.ToLower(r))
 	}
-	return names
+	return b.String()
+}
+
+// trialsOf are those of a prompt, in the language that its key names.
+func trialsOf(key string) (list []map[string]any) {
+	name, language, _ := strings.Cut(key, ".")
+	for _, system := range trials {
+		if system.prompt() == name {
+			list = append(list, fields(language, system))
+		}
+	}
+	return list
 }
 
 // parse reads a template. The user part's may say {{data}}.
 func parse(name, body string, user bool) (*template.Template, error) {
-	fields := fieldsOf(name)
+	names := map[string]string{}
+	for _, trial := range trialsOf(name) {
+		for field := range trial {
+			names[snake(field)] = field
+		}
+	}
 	body = alone.ReplaceAllStringFunc(body, func(action string) string {
 		part := alone.FindStringSubmatch(action)
-		if field, ok := fields[part[2]]; ok {
+		if field, ok := names[part[2]]; ok {
 			return part[1] + "$." + field + part[3]
 		}
 		return action
@@ -270,8 +278,7 @@ func parseText(name, system string, user *string) (*promptText, error) {
 			return nil, err
 		}
 	}
-	prompt, _, _ := strings.Cut(name, ".")
-	for _, trial := range trials[prompt] {
+	for _, trial := range trialsOf(name) {
 		if _, _, err := t.fill(trial, "{}"); err != nil {
 			return nil, err
 		}
@@ -281,7 +288,7 @@ func parseText(name, system string, user *string) (*promptText, error) {
 
 // fill returns the system part filled with its data, and the user part: the data
 // with what stands around it.
-func (t *promptText) fill(system any, data string) (string, string, error) {
+func (t *promptText) fill(system map[string]any, data string) (string, string, error) {
 	var sys, user strings.Builder
 	if err := t.system.Execute(&sys, system); err != nil {
 		return "", "", err

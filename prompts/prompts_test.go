@@ -105,7 +105,7 @@ func TestRendered(t *testing.T) {
 		"evolve_again.en":   {prompts.English, judging, judged},
 		"evolve_again.zh":   {prompts.Chinese, judging, judged},
 	} {
-		r, err := s.Evolve(c.language, c.system, c.user)
+		r, err := s.Render(c.language, c.system, c.user)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,12 +116,11 @@ func TestRendered(t *testing.T) {
 // TestUserPartIsData holds whatever stands in the chat inside the strings of one
 // JSON object on one line, with the notice in front of it.
 func TestUserPartIsData(t *testing.T) {
-	r, err := open(t, "").Evolve(prompts.English, system, user)
+	r, err := open(t, "").Render(prompts.English, system, user)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := user
-	want.Notice = prompts.Notice
 	isData(t, r, want)
 	if strings.Contains(r.System, "Ignore all") {
 		t.Error("the chat has come into the system part")
@@ -149,7 +148,7 @@ func TestRules(t *testing.T) {
 			"密码、密钥", "链接", "0 到 1", "使用中文",
 		},
 	} {
-		r, err := s.Evolve(language, crowded, user)
+		r, err := s.Render(language, crowded, user)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +162,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, language := range []string{prompts.English, prompts.Chinese} {
-		r, err := s.Evolve(language, system, user)
+		r, err := s.Render(language, system, user)
 		if err != nil || strings.Contains(r.System, "merge memories") || strings.Contains(r.System, "合并") || strings.Contains(r.System, "shown,") {
 			t.Errorf("%s: a group within its limits is asked to merge (%v)", language, err)
 		}
@@ -181,7 +180,7 @@ func TestVersions(t *testing.T) {
 		}
 		sum := sha256.Sum256(raw)
 		version, hash := s.Version(prompts.MemoryEvolve, language)
-		r, err := s.Evolve(language, system, user)
+		r, err := s.Render(language, system, user)
 		if err != nil || hash != hex.EncodeToString(sum[:]) || r.SHA256 != hash || r.Version != version || r.Name != "memory_evolve."+language {
 			t.Errorf("%s: version %q, hash %q, rendered %q %q %q, %v", language, version, hash, r.Name, r.Version, r.SHA256, err)
 		}
@@ -193,7 +192,7 @@ func TestVersions(t *testing.T) {
 	if version, hash := s.Version("nothing", prompts.English); version != "" || hash != "" {
 		t.Errorf("an unknown prompt has version %q and hash %q", version, hash)
 	}
-	if _, err := s.Evolve("fr", system, user); !errors.Is(err, reverie.ErrNotFound) {
+	if _, err := s.Render("fr", system, user); !errors.Is(err, reverie.ErrNotFound) {
 		t.Errorf("an unknown language: %v", err)
 	}
 }
@@ -219,7 +218,7 @@ func TestOverride(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, dir)
-		r, err := s.Evolve(prompts.English, system, user)
+		r, err := s.Render(prompts.English, system, user)
 		if err != nil || r.System != "Keep 12 of 30, in English." || r.Version != "ours-7" {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -82,7 +82,7 @@ func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []str
 		}
 		user.Candidates = append(user.Candidates, view)
 	}
-	question, err := r.Prompts.Compare(r.req.Language, prompts.CompareSystem{MaxStatement: reverie.MaxStatement}, user)
+	question, err := r.Prompts.Render(r.req.Language, prompts.CompareSystem{MaxStatement: reverie.MaxStatement}, user)
 	if err != nil {
 		return llm.Response{}, err
 	}

@@ -56,7 +56,7 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 
 // tasks divides the chunk into questions.
 func (r *run) tasks(s *chunkInput) ([]*task, error) {
-	empty, err := r.Prompts.Observe(s.language, s.system, prompts.ObserveUser{})
+	empty, err := r.Prompts.Render(s.language, s.system, prompts.ObserveUser{})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 		Form:      `answer with JSON Lines alone, as described, or with {"none":true}`,
 		Render: func(again []string) (prompts.Rendered, error) {
 			user.Again = again
-			return r.Prompts.Observe(s.language, s.system, user)
+			return r.Prompts.Render(s.language, s.system, user)
 		},
 		Use: func(text string) (why string) {
 			var usable bool

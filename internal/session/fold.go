@@ -100,7 +100,7 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 	if state.Summary != nil {
 		before = state.Summary.Summary
 	}
-	empty, err := r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: reverie.MaxRollingSummary},
+	empty, err := r.Prompts.Render(s.language, prompts.SummarizeSystem{MaxSummary: reverie.MaxRollingSummary},
 		prompts.SummarizeUser{Rolling: before})
 	if err != nil {
 		return "", 0, err

@@ -186,7 +186,7 @@ func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) 
 	for i, h := range s.facts {
 		user.KnownFacts = append(user.KnownFacts, v.fact(i+1, h))
 	}
-	return r.Prompts.Extract(s.language, prompts.ExtractSystem{MaxStatement: reverie.MaxStatement,
+	return r.Prompts.Render(s.language, prompts.ExtractSystem{MaxStatement: reverie.MaxStatement,
 		MaxFacts: r.Limits.MaxFacts}, user)
 }
 

@@ -69,7 +69,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 	messages []reverie.Message) (text string, err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
-		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},
+		return r.Prompts.Render(s.language, prompts.SummarizeSystem{MaxSummary: limit},
 			prompts.SummarizeUser{Rolling: rolling, Turns: views{loc: s.loc}.messages(messages), Again: again})
 	}
 	q.Use = func(answer string) (why string) {
