@@ -43,9 +43,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 				}
 				continue
 			}
-			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] "+
-				"max_output_tokens: %w",
-				s.asked+1, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
+			err = pipeline.CutAlone(fmt.Sprintf("question %d of the dream of group %q", s.asked+1, r.req.GroupID), "one memory")
 		}
 		if err != nil {
 			return nil, r.unusable(ctx, s, err)

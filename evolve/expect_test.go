@@ -36,7 +36,7 @@ func TestExpect(t *testing.T) {
 		}
 		language := prompts.Language("", []string{line.Text})
 		m := reverie.Message{Author: line.Author, Text: line.Text, SentAt: line.SentAt, Role: reverie.RoleUser}
-		real[language] += prompts.Tokens(views{loc: time.UTC}.message(1, m))
+		real[language] += prompts.Tokens(prompts.Message(1, 0, m, time.UTC))
 		l := load[language]
 		load[language] = reverie.WindowLoad{Messages: l.Messages + 1, Bytes: l.Bytes + len(line.Text),
 			Characters: l.Characters + utf8.RuneCountInString(line.Text)}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/prompts"
@@ -85,11 +85,7 @@ func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 
 // setLanguage chooses the prompt's language: the group's, or that of the pending messages.
 func (s *chunkInput) setLanguage() {
-	texts := make([]string, 0, len(s.state.Pending))
-	for _, m := range s.state.Pending {
-		texts = append(texts, m.Text)
-	}
-	s.language = prompts.Language(s.state.Group.Language, texts)
+	s.language = prompts.Language(s.state.Group.Language, pipeline.Texts(s.state.Pending))
 }
 
 // read fetches the chunk's state: the messages of an answer that is already
@@ -167,7 +163,7 @@ func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 	case r.recorder.EmbeddingsOff:
 		return nil, errors.New("the embedding model failed before in this run")
 	}
-	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), probes(s.state.Pending))
+	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pipeline.Probes(s.state.Pending))
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +181,13 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 		return false, err
 	}
 	budget := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
-	views := views{loc: s.loc, handles: map[string]int{}}
-	s.earlier = newestWithin(s.state.Context, budget/4, views)
+	numbers := map[string]int{}
+	cost := func(n int, m reverie.Message) int {
+		return prompts.Tokens(prompts.Message(n, numbers[m.ReplyTo], m, s.loc))
+	}
+	s.earlier = newestWithin(s.state.Context, budget/4, s.loc)
 	for _, m := range s.earlier {
-		budget -= prompts.Tokens(views.message(len(s.state.Pending), m))
+		budget -= cost(len(s.state.Pending), m)
 	}
 	for i, m := range s.state.Pending {
 		if !m.Speaks() {
@@ -196,8 +195,8 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 			continue
 		}
 		n := len(s.fresh) + 1
-		views.handles[m.ID] = n
-		if budget -= prompts.Tokens(views.message(n, m)); budget < 0 && n > 1 && !settled {
+		numbers[m.ID] = n
+		if budget -= cost(n, m); budget < 0 && n > 1 && !settled {
 			s.state.Pending, s.state.More = s.state.Pending[:i], true
 			return true, nil
 		}
@@ -223,22 +222,16 @@ func (s *chunkInput) stale(h reverie.HeadState) bool {
 	return !h.LastSupportedAt.After(s.asOf.Add(-s.staleAfter))
 }
 
-// views turns memories and messages into what the model sees.
-type views struct {
-	loc     *time.Location
-	handles map[string]int // message id -> number, for replies
-}
-
-// memory shows a memory as m1..mN. A version may have been written long after
+// memoryView shows a memory as m1..mN. A version may have been written long after
 // its evidence (a backfill); its dates then are those of the evidence, or the
 // model would read it as coming from the future.
-func (v views) memory(i int, h reverie.HeadState, stale bool) prompts.MemoryView {
+func memoryView(i int, h reverie.HeadState, stale bool, loc *time.Location) prompts.MemoryView {
 	supported := h.LastSupportedAt
 	date := func(t time.Time) string {
 		if supported.Before(t) {
 			t = supported
 		}
-		return text.LocalDate(t, v.loc)
+		return text.LocalDate(t, loc)
 	}
 	return prompts.MemoryView{
 		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Version: h.Version,
@@ -247,18 +240,13 @@ func (v views) memory(i int, h reverie.HeadState, stale bool) prompts.MemoryView
 	}
 }
 
-// message shows a message as number n.
-func (v views) message(n int, m reverie.Message) prompts.MessageView {
-	return prompts.Message(n, v.handles[m.ReplyTo], m, v.loc)
-}
-
 // newestWithin returns the newest messages to show that fit the budget, oldest
 // first.
-func newestWithin(messages []reverie.Message, budget int, v views) []reverie.Message {
-	chosen := slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !m.Speaks() })
+func newestWithin(messages []reverie.Message, budget int, loc *time.Location) []reverie.Message {
+	chosen := pipeline.Shown(messages)
 	start := len(chosen)
 	for start > 0 {
-		if budget -= prompts.Tokens(v.message(0, chosen[start-1])); budget < 0 {
+		if budget -= prompts.Tokens(prompts.Message(0, 0, chosen[start-1], loc)); budget < 0 {
 			break
 		}
 		start--
@@ -266,57 +254,23 @@ func newestWithin(messages []reverie.Message, budget int, v views) []reverie.Mes
 	return chosen[start:]
 }
 
-// rank puts the memories named first in front, then those supported last, and
-// cuts after limit; what is left keeps its order of age, so that the same
-// memories are shown the same way.
+// rank cuts memories after limit, those named first before those supported last.
 func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadState {
 	place := make(map[string]int, len(first))
 	for i, id := range first {
 		place[id] = len(first) - i
 	}
-	chosen := slices.Clone(heads)
-	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
-		return cmp.Or(cmp.Compare(place[b.ID], place[a.ID]), b.LastSupportedAt.Compare(a.LastSupportedAt))
-	})
-	keep := make(map[string]bool, limit)
-	for _, h := range chosen[:min(limit, len(chosen))] {
-		keep[h.ID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
-}
-
-// Probes of a chunk: few and long, since one request embeds them all.
-const (
-	maxProbes   = 8
-	maxProbeLen = 2000 // bytes
-)
-
-// probes cuts the chunk's texts into at most maxProbes runs of messages.
-func probes(messages []reverie.Message) []string {
-	var texts []string
-	for _, m := range messages {
-		if m.Speaks() {
-			texts = append(texts, m.Text)
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	var out []string
-	for part := range slices.Chunk(texts, (len(texts)+maxProbes-1)/maxProbes) {
-		out = append(out, text.Excerpt(strings.Join(part, "\n"), maxProbeLen))
-	}
-	return out
+	return pipeline.First(heads, limit, func(a, b reverie.HeadState) int { return cmp.Compare(place[b.ID], place[a.ID]) })
 }
 
 // render fills the prompt with the sheet.
 func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
-	v := views{loc: s.loc, handles: map[string]int{}}
-	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339),
-		ExistingMemories: []prompts.MemoryView{}, NewDiscussions: []prompts.MessageView{}}
+	messages := prompts.Messages(s.messages(), s.loc)
+	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339), ExistingMemories: []prompts.MemoryView{},
+		NewDiscussions: messages[:len(s.fresh)], EarlierDiscussions: messages[len(s.fresh):]}
 	shown := len(s.shown)
 	for i, h := range s.shown {
-		view := v.memory(i, h, s.stale(h))
+		view := memoryView(i, h, s.stale(h), s.loc)
 		if i < s.judging {
 			if view.JudgeAgain, view.Held = h.JudgeAgain, h.Held(); s.language == prompts.Chinese {
 				view.JudgeAgain = reverie.JudgeReasonChinese(h.JudgeAgain)
@@ -326,15 +280,6 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 			shown--
 		}
 		user.ExistingMemories = append(user.ExistingMemories, view)
-	}
-	for i, m := range s.messages() {
-		v.handles[m.ID] = i + 1
-	}
-	for i, m := range s.fresh {
-		user.NewDiscussions = append(user.NewDiscussions, v.message(i+1, m))
-	}
-	for i, m := range s.earlier {
-		user.EarlierDiscussions = append(user.EarlierDiscussions, v.message(len(s.fresh)+i+1, m))
 	}
 	return r.Prompts.Render(s.language, prompts.EvolveSystem{
 		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: s.createsLeft,
@@ -359,12 +304,11 @@ type Expectation struct {
 // a group that remembers as much as it should.
 func (p *Pipeline) Expect(language string) (Expectation, error) {
 	at := time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
-	v := views{loc: time.UTC}
 	user := prompts.EvolveUser{WindowUntil: at.Format(time.RFC3339)}
 	for i := range p.Limits.Target {
-		user.ExistingMemories = append(user.ExistingMemories, v.memory(i, reverie.HeadState{Memory: reverie.Memory{
+		user.ExistingMemories = append(user.ExistingMemories, memoryView(i, reverie.HeadState{Memory: reverie.Memory{
 			Statement: "The group meets every Friday at eight in the reading room", Version: 1, Strength: 0.5,
-			CreatedAt: at, UpdatedAt: at, LastSupportedAt: at}}, false))
+			CreatedAt: at, UpdatedAt: at, LastSupportedAt: at}}, false, time.UTC))
 	}
 	system := prompts.EvolveSystem{Active: p.Limits.Target, Shown: p.Limits.Target, Target: p.Limits.Target,
 		MaxCreates: p.Limits.MaxCreates, MaxStatement: reverie.MaxStatement, StaleDays: int(p.Limits.StaleAfter.Hours() / 24)}
@@ -373,7 +317,8 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 		return Expectation{}, fmt.Errorf("estimate the prompt: %w", err)
 	}
 	return Expectation{limits: p.Limits, base: text.EstimateTokens(question.System) + text.EstimateTokens(question.User),
-		message: prompts.Tokens(v.message(100, reverie.Message{Author: "Somebody", Role: reverie.RoleUser, SentAt: at}))}, nil
+		message: prompts.Tokens(prompts.Message(100, 0, reverie.Message{Author: "Somebody", Role: reverie.RoleUser, SentAt: at},
+			time.UTC))}, nil
 }
 
 // Window estimates the calls and the input tokens of a window with these

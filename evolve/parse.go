@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -32,17 +31,11 @@ type proposal struct {
 // actionNone says on purpose that there is nothing to do.
 const actionNone reverie.Action = "none"
 
-// unusable says why an answer cannot be used, or nothing if it can: it needs a
-// normal finish and at least one line that has the form of an action.
-func (a reply) unusable(finish llm.Finish) string {
-	if finish == llm.FinishRefused {
-		return "the model refused to answer"
-	}
+// unusable says why an answer cannot be used, or nothing if it can: it needs at least one
+// line that has the form of an action.
+func (a reply) unusable() string {
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
-	}
-	if finish != llm.FinishStop {
-		return fmt.Sprintf("the model stopped for an unknown reason (%s)", finish)
 	}
 	for _, l := range a.Lines {
 		if _, err := readProposal(l); err == nil {

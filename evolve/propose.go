@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/prompts"
 )
 
 // propose asks the model about the chunk and returns its answer, which is
@@ -28,8 +28,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 			return a, err
 		}
 		if len(s.fresh) == 1 {
-			err = fmt.Errorf("chunk %d of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
-				s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
+			err = pipeline.CutAlone(fmt.Sprintf("chunk %d of group %q", s.no, r.req.GroupID), "one message")
 			return reply{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
 		}
 		if err := r.halve(ctx, s); err != nil {
@@ -39,48 +38,37 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *chunkInput) (reply, error) {
+func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	input := s.inputSHA256(r.Model.Name())
 	if r.resume != nil {
 		stored := *r.resume
 		r.resume = nil
 		if stored.InputSHA256 != input {
-			var err error
 			if input, err = r.asAsked(s, r.Model.Name(), stored.InputSHA256); err != nil {
 				return reply{}, err
 			}
 		}
 		if stored.InputSHA256 == input {
 			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no)
-			return reply{text: stored.Answer, Result: answer.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
+			return reply{text: stored.Answer, Result: answer.Read(stored.Answer)},
+				r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}
 	if err := r.saveChunk(ctx, s, input, "", reverie.ChunkOpen); err != nil {
 		return reply{}, err
 	}
-	var why string
-	for range 2 {
-		resp, err := r.Model.Generate(ctx, r.recorder.Meta("evolve"),
-			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
-		switch {
-		case llm.FaultIn(err) == llm.FaultTooLarge:
-			return reply{}, pipeline.ErrCut
-		case err != nil:
-			return reply{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)
-		case resp.Finish == llm.FinishLength:
-			return reply{}, pipeline.ErrCut
-		}
-		a := reply{text: resp.Text, Result: answer.Read(resp.Text)}
-		if why = a.unusable(resp.Finish); why == "" {
-			return a, r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkAnswered)
-		}
-		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no, "reason", why)
-		if err := r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkFailed); err != nil {
-			return reply{}, err
-		}
+	err = r.recorder.Ask(ctx, r.recorder.Asker(r.Model, nil, "evolve"), pipeline.Question{
+		About: fmt.Sprintf("chunk %d", s.no), MaxTokens: r.Limits.MaxOutputTokens,
+		Render: func([]string) (prompts.Rendered, error) { return s.prompt, nil },
+		Use: func(text string) (why string) {
+			a = reply{text: text, Result: answer.Read(text)}
+			return a.unusable()
+		},
+		Keep: func(text string, status reverie.ChunkStatus) error { return r.saveChunk(ctx, s, input, text, status) }})
+	if errors.Is(err, reverie.ErrUnusable) {
+		err = fmt.Errorf("%w; its messages stay pending", err)
 	}
-	return reply{}, fmt.Errorf("chunk %d of group %q: %s, twice: %w; its messages stay pending",
-		s.no, r.req.GroupID, why, reverie.ErrUnusable)
+	return a, err
 }
 
 // asAsked tries whether the chunk was the last of its window when it was asked
@@ -126,10 +114,8 @@ func (s *chunkInput) inputSHA256(model string) string {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, input, text string, status reverie.ChunkStatus) error {
-	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit}
-	for _, m := range s.state.Pending {
-		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
-	}
+	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit,
+		MessageIDs: pipeline.IDs(s.state.Pending)}
 	for _, h := range s.shown {
 		chunk.MemoryIDs = append(chunk.MemoryIDs, h.ID)
 	}

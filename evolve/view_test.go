@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -15,16 +16,16 @@ import (
 // TestMemoryView dates a memory by its evidence where its versions were written
 // later, as in a backfill: nothing may seem to come from the future.
 func TestMemoryView(t *testing.T) {
-	v := views{loc: time.FixedZone("", 8*3600)}
+	zone := time.FixedZone("", 8*3600)
 	h := paperMemory{Statement: "One.", Version: 3, Strength: 0.657}.head(1, evening)
 	h.CreatedAt, h.UpdatedAt = evening.Add(-90*day), evening.Add(-80*day)
 	h.LastSupportedAt = time.Date(2026, 1, 14, 16, 30, 0, 0, time.UTC) // the 15th in the group's zone
-	got := v.memory(4, h, true)
+	got := memoryView(4, h, true, zone)
 	if got.ID != "m5" || got.CreatedAt != "2025-10-17" || got.UpdatedAt != "2025-10-27" || got.LastSupportedAt != "2026-01-15" || got.Strength != 0.66 || !got.Stale || got.Version != 3 {
 		t.Errorf("%+v", got)
 	}
 	h.CreatedAt, h.UpdatedAt = evening.Add(90*day), evening.Add(91*day) // written long after what it rests on
-	if got := v.memory(0, h, false); got.CreatedAt != "2026-01-15" || got.UpdatedAt != "2026-01-15" {
+	if got := memoryView(0, h, false, zone); got.CreatedAt != "2026-01-15" || got.UpdatedAt != "2026-01-15" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -32,7 +33,7 @@ func TestMemoryView(t *testing.T) {
 // TestMessageView shows the beginning of what is too long.
 func TestMessageView(t *testing.T) {
 	m := paperMessage{Text: strings.Repeat("一段很长的话。", 2000)}.message(1, evening)
-	got := views{loc: time.UTC}.message(7, m)
+	got := prompts.Message(7, 0, m, time.UTC)
 	if n := utf8.RuneCountInString(got.Text); n != prompts.MaxText || !strings.HasSuffix(got.Text, "…") || got.ID != 7 || got.Time != "2026-01-15T11:00:00Z" {
 		t.Errorf("%d characters, %+v", n, got.Time)
 	}
@@ -76,28 +77,27 @@ func TestPieces(t *testing.T) {
 		for i := range n {
 			messages = append(messages, paperMessage{Text: fmt.Sprintf("word%d", i)}.message(i, evening), paperMessage{Text: "42", Role: reverie.RoleTool}.message(i, evening))
 		}
-		got := probes(messages)
+		got := pipeline.Probes(messages)
 		words := strings.Fields(strings.Join(got, " "))
-		if len(got) > maxProbes || len(words) != n || n > 0 && words[n-1] != fmt.Sprintf("word%d", n-1) {
+		if len(got) > pipeline.MaxProbes || len(words) != n || n > 0 && words[n-1] != fmt.Sprintf("word%d", n-1) {
 			t.Errorf("%d messages: %d probes of %d words", n, len(got), len(words))
 		}
 	}
-	if got := probes([]reverie.Message{paperMessage{Text: strings.Repeat("x", 1<<20)}.message(1, evening)}); len(got) != 1 || len(got[0]) > maxProbeLen+8 {
+	if got := pipeline.Probes([]reverie.Message{paperMessage{Text: strings.Repeat("x", 1<<20)}.message(1, evening)}); len(got) != 1 || len(got[0]) > pipeline.MaxProbeLen+8 {
 		t.Errorf("a long message makes %d probes", len(got))
 	}
 }
 
 // TestNewestWithin leaves out what is never shown before it counts.
 func TestNewestWithin(t *testing.T) {
-	v := views{loc: time.UTC}
 	tool := paperMessage{Text: strings.Repeat("output ", 5000), Role: reverie.RoleTool}
 	var messages []reverie.Message
 	for i := range 4 {
 		messages = append(messages, paperMessage{Text: fmt.Sprintf("remark %d", i)}.message(i, evening), tool.message(10+i, evening))
 	}
-	each := prompts.Tokens(v.message(0, messages[0]))
+	each := prompts.Tokens(prompts.Message(0, 0, messages[0], time.UTC))
 	for budget, want := range map[int]int{0: 0, -5: 0, each - 1: 0, each: 1, 3*each + 1: 3, 100 * each: 4} {
-		got := newestWithin(messages, budget, v)
+		got := newestWithin(messages, budget, time.UTC)
 		if len(got) != want || want > 0 && got[want-1].Text != "remark 3" {
 			t.Errorf("budget %d: %d messages, want %d", budget, len(got), want)
 		}

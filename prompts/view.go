@@ -36,6 +36,19 @@ func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView 
 	return view
 }
 
+// Messages shows messages by their numbers, from 1, each with that of the one that it
+// replies to.
+func Messages(list []reverie.Message, loc *time.Location) []MessageView {
+	numbers, views := make(map[string]int, len(list)), make([]MessageView, len(list))
+	for i, m := range list {
+		numbers[m.ID] = i + 1
+	}
+	for i, m := range list {
+		views[i] = Message(i+1, numbers[m.ReplyTo], m, loc)
+	}
+	return views
+}
+
 // Tokens estimates what a view costs.
 func Tokens(view any) int {
 	raw, err := json.Marshal(view)

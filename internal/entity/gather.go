@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -38,11 +39,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
 	s.no = r.recorder.Stats.Chunks + 1
-	var texts []string
-	for _, m := range s.state.Messages {
-		texts = append(texts, m.Text)
-	}
-	s.language = prompts.Language(s.state.Group.Language, texts)
+	s.language = prompts.Language(s.state.Group.Language, pipeline.Texts(s.state.Messages))
 	s.system = prompts.ObserveSystem{MaxValue: reverie.MaxValueLength, MaxName: reverie.MaxNameLength}
 	known := newIndex(s.state.Index)
 	s.activity, s.participants = survey(s.state, known)
@@ -103,9 +100,5 @@ func (r *run) entities(ctx context.Context, ids []string) (map[string]reverie.En
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
-	chunk := reverie.Chunk{No: s.no, Status: status}
-	for _, m := range s.state.Messages {
-		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
-	}
-	return r.recorder.Save(ctx, chunk)
+	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, Status: status, MessageIDs: pipeline.IDs(s.state.Messages)})
 }

@@ -37,9 +37,8 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 				tasks = append(halves, tasks[1:]...)
 				continue
 			}
-			err = fmt.Errorf("question %d of chunk %d of group %q: %w even for one subject and one message; raise "+
-				"[llm] max_output_tokens: %w",
-				t.no, s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
+			err = pipeline.CutAlone(fmt.Sprintf("question %d of chunk %d of group %q", t.no, s.no, r.req.GroupID),
+				"one subject and one message")
 		}
 		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
 			return nil, errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
@@ -174,23 +173,24 @@ func (v views) keys(names []string) map[string]bool {
 // messages shows a batch's messages, numbered from 1, under their authors'
 // labels.
 func (v views) messages(list []reverie.Message) []prompts.MessageView {
-	numbers := map[string]int{}
+	shown := prompts.Messages(list, v.loc)
 	for i, m := range list {
-		numbers[m.ID] = i + 1
-	}
-	shown := make([]prompts.MessageView, len(list))
-	for i, m := range list {
-		shown[i] = v.message(i+1, numbers[m.ReplyTo], m)
+		v.label(&shown[i], m)
 	}
 	return shown
 }
 
 func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
 	view := prompts.Message(n, replyTo, m, v.loc)
+	v.label(&view, m)
+	return view
+}
+
+// label shows the author of a message under the label of the account.
+func (v views) label(view *prompts.MessageView, m reverie.Message) {
 	if a := v.participants.accounts[m.AuthorID]; a != nil {
 		view.Author = a.label
 	}
-	return view
 }
 
 // subject shows a subject with its other names and what is known of it.

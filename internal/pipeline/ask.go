@@ -14,6 +14,13 @@ import (
 // shrink.
 var ErrCut = errors.New("answer was cut off")
 
+// CutAlone is the error of a question that cannot be divided any further; least is what is
+// left of it.
+func CutAlone(about, least string) error {
+	return fmt.Errorf("%s: %w even for %s; raise [llm] max_output_tokens: %w", about, ErrCut, least,
+		reverie.ErrUnusable)
+}
+
 // Question is one that is asked again where the first answer is of no use.
 type Question struct {
 	About     string // what errors and the log call it: session "s1"
@@ -21,7 +28,9 @@ type Question struct {
 	// Render fills the prompt; again says what was wrong with the first answer.
 	Render func(again []string) (prompts.Rendered, error)
 	// Use takes an answer, or says why it cannot.
-	Use  func(text string) (why string)
+	Use func(text string) (why string)
+	// Keep stores an answer that no journal keeps, and whether it is of use; nil: one does.
+	Keep func(text string, of reverie.ChunkStatus) error
 	Form string // how to answer, for whoever is asked again
 }
 
@@ -29,6 +38,10 @@ type Question struct {
 // was wrong with it. Its errors are [ErrCut], [reverie.ErrUnusable] for two answers
 // of no use, those of q.Render, and those of [llm.Asker.Ask].
 func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) error {
+	keep := q.Keep
+	if keep == nil {
+		keep = func(string, reverie.ChunkStatus) error { return nil }
+	}
 	var why string
 	var again []string
 	for range 2 {
@@ -47,10 +60,13 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) err
 		why = "the answer stopped with " + string(resp.Finish)
 		if resp.Finish == llm.FinishStop {
 			if why = q.Use(resp.Text); why == "" {
-				return nil
+				return keep(resp.Text, reverie.ChunkAnswered)
 			}
 		}
 		r.Log.Warn("unusable answer", "group_id", r.Row.GroupID, "run_id", r.Row.ID, "about", q.About, "reason", why)
+		if err := keep(resp.Text, reverie.ChunkFailed); err != nil {
+			return err
+		}
 		again = []string{why + ": " + q.Form}
 	}
 	return fmt.Errorf("%s of group %q: %s, twice: %w", q.About, r.Row.GroupID, why, reverie.ErrUnusable)

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/prompts"
 )
 
 // book is a ledger and a lease kept in memory.
@@ -237,5 +238,51 @@ func TestEmbed(t *testing.T) {
 	none := (&book{}).run()
 	if err := none.Embed(t.Context(), nil, false, steps()); err != nil || len(none.Warnings) != 1 {
 		t.Errorf("none: %v, %q", err, none.Warnings)
+	}
+}
+
+// answers gives one answer after the other.
+type answers []llm.Response
+
+func (a *answers) Generate(context.Context, llm.Meta, llm.Request) (llm.Response, error) {
+	resp := (*a)[0]
+	*a = (*a)[1:]
+	return resp, nil
+}
+
+func (*answers) Name() string { return "fake/model" }
+
+// TestAsk asks twice where the first answer is of no use, and not at all where it is cut off.
+func TestAsk(t *testing.T) {
+	said := func(text string) llm.Response { return llm.Response{Text: text, Finish: llm.FinishStop} }
+	for name, c := range map[string]struct {
+		answers answers
+		kept    string
+		err     error
+	}{
+		"at once":       {answers{said("good")}, "good answered;", nil},
+		"the second":    {answers{said("bad"), said("good")}, "bad failed;good answered;", nil},
+		"neither":       {answers{said("bad"), said("bad")}, "bad failed;bad failed;", reverie.ErrUnusable},
+		"refused twice": {answers{{Finish: llm.FinishRefused}, {Text: "good", Finish: llm.FinishOther}}, " failed;good failed;", reverie.ErrUnusable},
+		"no end":        {answers{{Text: "good"}, said("good")}, "good failed;good answered;", nil},
+		"cut off":       {answers{{Text: "good", Finish: llm.FinishLength}}, "", ErrCut},
+	} {
+		r := (&book{}).run()
+		var kept string
+		err := r.Ask(t.Context(), &llm.Asker{Model: &c.answers}, Question{About: "it",
+			Render: func([]string) (prompts.Rendered, error) { return prompts.Rendered{}, nil },
+			Use: func(text string) (why string) {
+				if text == "good" {
+					return ""
+				}
+				return "it is bad"
+			},
+			Keep: func(text string, of reverie.ChunkStatus) error {
+				kept += text + " " + string(of) + ";"
+				return nil
+			}})
+		if !errors.Is(err, c.err) || kept != c.kept || len(c.answers) > 0 {
+			t.Errorf("%s: %v, kept %q", name, err, kept)
+		}
 	}
 }

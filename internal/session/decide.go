@@ -33,7 +33,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 			Detail: d.Detail})
 	}
 	plan := result.Plan(req)
-	plan.Used, plan.Refusals = s.ids(), refused
+	plan.Used, plan.Refusals = pipeline.IDs(s.messages), refused
 	holdRewrites(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
 	plan.Stats = r.count(s, plan, a)
 	if text == "" {

@@ -11,6 +11,7 @@ import (
 	"reverie/evolve"
 	"reverie/internal/decide"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store/pgtest"
@@ -105,7 +106,7 @@ func TestLanguage(t *testing.T) {
 		if s.locale, err = localeOf(reverie.Group{ID: "g"}, messages); err != nil {
 			t.Fatal(err)
 		}
-		prompt, err := r.render(s, shownOf(messages), nil)
+		prompt, err := r.render(s, pipeline.Shown(messages), nil)
 		if err != nil || prompt.Name != want || strings.Contains(prompt.User, "tool") || !strings.Contains(prompt.User, `"id":"m4"`) {
 			t.Errorf("%s: %s, %v\n%s", text, prompt.Name, err, prompt.User)
 		}

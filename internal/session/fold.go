@@ -105,13 +105,13 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 	if err != nil {
 		return "", 0, err
 	}
-	v := views{loc: s.loc}
-	n = v.fitting(older, r.Limits.MaxInputTokens-text.EstimateTokens(empty.System)-text.EstimateTokens(empty.User))
+	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
+	n = fitting(older, room, s.loc)
 	for {
 		if n < len(older) {
 			n = turns.cutBefore(n)
 		}
-		shown := shownOf(older[:n])
+		shown := pipeline.Shown(older[:n])
 		if len(shown) == 0 {
 			return wordless(before, s.language), n, nil
 		}
@@ -120,9 +120,8 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 			return safety.CleanSummary(body, reverie.MaxRollingSummary), n, err
 		}
 		if len(shown) == 1 {
-			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] "+
-				"max_output_tokens: %w",
-				r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
+			return "", 0, pipeline.CutAlone(fmt.Sprintf("summary of session %q of group %q", r.req.SessionID, r.req.GroupID),
+				"one message")
 		}
 		for i, m := range older[:n] {
 			if m.ID == shown[len(shown)/2].ID {
@@ -146,9 +145,9 @@ func wordless(before, language string) string {
 // applyFold writes a rolling summary and which messages it covers now.
 func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, covered []reverie.Message,
 	turns int) error {
-	ids, tokens := make([]string, len(covered)), 0
-	for i, m := range covered {
-		ids[i], tokens = m.ID, tokens+text.EstimateTokens(m.Text)
+	tokens := 0
+	for _, m := range covered {
+		tokens += text.EstimateTokens(m.Text)
 	}
 	first, last, now := covered[0], covered[len(covered)-1], r.Now().UTC()
 	sum := reverie.SessionSummary{GroupID: r.req.GroupID, SessionID: r.req.SessionID, FirstMessageID: first.ID,
@@ -168,7 +167,7 @@ func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, 
 	stats := r.recorder.Stats
 	stats.Folded += len(covered)
 	err := r.recorder.Write(func(lease reverie.Lease) error {
-		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: ids, Turns: turns,
+		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: pipeline.IDs(covered), Turns: turns,
 			Stats: stats})
 	})
 	if err != nil {

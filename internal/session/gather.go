@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/prompts"
@@ -42,7 +43,7 @@ func localeOf(group reverie.Group, messages []reverie.Message) (locale, error) {
 	if err != nil {
 		return locale{}, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	return locale{loc, prompts.Language(group.Language, texts(shownOf(messages)))}, nil
+	return locale{loc, prompts.Language(group.Language, pipeline.Texts(pipeline.Shown(messages)))}, nil
 }
 
 // gather reads the session's buffer, chooses the turns to take and what to show
@@ -151,8 +152,8 @@ func (r *run) silence() time.Duration {
 // messages of a settled chunk are not cut.
 func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	for {
-		s.shown = shownOf(s.messages)
-		s.language = prompts.Language(s.state.Group.Language, texts(s.shown))
+		s.shown = pipeline.Shown(s.messages)
+		s.language = prompts.Language(s.state.Group.Language, pipeline.Texts(s.shown))
 		var err error
 		if s.facts, err = r.known(ctx, s); err != nil {
 			return err
@@ -161,9 +162,8 @@ func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 		if err != nil {
 			return err
 		}
-		v := views{loc: s.loc}
 		room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
-		n := v.fitting(s.messages, room)
+		n := fitting(s.messages, room, s.loc)
 		if settled || n == len(s.messages) {
 			return nil
 		}
@@ -180,11 +180,11 @@ func (s *chunkInput) cut(n int) {
 // render fills the prompt with the input and the messages given. again says what
 // was wrong with the first answer.
 func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) (prompts.Rendered, error) {
-	v := views{loc: s.loc}
-	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{}, Turns: v.messages(messages),
-		Again: again}
+	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{},
+		Turns: prompts.Messages(messages, s.loc), Again: again}
 	for i, h := range s.facts {
-		user.KnownFacts = append(user.KnownFacts, v.fact(i+1, h))
+		user.KnownFacts = append(user.KnownFacts, prompts.KnownFact{ID: "m" + strconv.Itoa(i+1), Statement: h.Statement,
+			LastSupportedAt: text.LocalDate(h.LastSupportedAt, s.loc)})
 	}
 	return r.Prompts.Render(s.language, prompts.ExtractSystem{MaxStatement: reverie.MaxStatement,
 		MaxFacts: r.Limits.MaxFacts}, user)
@@ -199,16 +199,7 @@ func (s *chunkInput) summary() string {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
-	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: s.ids(), Status: status, Limit: r.limit})
-}
-
-// ids are the messages of the chunk.
-func (s *chunkInput) ids() []string {
-	ids := make([]string, len(s.messages))
-	for i, m := range s.messages {
-		ids[i] = m.ID
-	}
-	return ids
+	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: pipeline.IDs(s.messages), Status: status, Limit: r.limit})
 }
 
 // known chooses the facts that the model sees: all of them, or those of this
@@ -233,7 +224,7 @@ func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, er
 // nearness is how near each stored fact comes to any part of the chunk, by memory
 // id.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
-	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pieces(shownOf(s.messages)))
+	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pipeline.Probes(s.messages))
 	if err != nil || len(probes) == 0 {
 		return nil, err
 	}
@@ -256,12 +247,13 @@ func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, 
 
 // choose takes at most so many facts: the session's own before others, the nearest
 // before those of which nothing is known, the newest before older ones. They are
-// shown by age, the session's own first, so that the same facts are always shown
-// the same way.
+// shown by age, the session's own first.
 func choose(heads []reverie.HeadState, sessionID string, nearness map[string]float64, limit int) []reverie.HeadState {
-	own := func(h reverie.HeadState) int {
-		if h.SessionID == sessionID {
+	own := func(a, b reverie.HeadState) int {
+		if (a.SessionID == sessionID) == (b.SessionID == sessionID) {
 			return 0
+		} else if a.SessionID == sessionID {
+			return -1
 		}
 		return 1
 	}
@@ -271,100 +263,11 @@ func choose(heads []reverie.HeadState, sessionID string, nearness map[string]flo
 		}
 		return -2 // below any cosine
 	}
-	chosen := slices.Clone(heads)
-	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
-		return cmp.Or(cmp.Compare(own(a), own(b)), cmp.Compare(near(b), near(a)),
-			b.LastSupportedAt.Compare(a.LastSupportedAt))
+	shown := pipeline.First(heads, limit, func(a, b reverie.HeadState) int {
+		return cmp.Or(own(a, b), cmp.Compare(near(b), near(a)))
 	})
-	keep := make(map[string]bool, limit)
-	for _, h := range chosen[:min(limit, len(chosen))] {
-		keep[h.ID] = true
-	}
-	shown := slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
-	slices.SortStableFunc(shown, func(a, b reverie.HeadState) int { return cmp.Compare(own(a), own(b)) })
+	slices.SortStableFunc(shown, own)
 	return shown
-}
-
-// Probes of a chunk: few and long, since one request embeds them all.
-const (
-	maxPieces   = 8
-	maxPieceLen = 2000 // bytes
-)
-
-// pieces joins the texts of messages into at most maxPieces.
-func pieces(messages []reverie.Message) (list []string) {
-	if len(messages) == 0 {
-		return nil
-	}
-	for part := range slices.Chunk(texts(messages), (len(messages)+maxPieces-1)/maxPieces) {
-		list = append(list, text.Excerpt(strings.Join(part, "\n"), maxPieceLen))
-	}
-	return list
-}
-
-// shownOf are the messages that are shown.
-func shownOf(messages []reverie.Message) (list []reverie.Message) {
-	for _, m := range messages {
-		if m.Speaks() {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// views turns facts and messages into what the model sees.
-type views struct {
-	loc     *time.Location
-	handles map[string]int // message id -> number, for replies
-}
-
-// fact shows a fact as m<n>.
-func (v views) fact(n int, h reverie.HeadState) prompts.KnownFact {
-	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement,
-		LastSupportedAt: text.LocalDate(h.LastSupportedAt, v.loc)}
-}
-
-// message shows a message as number n.
-func (v views) message(n int, m reverie.Message) prompts.MessageView {
-	return prompts.Message(n, v.handles[m.ReplyTo], m, v.loc)
-}
-
-// messages shows messages by their numbers, from 1.
-func (v views) messages(list []reverie.Message) []prompts.MessageView {
-	v.handles = make(map[string]int, len(list))
-	for i, m := range list {
-		v.handles[m.ID] = i + 1
-	}
-	shown := make([]prompts.MessageView, len(list))
-	for i, m := range list {
-		shown[i] = v.message(i+1, m)
-	}
-	return shown
-}
-
-// fitting is how many messages fit a budget of tokens, those that are not shown for
-// nothing; the first one that is shown always does.
-func (v views) fitting(messages []reverie.Message, budget int) int {
-	shown := 0
-	for i, m := range messages {
-		if !m.Speaks() {
-			continue
-		}
-		shown++
-		if budget -= prompts.Tokens(v.message(shown, m)); budget < 0 && shown > 1 {
-			return i
-		}
-	}
-	return len(messages)
-}
-
-// texts are the words of messages, for the choice of a language.
-func texts(messages []reverie.Message) []string {
-	list := make([]string, len(messages))
-	for i, m := range messages {
-		list[i] = m.Text
-	}
-	return list
 }
 
 // outline says where turns lie in messages that follow each other. A turn is what
@@ -441,4 +344,20 @@ func (o outline) turns(n int) (count int) {
 		}
 	}
 	return count
+}
+
+// fitting is how many messages fit a budget of tokens, those that are not shown for
+// nothing; the first one that is shown always does.
+func fitting(messages []reverie.Message, budget int, loc *time.Location) int {
+	shown := 0
+	for i, m := range messages {
+		if !m.Speaks() {
+			continue
+		}
+		shown++
+		if budget -= prompts.Tokens(prompts.Message(shown, 0, m, loc)); budget < 0 && shown > 1 {
+			return i
+		}
+	}
+	return len(messages)
 }

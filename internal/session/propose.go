@@ -25,9 +25,8 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 			}
 			continue
 		case errors.Is(err, pipeline.ErrCut):
-			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] "+
-				"max_output_tokens: %w",
-				s.no, r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
+			err = pipeline.CutAlone(fmt.Sprintf("chunk %d of session %q of group %q", s.no, r.req.SessionID, r.req.GroupID),
+				"one message")
 		}
 		if errors.Is(err, reverie.ErrUnusable) {
 			err = fmt.Errorf("%w; its messages wait on", err)

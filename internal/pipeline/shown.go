@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// Shown are those of messages that a model sees.
+func Shown(messages []reverie.Message) []reverie.Message {
+	return slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !m.Speaks() })
+}
+
+// Texts are the words of messages.
+func Texts(messages []reverie.Message) []string {
+	list := make([]string, len(messages))
+	for i, m := range messages {
+		list[i] = m.Text
+	}
+	return list
+}
+
+// IDs are those of messages.
+func IDs(messages []reverie.Message) []string {
+	list := make([]string, len(messages))
+	for i, m := range messages {
+		list[i] = m.ID
+	}
+	return list
+}
+
+// First are the heads that come first in an order, at most limit of them: of those that it
+// does not part, the ones supported last. They stay in the order in which they are given,
+// so that the same ones are always shown the same way.
+func First(heads []reverie.HeadState, limit int, order func(a, b reverie.HeadState) int) []reverie.HeadState {
+	chosen := slices.Clone(heads)
+	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
+		return cmp.Or(order(a, b), b.LastSupportedAt.Compare(a.LastSupportedAt))
+	})
+	keep := make(map[string]bool, limit)
+	for _, h := range chosen[:min(limit, len(chosen))] {
+		keep[h.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
+}
+
+// Probes of a chunk: few and long, since one request embeds them all.
+const (
+	MaxProbes   = 8
+	MaxProbeLen = 2000 // characters
+)
+
+// Probes joins the texts of the messages that are shown into at most [MaxProbes].
+func Probes(messages []reverie.Message) (list []string) {
+	texts := Texts(Shown(messages))
+	if len(texts) == 0 {
+		return nil
+	}
+	for part := range slices.Chunk(texts, (len(texts)+MaxProbes-1)/MaxProbes) {
+		list = append(list, text.Excerpt(strings.Join(part, "\n"), MaxProbeLen))
+	}
+	return list
+}
