@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -303,4 +304,129 @@ func numeral(s string) float64 {
 		}
 	}
 	return total + section + digit
+}
+
+// Detail is what a statement turns on, and similar wordings hide: a number, a time, a
+// month, a weekday, or that something is denied.
+type Detail struct {
+	Kind  Kind
+	Value float64 // a number, a month, a weekday from 1, or the minutes of a time of day
+	Exact string  // of a number with a point: 1.20 is not 1.2
+	Unit  string  // of a number, "" where none is known
+	Text  string  // as it stands, for people and models
+}
+
+// Kind is what a detail is.
+type Kind uint8
+
+// The kinds of details.
+const (
+	Number Kind = iota
+	Month
+	Weekday
+	Negation
+	Clock      // 8:00 of the morning
+	Clock24    // 20:00
+	ClockVague // 8:00, of the morning or the evening
+)
+
+// HalfDay is twelve hours, in minutes.
+const HalfDay = 12 * 60
+
+func (d Detail) String() string {
+	if d.Kind == Negation {
+		return "a negation (" + d.Text + ")"
+	}
+	if d.Unit != "" {
+		return fmt.Sprintf("%q (%s)", d.Text, d.Unit)
+	}
+	return fmt.Sprintf("%q", d.Text)
+}
+
+// Like tells whether two details may mean the same: 8:00 is eight in the morning or
+// in the evening, and eight; 3月 is March, and 3; 5 is 5 km, and no 5 miles.
+func (d Detail) Like(o Detail) bool {
+	if d.Kind > o.Kind {
+		d, o = o, d
+	}
+	switch {
+	case d.Kind == Negation || o.Kind == Negation, d.Kind == Weekday || o.Kind == Weekday:
+		return d.Kind == o.Kind && d.Value == o.Value
+	case d.Kind == Number && o.Kind >= Clock:
+		return d.Value*60 == o.Value
+	case d.Kind == Number && o.Kind == Number:
+		return d.Value == o.Value && d.Exact == o.Exact && (d.Unit == o.Unit || d.Unit == "" || o.Unit == "")
+	case d.Kind == Clock && o.Kind == ClockVague:
+		return int(d.Value)%HalfDay == int(o.Value)%HalfDay
+	case d.Kind == Month && o.Kind >= Clock:
+		return false
+	}
+	return d.Value == o.Value
+}
+
+// A negation is looked for after the words that only look like one have been
+// taken out.
+var (
+	notNegated = strings.NewReplacer("不错", " ", "不过", " ", "不仅", " ", "不但", " ", "不光", " ", "不只", " ",
+		"不管", " ", "不论", " ",
+		"差不多", " ", "对不起", " ", "不少", " ", "不断", " ", "不久", " ", "不得不", " ", "不一会", " ", "没关系",
+		" ", "没错", " ", "没问题", " ",
+		"未来", " ", "特别", " ", "别人", " ", "别的", " ", "分别", " ", "区别", " ", "级别", " ", "性别", " ", "类别",
+		" ", "告别", " ", "别墅", " ",
+		"无论", " ", "无锡", " ", "无聊", " ", "无数", " ", "非常", " ", "除非", " ", "非洲", " ", "是非", " ", "非得",
+		" ",
+		"not only", " ", "no doubt", " ", "no matter", " ")
+	negated = NewPattern(`[不没别未勿无非]|停止|取消|戒了|戒掉|拒绝|禁止|讨厌` +
+		`|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot` +
+		`|stopped|stops|quit|cancell?ed|refuses|refused|banned|forbidden` +
+		`|hardly|barely|rarely|seldom|unable|dislikes?|disliked|hates?|hated` +
+		`|(?:ca|do|does|did|wo|is|are|was)nt)\b|n['’]t\b`)
+)
+
+// Negations returns what denies something in folded, simplified text.
+func Negations(text string) (list []Detail) {
+	for _, word := range negated.FindAllString(notNegated.Replace(text), -1) {
+		list = append(list, Detail{Kind: Negation, Text: word})
+	}
+	return list
+}
+
+// units are the words for what a number counts, each under one name.
+var units = unitNames(
+	"km kilometer kilometers kilometre kilometres 公里 千米", "mile miles mi 英里", "m meter meters metre metres 米",
+	"里", "cm 厘米",
+	"kg kilo kilos kilogram kilograms 公斤 千克", "pound pounds lb lbs 磅", "g gram grams 克", "斤", "吨 ton tons",
+	"yuan rmb 元 块 ¥", "dollar dollars usd $ 美元", "euro euros eur € 欧元", "gbp £ 英镑",
+	"second seconds 秒", "minute minutes min mins 分钟", "hour hours h 小时", "day days 天", "week weeks 周 星期",
+	"month months 月", "year years 年",
+)
+
+func unitNames(lines ...string) map[string]string {
+	names := map[string]string{}
+	for _, line := range lines {
+		like := strings.Fields(line)
+		for _, name := range like {
+			names[name] = like[0]
+		}
+	}
+	return names
+}
+
+// unitOf names the unit of a number by the text around it, "" where none is known.
+func unitOf(before, after string) string {
+	if sign, _ := utf8.DecodeLastRuneInString(before); strings.ContainsRune("$€£¥", sign) {
+		return units[string(sign)]
+	}
+	after = strings.TrimPrefix(strings.TrimLeft(after, " -"), "个")
+	word := after[:len(after)-len(strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz"))]
+	if word != "" {
+		return units[word]
+	}
+	runes := []rune(after[:min(len(after), 3*utf8.UTFMax)])
+	for n := min(2, len(runes)); n > 0; n-- {
+		if unit := units[string(runes[:n])]; unit != "" {
+			return unit
+		}
+	}
+	return ""
 }

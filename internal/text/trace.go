@@ -1,9 +1,15 @@
 package text
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Erased stands where a person's words, or a name of theirs, were in the words of others.
@@ -247,3 +253,241 @@ func (t *Traces) redact(s string) (string, bool) {
 	b.WriteString(s[last:])
 	return b.String(), found
 }
+
+// foldedTrace is a text as traces are looked for in it, with the places in the text that
+// each rune is of.
+type foldedTrace struct {
+	text         string
+	runes        []rune
+	starts, ends []int
+	breaks       []bool // of white space: that a line ends there
+}
+
+// foldTrace folds a text piece by piece, so that what is found can be cut out of it.
+func foldTrace(s string) foldedTrace {
+	plain, places := unescapeJSON(s)
+	f := foldedTrace{text: s, runes: make([]rune, 0, len(s)), starts: make([]int, 0, len(s)), ends: make([]int, 0, len(s)), breaks: make([]bool, 0, len(s))}
+	place := func(i int) int {
+		if places == nil {
+			return i
+		}
+		return places[i]
+	}
+	for at := 0; at < len(plain); {
+		end := at + 1
+		for end < len(plain) && plain[end] >= utf8.RuneSelf { // a mark may belong to the letter before it
+			end++
+		}
+		if end == at+1 {
+			f.add(rune(plain[at]), place(at), place(end))
+			at = end
+			continue
+		}
+		var it norm.Iter
+		it.InitString(norm.NFKC, plain[at:end])
+		for !it.Done() {
+			from := at + it.Pos()
+			piece := string(it.Next())
+			to := at + it.Pos()
+			same := piece == plain[from:to]
+			for i := 0; i < len(piece); {
+				r, size := utf8.DecodeRuneInString(piece[i:])
+				if same {
+					f.add(r, place(from+i), place(from+i+size))
+				} else {
+					f.add(r, place(from), place(to))
+				}
+				i += size
+			}
+		}
+		at = end
+	}
+	for len(f.runes) > 0 && f.runes[len(f.runes)-1] == ' ' {
+		f.cut(0, len(f.runes)-1)
+	}
+	if len(f.runes) > 0 && f.runes[0] == ' ' {
+		f.cut(1, len(f.runes))
+	}
+	return f
+}
+
+func (f *foldedTrace) cut(from, to int) {
+	f.runes, f.starts, f.ends, f.breaks = f.runes[from:to], f.starts[from:to], f.ends[from:to], f.breaks[from:to]
+}
+
+// add takes a rune that stands at start to end: none if it is not seen, and one for each
+// stretch of white space.
+func (f *foldedTrace) add(r rune, start, end int) {
+	line := false
+	switch {
+	case unicode.IsSpace(r):
+		line = r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+		if last := len(f.runes) - 1; last >= 0 && f.runes[last] == ' ' {
+			f.breaks[last] = f.breaks[last] || line
+			return
+		}
+		r = ' '
+	case unicode.IsControl(r), IsInvisible(r):
+		return
+	case strings.ContainsRune("“”„‟", r):
+		r = '"'
+	case strings.ContainsRune("‘’‛ʼ`", r):
+		r = '\''
+	default:
+		r = unicode.ToLower(simplifyRune(simplifiedTable(), r))
+	}
+	f.runes, f.starts, f.ends, f.breaks = append(f.runes, r), append(f.starts, start), append(f.ends, end), append(f.breaks, line)
+}
+
+// unescapeJSON resolves what JSON escapes, with the place in s of each byte; line breaks and
+// tabs stay escaped. places is nil where nothing is escaped.
+func unescapeJSON(s string) (plain string, places []int) {
+	if !strings.Contains(s, `\`) {
+		return s, nil
+	}
+	var b strings.Builder
+	for at := 0; at < len(s); {
+		r, size := escaped(s[at:])
+		if size == 0 {
+			b.WriteByte(s[at])
+			size = 1
+		} else {
+			b.WriteRune(r)
+		}
+		for len(places) < b.Len() {
+			places = append(places, at)
+		}
+		at += size
+	}
+	return b.String(), append(places, len(s))
+}
+
+// escaped reads an escape, of two halves if need be; its size is 0 where there is none.
+func escaped(s string) (rune, int) {
+	if len(s) > 1 && s[0] == '\\' && (s[1] == '"' || s[1] == '/') {
+		return rune(s[1]), 2
+	}
+	r, ok := escapedUnit(s)
+	switch {
+	case !ok:
+		return 0, 0
+	case !utf16.IsSurrogate(r):
+		return r, 6
+	}
+	low, ok := escapedUnit(s[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+func escapedUnit(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(n), err == nil
+}
+
+// each hands over the traces that stand at i, in rising length. It goes down the ordered
+// list rune by rune, so that it takes as many steps as the longest beginning in common
+// has, however many traces begin alike.
+func (t *Traces) each(runes []rune, i int, take func(p *trace, end int)) {
+	if i > 0 && joined(runes, i) {
+		return
+	}
+	span := t.first[runes[i]]
+	lo, hi := span[0], span[1]
+	for n := 1; lo < hi; n++ {
+		if p := t.list[lo]; len(p.runes) == n {
+			if i+n == len(runes) || !joined(runes, i+n) {
+				take(p, i+n)
+			}
+			if lo++; lo == hi {
+				return
+			}
+		}
+		if i+n == len(runes) {
+			return
+		}
+		r := runes[i+n]
+		if first := t.list[lo].runes[n]; first == t.list[hi-1].runes[n] {
+			if first != r {
+				return
+			}
+			continue
+		}
+		from, _ := slices.BinarySearchFunc(t.list[lo:hi], r, func(p *trace, r rune) int { return cmp.Compare(p.runes[n], r) })
+		to, _ := slices.BinarySearchFunc(t.list[lo:hi], r+1, func(p *trace, r rune) int { return cmp.Compare(p.runes[n], r) })
+		lo, hi = lo+from, lo+to
+	}
+}
+
+// at returns the end of the longest trace at i, or of what is to stay there.
+func (t *Traces) at(f foldedTrace, i int, named bool) (end int, what string) {
+	t.each(f.runes, i, func(p *trace, n int) {
+		if p.what == traceText && (named || p.said || !p.long && f.place(i, n) == inside) {
+			return
+		}
+		end, what = n, p.what
+	})
+	return end, what
+}
+
+// joined tells whether a word goes on from the rune before i to that at i.
+func joined(runes []rune, i int) bool {
+	return IsSpaced(runes[i]) && IsSpaced(runes[i-1]) && !escapedBreak(runes, i-1)
+}
+
+// escapedBreak tells whether the letter at i is that of an escaped line break or tab.
+func escapedBreak(runes []rune, i int) bool {
+	return i > 0 && runes[i-1] == '\\' && (runes[i] == 'n' || runes[i] == 'r' || runes[i] == 't')
+}
+
+// tracePlace is where a text stands among the words of others.
+type tracePlace int
+
+const (
+	inside     tracePlace = iota // of a line that says more
+	aloneThere                   // a line that says nothing else
+	quotedLine
+	inMarks
+)
+
+func (p tracePlace) quoted() bool { return p == quotedLine || p == inMarks }
+
+// place says where the runes from i to n stand.
+func (f foldedTrace) place(i, n int) tracePlace {
+	before, begins, opens := f.around(i-1, -1)
+	_, ends, closes := f.around(n, 1)
+	switch {
+	case opens && closes:
+		return inMarks
+	case begins && ends && before:
+		return quotedLine
+	case begins && ends:
+		return aloneThere
+	}
+	return inside
+}
+
+// around goes from at to the next word or the line's end, and tells whether there was a
+// sign of a quoted line, whether it is the line's end, and whether a quotation mark stands
+// there with no space between.
+func (f foldedTrace) around(at, step int) (quoted, edge, mark bool) {
+	for near := true; ; at += step {
+		if at < 0 || at >= len(f.runes) || f.breaks[at] || step < 0 && escapedBreak(f.runes, at) {
+			return quoted, true, mark
+		}
+		r := f.runes[at]
+		if IsWord(r) || step > 0 && r == '\\' && at+1 < len(f.runes) && escapedBreak(f.runes, at+1) {
+			return quoted, !IsWord(r), mark
+		}
+		near = near && r != ' '
+		quoted = quoted || r == '>'
+		mark = mark || near && strings.ContainsRune(quotationMarks, r)
+	}
+}
+
+// quotationMarks are those that are left of all when a text is folded.
+const quotationMarks = `"'«»‹›「」『』《》`
