@@ -27,30 +27,38 @@ const (
 
 // figurePattern finds what may be a figure in folded, simplified text; its
 // groups are read by readFigure.
-var figurePattern = NewPattern(strings.Join([]string{
-	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])`,
-	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b`,
-	`\b(?P<sunday>satur|sun)days?\b`,
-	`(?:\b(?:on|every|each|next|last|this|until|to) |[-–/,] ?)(?P<sun>sat|sun)\b`,
-	`\b(?P<weekend>weekends?)\b`,
-	`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月`,
+const figureExpr = `(?:` +
+	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])|` +
+	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b|` +
+	`\b(?P<sunday>satur|sun)days?\b|` +
+	`(?:\b(?:on|every|each|next|last|this|until|to) |[-–/,] ?)(?P<sun>sat|sun)\b|` +
+	`\b(?P<weekend>weekends?)\b|` +
+	`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月|` +
 	`\b(?P<month>january|february|march|april|june|july|august|september|october|november|december` +
-		`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b`,
-	`\b(?P<dated>may|mar) \d`,
-	`\b(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b`,
-	`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b`,
-	`\b(?P<noon>noon|midday)\b|(?P<midnight>\bmidnight\b|午夜)`,
+	`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b|` +
+	`\b(?P<dated>may|mar) \d|` +
+	`\b(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b|` +
+	`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b|` +
+	`\b(?P<noon>noon|midday)\b|(?P<midnight>\bmidnight\b|午夜)|` +
 	`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?` +
-		`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
-		`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)`,
-	`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})`,
-	`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?`,
-	`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?`,
-	`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?`,
+	`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
+	`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)|` +
+	`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})|` +
+	`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?|` +
+	`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?|` +
+	`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?|` +
 	`\b(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b` +
-		`|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b`,
-	`\b(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b`,
-}, "|"))
+	`|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b|` +
+	`\b(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b)`
+
+// The expression at the beginning of a text, and behind a letter or digit.
+var (
+	figureStart  = NewPattern(`^` + figureExpr)
+	figureInside = NewPattern(`^\w` + figureExpr)
+)
+
+// hanFigures are the Chinese characters with which a figure begins.
+const hanFigures = hanDigits + `半周星礼午凌早上中下傍晚`
 
 // unusualNumerals are those of cheques and calendars, and the contracted ones.
 var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒",
@@ -60,35 +68,49 @@ var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "�
 // Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
 func Figures(text string) (list []Detail) {
 	text = unusualNumerals.Replace(text)
+	last := 0 // where the one before ended
 	for at := 0; at < len(text); {
-		match := figurePattern.FindStringSubmatchIndex(text[at:])
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if !strings.ContainsRune(hanFigures+"-–/,", r) && !(r < utf8.RuneSelf && IsWord(r)) {
+			at += size
+			continue
+		}
+		from, pattern := at, figureStart
+		if at > last && isWordByte(text[at-1]) {
+			from, pattern = at-1, figureInside
+		}
+		match := pattern.FindStringSubmatchIndex(text[from:])
 		if match == nil {
-			break
+			at += size
+			continue
 		}
 		group := func(names ...string) (found string) {
 			for _, name := range names {
-				if i := 2 * figurePattern.SubexpIndex(name); match[i] >= 0 {
-					found += text[at+match[i] : at+match[i+1]]
+				if i := 2 * pattern.SubexpIndex(name); match[i] >= 0 {
+					found += text[from+match[i] : from+match[i+1]]
 				}
 			}
 			return found
 		}
-		before := text[:at+match[0]]
-		end := at + match[1]
+		before, end := text[:at], from+match[1]
 		if group("dated") != "" { // the digit is a figure of its own
 			end--
 		}
 		m, ok := readFigure(group, before, text[end:])
 		if ok && m.Kind == Number {
-			m.Unit = unitOf(before, group("measure", "halved")+text[end:])
+			m.Unit = unitOf(before, text[end-len(group("measure", "halved")):])
 		}
-		m.Text = strings.TrimSpace(text[at+match[0] : end])
+		m.Text = strings.TrimSpace(text[at:end])
 		if ok && !slices.ContainsFunc(list, m.again) {
 			list = append(list, m)
 		}
-		at = end
+		at, last = end, end
 	}
 	return list
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // again tells whether a detail is the same once more, however it is written.
