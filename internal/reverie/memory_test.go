@@ -212,8 +212,8 @@ func TestLocalDateOfEachZone(t *testing.T) {
 		for range 400 {
 			at := time.Unix(r.Int64N(4_000_000_000), r.Int64N(1e9))
 			d := at.In(loc)
-			start := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
-			end := text.StartOfDate(d.Year(), d.Month(), d.Day()+1, loc)
+			start := text.StartOfDateAt(d.Year(), d.Month(), d.Day(), 0, loc)
+			end := text.StartOfDateAt(d.Year(), d.Month(), d.Day()+1, 0, loc)
 			if start.After(at) || !end.After(at) || text.LocalDate(start, loc) != text.LocalDate(at, loc) {
 				t.Fatalf("seed %d, %s: %s lies on a date from %s to %s", seed, zone, at, start, end)
 			}

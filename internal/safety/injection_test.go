@@ -8,8 +8,11 @@ import (
 
 // Every rule finds its own examples, and none finds what any rule must leave alone.
 func TestRuleExamples(t *testing.T) {
-	for _, r := range injectionRules() {
-		p := newPatterns([]pattern{newPattern(r.Expr, r.Keywords...).and(r.And...)})
+	for _, r := range injectionFile().Rule {
+		p := newRules([]rule{r})
+		if r.Class != RuleInstruction && r.Class != RuleSuspicious {
+			t.Errorf("%s is of class %q", r.ID, r.Class)
+		}
 		if len(r.Match) == 0 || len(r.NoMatch) == 0 {
 			t.Errorf("%s has no examples", r.ID)
 		}

@@ -29,16 +29,16 @@ func readings(body string) []string {
 	}
 	bare := folded
 	if strings.ContainsFunc(folded, mayDisguise) {
-		bare = lookalikes.Replace(dropMarks(folded))
+		bare = disguises().letters.Replace(dropMarks(folded))
 		add(bare)
 	}
 	if dealt(bare) {
 		add(dealtHan.ReplaceAllStringFunc(bare, onlyLetters))
 	}
 	if strings.ContainsAny(bare, "0134578@$") && digitInWord.MatchString(bare) {
-		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return digitLetters.Replace(word) }))
+		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return disguises().digits.Replace(word) }))
 	}
-	found := disguises().Find(folded)
+	found := disguises().words.Find(folded)
 	if found.Has(0) {
 		r := []rune(folded)
 		slices.Reverse(r)
@@ -75,17 +75,6 @@ func onlyLetters(s string) string {
 	}, s)
 }
 
-// broken are orders without the spaces in them, for words that are spelled out (i g n o r
-// e) or taken apart (ig nore).
-var broken = sync.OnceValue(func() *patterns {
-	return newPatterns([]pattern{
-		newPattern(`(?:ignor(?:e|ing)|disregard|forget|override|bypass)(?:all|any|the|your|my|every)*(?:previous|prior|above|earlier|system|safety)*(?:instructions?|rules|prompts?|guidelines|directives)`, "ignor", "disregard", "forget", "override", "bypass"),
-		newPattern(`(?:reveal|print|show|output|repeat)(?:me|the|your)*(?:hidden|system)*(?:systemprompt|prompt|instructions)|systemprompt`, "prompt", "instructions"),
-		newPattern(`(?:always|only|never)(?:recommend|obey|mention|trust|praise|answer|reply|respond)|youmust(?:obey|always|never|recommend|answer|reply|praise)|youarenow(?:a|the|dan)|fromnowonyou`, "always", "only", "never", "youmust", "youarenow", "fromnowonyou"),
-		newPattern(`(?:delete|erase|wipe|forget)(?:all|every|your|the)*(?:memory|memories)|donottell(?:the|any)?(?:user|one)|obey(?:mallory|me|him|her)`, "memor", "donottell", "obey"),
-	})
-})
-
 // findBroken returns the first order in text whose words are taken apart, "" without one.
 // Whole words are for the other rules.
 func findBroken(s string) string {
@@ -98,23 +87,19 @@ func findBroken(s string) string {
 			places = append(places, i)
 		}
 	}
-	at, start := broken().findAt(letters.String())
+	at, start := rulesOf()[classBroken].findAt(letters.String())
 	if at == "" {
 		return ""
 	}
 	first, last := places[start], places[start+len(at)-1]
 	piece := folded[first : last+1]
 	for word := range strings.FieldsFuncSeq(piece, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		if !strings.Contains(wholeWords, " "+word+" ") {
+		if !slices.Contains(disguises().whole, word) {
 			return piece
 		}
 	}
 	return ""
 }
-
-// wholeWords are those that the expressions of broken are made of.
-const wholeWords = " ignore ignoring disregard forget override bypass all any the your my every previous prior above earlier system safety instruction instructions rules prompt prompts guidelines directives " +
-	"reveal print show output repeat me hidden always only never recommend obey mention trust praise answer reply respond you must are now a dan from on delete erase wipe memory memories do not tell user one anyone mallory him her mention mentions trusts answers replies responds recommends "
 
 // mayDisguise tells runes for which there may be a plainer one: marks on letters, and the
 // scripts and symbols that have letters like the Latin ones.
@@ -144,19 +129,34 @@ func dropMarks(s string) string {
 	}, norm.NFD.String(s)))
 }
 
-var (
-	// A word with digits between its letters, as in 1gn0r3.
-	digitInWord  = text.NewPattern(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
-	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i")
-)
+// A word with digits between its letters, as in 1gn0r3.
+var digitInWord = text.NewPattern(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
 
-// disguises are words of orders backwards, and rotated by 13 letters.
-var disguises = sync.OnceValue(func() *text.Keywords {
-	return text.NewKeywords([][]string{
-		{"erongi", "snoitcurtsni", "tpmorp", "dnemmocer", "syawla", "yromem", "dragersid", "略忽", "令指", "示提", "荐推", "视无"},
-		{"vtaber", "vafgehpgvba", "cebzcg", "erpbzzraq", "nyjnlf", "zrzbel", "qvfertneq", "flfgrz", "nffvfgnag", "gur hfre"},
-	})
+// disguise is what uncovers hidden orders.
+type disguise struct {
+	letters, digits *strings.Replacer // that look like others, and that stand for letters
+	words           *text.Keywords    // 0: words of orders backwards, 1: rotated by 13 letters
+	whole           []string          // words that the rules of class broken are made of
+}
+
+const classBroken = "broken"
+
+var disguises = sync.OnceValue(func() disguise {
+	file := disguiseFile()
+	return disguise{replacer(file.Lookalikes), replacer(file.Digits), text.NewKeywords([][]string{file.Backwards, file.Rotated}),
+		strings.Fields(file.Whole)}
 })
+
+// replacer puts letters in the place of what looks like them.
+func replacer(alike map[string]string) *strings.Replacer {
+	var pairs []string
+	for letter, others := range alike {
+		for _, r := range others {
+			pairs = append(pairs, string(r), letter)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
 
 func rot13(r rune) rune {
 	if r >= 'a' && r <= 'z' {
@@ -289,12 +289,27 @@ func closeHan(s string) string {
 	return string(out)
 }
 
-// lookalikes maps the lower-case Cyrillic and Greek letters that pass for Latin
-// ones, and some of the phonetic alphabet.
-var lookalikes = strings.NewReplacer(
-	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "у", "y", "х", "x", "і", "i", "ј", "j", "ѕ", "s", "ԁ", "d", "ԛ", "q", "ԝ", "w",
-	"һ", "h", "м", "m", "т", "t", "к", "k", "в", "b", "н", "h", "г", "r", "п", "n", "ь", "b", "ӏ", "l", "ү", "y", "ѵ", "v",
-	"α", "a", "ο", "o", "ρ", "p", "ν", "v", "ι", "i", "κ", "k", "τ", "t", "υ", "u", "χ", "x", "γ", "y", "ε", "e", "η", "n", "σ", "o", "ω", "w",
-	"ı", "i", "ɡ", "g", "ɑ", "a", "ʏ", "y", "ɪ", "i", "ⅼ", "l", "ʀ", "r", "ɴ", "n", "ʜ", "h", "օ", "o", "ո", "n", "ս", "u", "հ", "h",
-	"ᴀ", "a", "ʙ", "b", "ᴄ", "c", "ᴅ", "d", "ᴇ", "e", "ꜰ", "f", "ᴊ", "j", "ᴋ", "k", "ʟ", "l", "ᴍ", "m", "ᴏ", "o", "ᴘ", "p", "ꜱ", "s", "ᴛ", "t", "ᴜ", "u", "ᴠ", "v", "ᴡ", "w", "ᴢ", "z", "ł", "l",
-)
+// findInstruction returns the first piece of a text that tells the reading model what to
+// do, "" without one. The text has been through [text.Normalize].
+//
+// The rules know general phrases, not intentions. They are one fence among several, beside
+// the marking of memories as data wherever they are shown to a model.
+func findInstruction(s string) string {
+	if at := findInReadings(rulesOf()[RuleInstruction], s); at != "" {
+		return at
+	}
+	return findBroken(s)
+}
+
+// findSuspicious returns the first piece of a text that may plant trust, rights, payment
+// details or consent, "" without one. Some could be true of a group.
+func findSuspicious(s string) string { return findInReadings(rulesOf()[RuleSuspicious], s) }
+
+func findInReadings(of *rules, s string) string {
+	for _, reading := range readings(s) {
+		if at := of.find(reading); at != "" {
+			return at
+		}
+	}
+	return ""
+}

@@ -184,7 +184,7 @@ const gateReach = 160
 // begin is behind the match, whether or not its value is good.
 func (r *secretRule) match(text string) []int {
 	for reach := anchoredReach; ; reach *= 16 {
-		m := r.re().FindStringSubmatchIndex(text[:min(len(text), reach)])
+		m := r.re.FindStringSubmatchIndex(text[:min(len(text), reach)])
 		switch {
 		case m == nil:
 			return noMatch
@@ -208,7 +208,7 @@ func (r *secretRule) around(found []located, text string, from, end, rule int) (
 		to = min(len(text), end+16) // the keyword comes last
 	}
 	last := end
-	for _, m := range r.re().FindAllStringSubmatchIndex(text[from:to], -1) {
+	for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
 		if n := len(found); from > 0 && m[0] == 0 && isASCIIWord(text[from-1]) {
 			continue // the middle of a word
 		} else if found = r.add(found, text, from, m, rule); len(found) > n {

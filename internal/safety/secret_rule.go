@@ -1,16 +1,13 @@
 package safety
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/pelletier/go-toml/v2"
+	"reverie/internal/text"
 )
-
-//go:embed rules/secrets.toml
-var secretFile string
 
 // secretEntry is a rule for secrets as its file has it. The file's head says what the keys
 // mean.
@@ -40,31 +37,38 @@ var secretTests = map[string]func(string) bool{
 	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesValue": namesValue,
 }
 
-// secretRules returns the rules of the embedded file, in its order.
+// secretFile is the file of rules for secrets.
+type secretFile struct {
+	Terms, Tests map[string]string
+	Rule         []secretEntry
+}
+
+var readSecrets = sync.OnceValue(func() (file secretFile) {
+	readFile("secrets", &file)
+	return file
+})
+
+// valueTests are the expressions that values are held against.
+var valueTests = sync.OnceValue(func() map[string]*text.Pattern {
+	tests := map[string]*text.Pattern{}
+	for name, expr := range readSecrets().Tests {
+		tests[name] = text.NewPattern(expr)
+	}
+	return tests
+})
+
+// is tells whether a value is what a test of the file says.
+func is(test, value string) bool { return valueTests()[test].MatchString(value) }
+
+// secretRules returns the rules of the file, in its order.
 func secretRules() []secretRule {
-	var file struct {
-		Terms map[string]string
-		Rule  []secretEntry
-	}
-	d := toml.NewDecoder(strings.NewReader(secretFile)).DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		panic("the rules for secrets cannot be read: " + err.Error()) // they are compiled in
-	}
+	file := readSecrets()
 	terms := newTerms(file.Terms)
 	rules := make([]secretRule, len(file.Rule))
 	for i, entry := range file.Rule {
 		rules[i] = entry.rule(terms.Replace(entry.Expr))
 	}
 	return rules
-}
-
-// newTerms puts building blocks in the place of their names in braces.
-func newTerms(blocks map[string]string) *strings.Replacer {
-	var pairs []string
-	for name, expr := range blocks {
-		pairs = append(pairs, "{"+name+"}", expr)
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 func (e secretEntry) rule(expr string) secretRule {
@@ -78,7 +82,7 @@ func (e secretEntry) rule(expr string) secretRule {
 	if r.back == 0 {
 		expr = `\A(?:` + expr + `)`
 	}
-	r.re = lazily(expr)
+	r.re = text.NewPattern(expr)
 	if r.vetoed > 0 {
 		r.veto = func(found string) bool {
 			return slices.Contains(e.UnlessIs, strings.ToLower(found)) ||

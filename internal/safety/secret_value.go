@@ -4,13 +4,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // secretRule knows the shape of one sort of secret.
 type secretRule struct {
 	name     string
 	keywords []string // lower case; the expression is tried where one of them occurs
-	re       lazy
+	re       *text.Pattern
 	group    int                     // the capturing group that is the secret, 0 for all
 	valid    func(value string) bool // nil: the shape is proof enough
 	trim     string                  // marks that end a sentence or quote, no part of the secret
@@ -82,7 +84,7 @@ func capital(s string, i int) bool { return i <= 0 || charClass(s[i-1]) != upper
 // spokenToken tells a key that somebody names as one: mixed, and no path or
 // address.
 func spokenToken(value string) bool {
-	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !callOrIndex().MatchString(value) &&
+	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !is("callOrIndex", value) &&
 		(random(value) || !strings.ContainsAny(value, ":/"))
 }
 
@@ -94,11 +96,11 @@ func looseToken(value string) bool {
 // spokenPassword tells a password from the next word of the sentence: it has a
 // digit, or both cases or a symbol inside. "The password is required" is none.
 func spokenPassword(value string) bool {
-	if len(value) < 4 || !notPlaceholder(value) || callOrIndex().MatchString(value) || !strings.ContainsFunc(value, alphanumeric) {
+	if len(value) < 4 || !notPlaceholder(value) || is("callOrIndex", value) || !strings.ContainsFunc(value, alphanumeric) {
 		return false
 	}
 	if strings.ContainsFunc(value, unicode.IsDigit) {
-		return !lengthHint().MatchString(value) && !commonWord().MatchString(value)
+		return !is("lengthHint", value) && !is("commonWord", value)
 	}
 	if len(value) < 6 {
 		return false
@@ -114,7 +116,7 @@ func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r
 // digits, or letters and symbols.
 func strongPassword(value string) bool {
 	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
-		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !fileName().MatchString(value) && !product().MatchString(value)
+		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value)
 }
 
 // farPassword tells a password at some distance from its name: a strong one with a digit
@@ -128,46 +130,20 @@ func farPassword(value string) bool {
 // a Chinese one: any word but those that are said about passwords.
 func givenPassword(value string) bool {
 	return spokenPassword(value) ||
-		len(value) >= 4 && notPlaceholder(value) && !callOrIndex().MatchString(value) && strings.ContainsFunc(value, unicode.IsLetter) && !aboutPasswords().MatchString(value)
+		len(value) >= 4 && notPlaceholder(value) && !is("callOrIndex", value) && strings.ContainsFunc(value, unicode.IsLetter) && !is("aboutPasswords", value)
 }
 
 // code tells digits that are given as a code from a year and a length.
-func code(value string) bool { return !lengthHint().MatchString(value) }
-
-var (
-	// lengthHint is what rules about passwords are made of (8-16, 12+, 30days), a version,
-	// a date or a time.
-	lengthHint = lazily(`(?i)^(?:[0-9]{1,3}(?:[-–~+][0-9]{0,3})?[-_]?(?:chars?|characters?|digits?|letters?|words?|bits?|days?|weeks?|months?|hours?|times?|th|st|nd|rd|x|s|h|m|d)?|v?[0-9]+(?:\.[0-9]+)+|[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)[,.;!?)]*$`)
-
-	// commonWord is what has a digit, and is no password.
-	commonWord = lazily(`(?i)^(?:md5|sha-?[0-9]{1,3}|aes-?[0-9]*|base(?:32|58|64)|utf-?8|oauth2?(?:\.0)?|argon2(?:id?)?|pbkdf2|scrypt|bcrypt|x509|h2o|mp[34]|2fa|k8s|i18n|[0-9]+%|http/?[0-9.]+|win(?:dows)?[0-9]+|ios[0-9]+|(?:q[1-4]|h[12]|fy[0-9]+)|[0-9]+(?:k|m|g|kb|mb|gb|ms|px|am|pm|min|kg|km)|[0-9]+-[0-9]+(?:-[0-9]+)?位?)[,.;!?)]*$`)
-
-	// aboutPasswords are the words that follow a password's name without being one.
-	aboutPasswords = lazily(`(?i)^(?:required?|optional|mandatory|needed|incorrect|correct|invalid|valid|wrong|right|expire[sd]?|expiring|expiration|reset|resets|changed?|changes|unchanged|updated?|rotated?|rotation|forgotten|forgot|forget|lost|missing|leaked|leaks?|stolen|hacked|shared|same|different|weak|strong|secure|safe|hidden|masked|protect(?:ed|ion)|encrypted|hashed|hash|hashing|salted|stored|saved|manager|managers|policy|policies|fields?|form|prompt|box|input|string|text|type|hint|length|strength|check|checker|auth|login|logins|please|thanks|empty|blank|null|none|unknown|default|there|here|this|that|these|those|what|when|where|which|who|why|how|from|with|without|and|the|for|not|but|still|just|only|also|too|very|always|never|again|already|your|mine|yours|ours|their|something|anything|nothing|everything|somewhere|via|in|on|at|by|to|too|case|long|short|hard|easy|simple|complex|ready|done|okay|ok|yes|no|nope|maybe|ask|asks|see|check|sent|send|written|pinned|posted|below|above|email|wifi|token|tokens|json|char|varchar|true|false|error|failed|failure|success|admin|root|user|username|being|been|going|gonna|getting|set|sets|under|over|inside|next|first|last|https?:.*|www\..*|.*-sensitive|.*-based|.*-only|.*\.\.\.|[a-z]+ed|[a-z]+ing|[a-z]+ly)[.,;:!?)"'…]*$`)
-
-	// callOrIndex is code that gets a password from somewhere, or a test that passes.
-	callOrIndex = lazily(`^(?:Test|Benchmark)[A-Z]\w*$|^[A-Za-z_][\w.:]*(?:\([^)]*\)?|\[["'\w.]*\]?)[;,)\]}."']*$`)
-
-	// product is the name of a thing with its version.
-	product = lazily(`(?i)^(?:python|chrome|firefox|safari|edge|ie|win(?:dows|rar|zip)?|macos|ios|ipados|android|java|jdk|php|node|go|golang|qt|office|word|excel|ppt|[0-9]z(?:ip)?|http|ubuntu|debian|centos|fedora|alpine|iphone|ipad|macbook|mate|pura|redmi|note|galaxy|pixel|xiaomi|gpt|claude|gemini|qwen|llama|glm|es|vue|react|spring|mysql|postgres(?:ql)?|redis|mongo(?:db)?|k8s|s3|ec2|log4j|c|web|v|usb|type-c|ps|xbox|switch|1password|step|level|lv|part|chapter|ch|day|week|room|no|page|top|vol|table|line|phase|stage|round|group|team|player|user|test|demo|plan|option|issue|pr|bug|rev|build|release|version|utf-?8mb|ipv|rs|sha|md|base|web)-?[0-9][0-9.]*[a-z]{0,3}[.,;:!?)"']*$`)
-
-	// fileName is a name with an ending, or several words joined.
-	fileName = lazily(`(?i)^[\w.-]*\.(?:txt|pdf|docx?|xlsx?|pptx?|md|go|py|js|ts|java|json|ya?ml|toml|png|jpe?g|gif|mp[34]|zip|rar|7z|html?|css|sql|log|csv|com|cn|org|net|io)[.,;:!?)"']*$`)
-)
+func code(value string) bool { return !is("lengthHint", value) }
 
 // notPlaceholder refuses what stands where a secret would: ****, <password>,
 // ${TOKEN}, your-key-here.
 func notPlaceholder(value string) bool {
-	if strings.ContainsAny(value[:1], "<{[$%") && placeholderStart().MatchString(value) || placeholder().MatchString(value) {
+	if strings.ContainsAny(value[:1], "<{[$%") && is("placeholderStart", value) || is("placeholder", value) {
 		return false
 	}
 	return distinct(value) > 1 || strings.ContainsFunc(value, unicode.IsDigit)
 }
-
-var (
-	placeholderStart = lazily(`^(?:<[^>]*>?|\{+[^}]*\}*|\[[^\]]*\]?|\$[A-Za-z_({][^!@#]*|%[A-Za-z_]+%?)[.,;:!?"')]*$`)
-	placeholder      = lazily(`(?i)^(?:x+|\*+|\.+|•+|pass(?:word|wd)?|user(?:name)?|secret|token|redacted|hidden|changeme|your[-_].*|my[-_]?password|example.*|placeholder.*|none|null|nil|undefined|todo)[.,;!?"')]*$`)
-)
 
 // distinct counts the different bytes of a value.
 func distinct(value string) int {

@@ -2,13 +2,6 @@ package text
 
 import "time"
 
-// StartOfDate is the first instant of a calendar date in loc: midnight, the
-// first of two where the clocks go back over it, or the instant after the gap
-// where they skip it.
-func StartOfDate(year int, month time.Month, day int, loc *time.Location) time.Time {
-	return StartOfDateAt(year, month, day, 0, loc)
-}
-
 // StartOfDateAt is the first instant at which the clocks of loc show the given
 // time of a date, counted from its midnight, or a later one: the first of two
 // where they go back over it, the instant after the gap where they skip it.

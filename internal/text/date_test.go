@@ -27,7 +27,7 @@ func TestStartOfDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, _ := time.Parse(time.DateOnly, tt.date)
-		if got := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc).UTC().Format(time.RFC3339); got != tt.want {
+		if got := text.StartOfDateAt(d.Year(), d.Month(), d.Day(), 0, loc).UTC().Format(time.RFC3339); got != tt.want {
 			t.Errorf("%s in %s starts at %s, want %s", tt.date, tt.zone, got, tt.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestDatesFollowEachOther(t *testing.T) {
 		}
 		var before time.Time
 		for d := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2030; d = d.AddDate(0, 0, 1) {
-			start := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
+			start := text.StartOfDateAt(d.Year(), d.Month(), d.Day(), 0, loc)
 			if got := text.LocalDate(start, loc); got != d.Format(time.DateOnly) {
 				t.Fatalf("%s: the first instant of %s lies on %s", zone, d.Format(time.DateOnly), got)
 			}

@@ -36,9 +36,10 @@ type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
+// Has tells whether a rule is among them.
 func (s *ruleSet) Has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
 
-// each calls f with the rules of the set in ascending order until it says stop.
+// Each calls f with the rules of the set in ascending order until it says stop.
 func (s *ruleSet) Each(f func(rule int) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -56,24 +57,21 @@ func NewKeywords(words [][]string) *Keywords {
 		panic("too many rules for one set of keywords: raise maxRules")
 	}
 	k := &Keywords{width: 1, words: make([]keyword, 1)}
-	size := 1
 	for _, list := range words {
 		for _, w := range list {
-			size += len(w)
 			for i := range len(w) {
 				k.learn(w[i])
 			}
 		}
 	}
-	t := trie{Keywords: k, first: make([]uint16, 1, size), edges: make([]edge, 1, size)}
-	k.ends = make([]int32, 1, size)
+	k.addState()
 	// The last rule first, so that of two with the same word the first comes first.
 	for rule, list := range slices.Backward(words) {
 		for _, w := range list {
-			t.insert(rule, w)
+			k.insert(rule, w)
 		}
 	}
-	t.link()
+	k.link()
 	return k
 }
 
@@ -89,79 +87,56 @@ func (k *Keywords) learn(b byte) {
 	k.width++
 }
 
-// trie is an automaton that is being built: what its states have of edges before those
-// that fall back are filled in.
-type trie struct {
-	*Keywords
-	first []uint16 // state -> the first of its edges, 0 for none
-	edges []edge   // edge n leads to state n; the first is none
+func (k *Keywords) addState() uint16 {
+	k.next = append(k.next, make([]uint16, k.width)...)
+	k.ends = append(k.ends, 0)
+	return uint16(len(k.ends) - 1)
 }
 
-type edge struct {
-	class uint8
-	other uint16 // the next edge of the same state, 0 for none
-}
-
-func (t *trie) insert(rule int, word string) {
+// insert adds the states that a word goes through.
+func (k *Keywords) insert(rule int, word string) {
 	state := uint16(0)
 	for i := range len(word) {
-		state = t.step(state, t.class[word[i]])
-	}
-	t.words = append(t.words, keyword{rule, len(word), t.ends[state]})
-	t.ends[state] = int32(len(t.words) - 1)
-}
-
-// step goes to the state behind an edge, and adds both where they are missing.
-func (t *trie) step(from uint16, class uint8) uint16 {
-	for to := t.first[from]; to != 0; to = t.edges[to].other {
-		if t.edges[to].class == class {
-			return to
+		class := k.class[word[i]]
+		to := k.row(state)[class]
+		if to == 0 {
+			to = k.addState()
+			k.row(state)[class] = to
 		}
+		state = to
 	}
-	to := uint16(len(t.edges))
-	t.edges = append(t.edges, edge{class, t.first[from]})
-	t.first[from] = to
-	t.first, t.ends = append(t.first, 0), append(t.ends, 0)
-	return to
+	k.words = append(k.words, keyword{rule, len(word), k.ends[state]})
+	k.ends[state] = int32(len(k.words) - 1)
 }
 
 // link fills the table breadth first: each state falls back to the longest suffix of what
 // it has read that is a prefix of a keyword, so its edges are that one's but for its own.
-func (t *trie) link() {
-	states := len(t.edges)
-	t.next = make([]uint16, states*t.width)
-	t.any = make([]bool, states)
-	t.shorter = make([]uint16, states)
-	queue := make([]uint16, 1, states)
+func (k *Keywords) link() {
+	k.any, k.shorter = make([]bool, len(k.ends)), make([]uint16, len(k.ends))
+	queue := []uint16{0}
 	for i := 0; i < len(queue); i++ {
 		state := queue[i]
-		row, back := t.row(state), t.row(t.shorter[state])
-		copy(row, back)
-		t.any[state] = t.ends[state] != 0 || t.any[t.shorter[state]]
-		for to := t.first[state]; to != 0; to = t.edges[to].other {
-			class := t.edges[to].class
-			if state != 0 {
-				t.shorter[to] = back[class]
+		row, back := k.row(state), k.row(k.shorter[state])
+		k.any[state] = k.ends[state] != 0 || k.any[k.shorter[state]]
+		for class, to := range row {
+			switch {
+			case to == 0:
+				row[class] = back[class]
+			case state == 0:
+				queue = append(queue, to)
+			default:
+				k.shorter[to] = back[class]
+				queue = append(queue, to)
 			}
-			row[class] = to
-			queue = append(queue, to)
 		}
 	}
 }
 
 func (k *Keywords) row(state uint16) []uint16 { return k.next[int(state)*k.width:][:k.width] }
 
-// find returns the rules of which a keyword occurs in s.
+// Find returns the rules of which a keyword occurs in s.
 func (k *Keywords) Find(s string) (found ruleSet) {
-	state := 0
-	for i := range len(s) {
-		state = int(k.next[state*k.width+int(k.class[s[i]])])
-		for at := state; k.any[at]; at = int(k.shorter[at]) {
-			for n := k.ends[at]; n != 0; n = k.words[n].other {
-				found.add(k.words[n].rule)
-			}
-		}
-	}
+	k.Each(s, func(rule, _, _ int) { found.add(rule) })
 	return found
 }
 

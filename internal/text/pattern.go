@@ -60,14 +60,10 @@ func (r *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return r.compiled().FindAllStringSubmatchIndex(s, n)
 }
 func (r *Pattern) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
-func (r *Pattern) ReplaceAllLiteralString(s, by string) string {
-	return r.compiled().ReplaceAllLiteralString(s, by)
-}
 func (r *Pattern) ReplaceAllStringFunc(s string, by func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, by)
 }
 func (r *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(s, n)
 }
-func (r *Pattern) SubexpIndex(name string) int    { return r.compiled().SubexpIndex(name) }
-func (r *Pattern) Split(s string, n int) []string { return r.compiled().Split(s, n) }
+func (r *Pattern) SubexpIndex(name string) int { return r.compiled().SubexpIndex(name) }

@@ -9,26 +9,30 @@ import "unicode"
 // to 0.9 (200k) or 1.1 to 1.4 (100k); digits go in threes, or one by one with
 // some providers; an emoji takes one to three.
 const (
-	costWord      = 100 // a word of up to wordLetters letters
-	costTail      = 25  // each letter beyond that, and each capital inside
-	costMark      = 30  // a letter with an accent, on top of its word
-	costLetter    = 32  // Greek, Cyrillic and their kin
-	costDigit     = 50
-	costHan       = 84
-	costRareHan   = 230
-	costKana      = 75
-	costHangul    = 80
-	costPunct     = 95 // a punctuation mark between words
-	costPunctRun  = 30 // each further mark of a run
-	costWidePunct = 85 // ，。「」
-	costBreak     = 70 // a run of line breaks
-	costIndent    = 60 // a run of two or more blanks
-	costEmoji     = 140
-	costJoiner    = 70 // joiners, variation selectors, combining marks
-	costOther     = 90 // scripts of three bytes and more
-	costBadByte   = 100
-	wordLetters   = 8
+	costWord     = 100 // a word of up to wordLetters letters
+	costTail     = 25  // each letter beyond that, and each capital inside
+	costPunct    = 95  // a punctuation mark between words
+	costPunctRun = 30  // each further mark of a run
+	costBreak    = 70  // a run of line breaks
+	costIndent   = 60  // a run of two or more blanks
+	wordLetters  = 8
 )
+
+// flatCosts are those of a rune of a class, wherever it stands in a row.
+var flatCosts = [...]int{
+	classMark:        30, // a letter with an accent, on top of its word
+	classOtherLetter: 32, // Greek, Cyrillic and their kin
+	classDigit:       50,
+	classHan:         84,
+	classRareHan:     230,
+	classKana:        75,
+	classHangul:      80,
+	classWidePunct:   85, // ，。「」
+	classEmoji:       140,
+	classJoiner:      70, // joiners, variation selectors, combining marks
+	classOther:       90, // scripts of three bytes and more
+	classBad:         100,
+}
 
 // EstimateTokens estimates how many tokens a model will count for s: within 25%
 // for ordinary chat in Chinese and English, rather too many than too few for
@@ -40,7 +44,7 @@ func EstimateTokens(s string) int {
 	for _, r := range s {
 		class := tokenClass(r)
 		if class == classMark && prev == classLetter {
-			cost += costMark // inside a word, which goes on
+			cost += flatCosts[classMark] // inside a word, which goes on
 			run++
 			continue
 		}
@@ -107,19 +111,11 @@ func letterCost(run int, r rune) int {
 	switch {
 	case run == 1:
 		return costWord
-	case r >= 'A' && r <= 'Z':
-		return costTail
-	case run > wordLetters:
+	case r >= 'A' && r <= 'Z', run > wordLetters:
 		return costTail
 	default:
 		return 0
 	}
-}
-
-var flatCosts = [...]int{
-	classMark: costMark, classOtherLetter: costLetter, classDigit: costDigit, classWidePunct: costWidePunct,
-	classHan: costHan, classRareHan: costRareHan, classKana: costKana, classHangul: costHangul,
-	classEmoji: costEmoji, classJoiner: costJoiner, classOther: costOther, classBad: costBadByte,
 }
 
 func tokenClass(r rune) runeClass {
@@ -138,13 +134,6 @@ func tokenClass(r rune) runeClass {
 		return classHan
 	case r == unicode.ReplacementChar:
 		return classBad
-	default:
-		return wideClass(r)
-	}
-}
-
-func wideClass(r rune) runeClass {
-	switch {
 	case r >= 0xC0 && r < 0x0250:
 		return classMark
 	case r < 0x0530: // Greek, Cyrillic; a few Latin symbols
