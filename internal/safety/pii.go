@@ -1,9 +1,11 @@
 package safety
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"reverie/internal/text"
 )
 
 // FindPII returns the personal data in text that has a shape of its own: e-mail
@@ -26,25 +28,24 @@ func MaskPII(text string) string { return maskFound(text, FindPII(text), maskPII
 // piiReach is how many bytes around an @ may be an address.
 const piiReach = 254
 
-var (
-	email = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}`)
-	})
-	accountStart = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://(?:[A-Za-z0-9._%+-]*:)?$`)
-	})
-	phone = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\A(?:` +
-			`(?:\+|00)?86[ -]?1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}` + // a Chinese mobile phone with its country
-			`|1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}` + // and without
-			`|0(?:10|2[0-9]|[3-9][0-9]{2})[ -][2-9][0-9]{6,7}(?:-[0-9]{1,5})?|\(0(?:10|2[0-9]|[3-9][0-9]{2})\)[ -]?[2-9][0-9]{6,7}` + // Chinese landlines, area code first
-			`|(?:0[1-9][0-9]{1,2})[2-9][0-9]{6,7}` +
-			`|\+[1-9][0-9]{0,3}(?:[ .-]?\(?[0-9]{1,5}\)?){2,6}` + // E.164, as it is written in groups
-			`|(?:1[ .-])?\([2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-]?[0-9]{4}|(?:1[ .-])?[2-9][0-9]{2}([.-])[2-9][0-9]{2}[.-][0-9]{4}` + // American ones
-			`|[2-9][0-9]{2} [2-9][0-9]{2}[ -][0-9]{4}` +
-			`)`)
-	})
-)
+// piiFile has the shapes, and what tells other numbers from those of phones.
+type piiFile struct {
+	Email, Account string
+	Phone          []string
+	Units, Names   []string
+}
+
+type piiRules struct {
+	piiFile
+	email, account, phone *text.Pattern
+}
+
+var piiShapes = sync.OnceValue(func() (r piiRules) {
+	readFile("pii", &r.piiFile)
+	r.email, r.account = text.NewPattern(r.Email), text.NewPattern(r.Account)
+	r.phone = text.NewPattern(`\A(?:` + strings.Join(r.Phone, "|") + `)`)
+	return r
+})
 
 func lookForPII(found []located, text string) []located {
 	for at := 0; ; {
@@ -55,7 +56,7 @@ func lookForPII(found []located, text string) []located {
 		from := max(at, at+i-piiReach)
 		part := text[from:min(len(text), at+i+piiReach)]
 		next := at + i + 1
-		if m := email().FindStringIndex(part); m != nil && !accountOfHost(part, m) && !inAddress(text[max(0, from+m[0]-piiReach):from+m[0]]) {
+		if m := piiShapes().email.FindStringIndex(part); m != nil && !accountOfHost(part, m) && !inAddress(text[max(0, from+m[0]-piiReach):from+m[0]]) {
 			found = append(found, located{Finding{"email", from + m[0], from + m[1]}, 0})
 			next = max(next, from+m[1])
 		}
@@ -66,7 +67,7 @@ func lookForPII(found []located, text string) []located {
 		if c != '+' && c != '(' && (c < '0' || c > '9') || i > 0 && continues(text[i-1]) {
 			continue
 		}
-		m := phone().FindStringIndex(text[i:min(len(text), i+40)])
+		m := piiShapes().phone.FindStringIndex(text[i:min(len(text), i+40)])
 		if m != nil && isPhone(text, i, i+m[1]) {
 			found = append(found, located{Finding{"phone", i, i + m[1]}, 1})
 			i += m[1] - 1
@@ -94,7 +95,7 @@ func accountOfHost(part string, m []int) bool {
 // inAddress tells whether the account of a host follows, as in http://user@example.com or
 // behind its name and a colon, rather than somebody's address.
 func inAddress(before string) bool {
-	m := accountStart().FindStringSubmatch(before)
+	m := piiShapes().account.FindStringSubmatch(before)
 	return m != nil && !strings.EqualFold(m[1], "mailto")
 }
 
@@ -115,16 +116,9 @@ func isPhone(text string, start, end int) bool {
 		(rest[0] == '.' || rest[0] == ',') && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9') {
 		return false
 	}
-	for _, unit := range [...]string{"元", "块", "条", "个", "次", "人", "行", "分", "万", "件", "股", "年", "円", "￥", " 元", " 块", " 条", " 个", " 次", " 人", " 行"} {
-		if strings.HasPrefix(rest, unit) {
-			return false
-		}
+	if slices.ContainsFunc(piiShapes().Units, func(unit string) bool { return strings.HasPrefix(rest, unit) }) {
+		return false
 	}
 	before := strings.TrimRight(text[max(0, start-numberName):start], " :：#号是")
-	for _, name := range [...]string{"¥", "￥", "$", "QQ", "qq", "Q", "群", "单", "会议", "meeting", "Meeting", "ID", "id", "Id", "uid", "UID", "order", "Order", "tracking", "zoom", "Zoom", "会议ID", "编", "订单", "运单", "invoice", "ticket", "timestamp", "时间戳", "共", "价格", "余额", "ISBN", "isbn"} {
-		if strings.HasSuffix(before, name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(piiShapes().Names, func(name string) bool { return strings.HasSuffix(before, name) })
 }

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -134,29 +135,31 @@ func grouped(s string) bool {
 }
 
 // cardNetwork knows how the numbers of each network begin, and how long they are.
-func cardNetwork(n string) bool {
-	two, four := n[:2], n[:4]
-	switch {
-	case n[0] == '4':
-		return len(n) == 13 || len(n) == 16 || len(n) == 19 // Visa
-	case two >= "51" && two <= "55", four >= "2221" && four <= "2720":
-		return len(n) == 16 // Mastercard
-	case two == "34" || two == "37":
-		return len(n) == 15 // American Express
-	case two == "62" || two == "81":
-		return len(n) >= 16 // UnionPay
-	case four == "6011" || two == "65" || four >= "6440" && four <= "6499":
-		return len(n) >= 16 // Discover
-	case four >= "3528" && four <= "3589":
-		return len(n) >= 16 // JCB
-	case two == "36" || two == "38" || two == "39" || four >= "3000" && four <= "3059":
-		return len(n) == 14 || len(n) == 16 // Diners Club
-	case two == "50" || two >= "56" && two <= "58" || two == "60" || two == "63" || two == "67":
-		return len(n) == 16 || len(n) >= 18 // Maestro, RuPay, and Chinese banks' own
-	case four == "9558" || two == "94" || two == "95" && len(n) == 19 || two == "98":
-		return len(n) >= 16 && four == "9558" || len(n) == 19 // ICBC and other debit cards
+func cardNetwork(number string) bool {
+	for _, n := range cardNetworks {
+		if begins := number[:len(n.first)]; begins >= n.first && begins <= n.last {
+			return slices.Contains(n.lengths, len(number))
+		}
 	}
 	return false
+}
+
+var long = []int{16, 17, 18, 19}
+
+var cardNetworks = []struct {
+	first, last string // the beginnings
+	lengths     []int
+}{
+	{"4", "4", []int{13, 16, 19}},                        // Visa
+	{"51", "55", []int{16}}, {"2221", "2720", []int{16}}, // Mastercard
+	{"34", "34", []int{15}}, {"37", "37", []int{15}}, // American Express
+	{"62", "62", long}, {"81", "81", long}, // UnionPay
+	{"6011", "6011", long}, {"65", "65", long}, {"6440", "6499", long}, // Discover
+	{"3528", "3589", long},                                                                    // JCB
+	{"36", "36", []int{14, 16}}, {"38", "39", []int{14, 16}}, {"3000", "3059", []int{14, 16}}, // Diners Club
+	{"50", "50", []int{16, 18, 19}}, {"56", "58", []int{16, 18, 19}}, {"60", "60", []int{16, 18, 19}},
+	{"63", "63", []int{16, 18, 19}}, {"67", "67", []int{16, 18, 19}}, // Maestro, RuPay, and Chinese banks' own
+	{"9558", "9558", long}, {"94", "95", []int{19}}, {"98", "98", []int{19}}, // ICBC and other debit cards
 }
 
 // luhn is the check of ISO/IEC 7812-1. A row of one digit, or of few, is none.

@@ -71,22 +71,26 @@ func CheckSummary(s string) error {
 	case len(FindSecrets(body)) > 0:
 		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", FindSecrets(body)[0].Rule)}
 	}
-	if at := findLink(body); at != "" {
-		return &StatementError{RuleLink, fmt.Sprintf("it holds the link %q: say in words what is meant", text.Excerpt(at, detailLength))}
-	}
-	if at := findMarkup(body); at != "" {
-		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", text.Excerpt(at, detailLength))}
-	}
-	if at := findEncoded(body); at != "" {
-		return &StatementError{RuleEncoded, fmt.Sprintf("%q hides text: write it in words", text.Excerpt(at, detailLength))}
-	}
-	if at := findInstruction(body); at != "" {
-		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", text.Excerpt(at, detailLength))}
-	}
-	if at := findSuspicious(body); at != "" {
-		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", text.Excerpt(at, detailLength))}
+	for _, look := range refusals {
+		if at := look.find(body); at != "" {
+			return &StatementError{look.rule, fmt.Sprintf(look.says, text.Excerpt(at, detailLength))}
+		}
 	}
 	return nil
+}
+
+// refusals are what finds a piece of a text that may not be remembered, in the order in
+// which they are tried.
+var refusals = [...]struct {
+	rule Rule
+	find func(string) string
+	says string
+}{
+	{RuleLink, findLink, "it holds the link %q: say in words what is meant"},
+	{RuleMarkup, findMarkup, "it holds the markup %q: write plain text"},
+	{RuleEncoded, findEncoded, "%q hides text: write it in words"},
+	{RuleInstruction, findInstruction, "%q reads like an instruction to a model: state what the group does or thinks"},
+	{RuleSuspicious, findSuspicious, "%q may be there to lead a model astray: a person has to decide"},
 }
 
 // detailLength is how many characters of a statement a refusal repeats.

@@ -2,6 +2,7 @@ package gitleaks
 
 import (
 	_ "embed"
+	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -23,44 +24,9 @@ type rule struct {
 }
 
 type ruleSet struct {
-	rules []rule
-	words *text.Keywords
-}
-
-// dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
-// need a file's path are left out, too.
-var dropped = map[string]string{
-	"generic-api-key": "any word after key, token, access or auth; our own rules api-key " +
-		"and password look closer",
-	"adobe-client-id":        "an id, which is public",
-	"asana-client-id":        "an id, which is public",
-	"bitbucket-client-id":    "an id, which is public",
-	"discord-client-id":      "an id, which is public: 18 digits, as every member has",
-	"linkedin-client-id":     "an id, which is public",
-	"looker-client-id":       "an id, which is public",
-	"messagebird-client-id":  "an id, which is public",
-	"plaid-client-id":        "an id, which is public",
-	"sendbird-access-id":     "an id, which is public",
-	"sumologic-access-id":    "an id, which is public",
-	"flutterwave-public-key": "a public key",
-	"mailgun-pub-key":        "a public key",
-	"lob-pub-api-key":        "a public key",
-	"sourcegraph-access-token": "any 40 hexadecimal digits, such as commits, beside the word; our " +
-		"own rule knows the prefix",
-	"vault-service-token": "its keyword ends every sentence (s.); our own rule is anchored there",
-	"twilio-api-key": "its keyword (sk) is in task, ask and risk; our own rule is " +
-		"anchored there",
-	"jwt":                    "its keyword (ey) is in key and they; our own rule looks for eyJ",
-	"private-key":            "our own rule knows more kinds, and those that are cut off",
-	"linkedin-client-secret": "16 letters or digits beside the word, as vanity names have",
-	"hashicorp-tf-password":  "needs a file's name",
-	"dropbox-api-token": "15 letters or digits beside the word, as folders of it have; our " +
-		"own rule knows the prefix",
-	"azure-ad-client-secret":                      "our own rule knows that a sentence may end behind it",
-	"aws-access-token":                            "the same as our own rule, but for examples",
-	"curl-auth-user":                              "our own rule bounds the line",
-	"gitlab-runner-authentication-token-routable": "our own rule knows them all, and the name is too long for a mask",
-	"slack-legacy-workspace-token":                "our own rule knows them all",
+	rules   []rule
+	words   *text.Keywords
+	dropped map[string]string // rules that are left out, and why
 }
 
 // What gitleaks writes into most of its expressions, and what stands here instead.
@@ -82,6 +48,9 @@ var (
 //go:embed rules.toml
 var gitleaksRules []byte
 
+//go:embed dropped.toml
+var droppedRules []byte
+
 // known is a rule of that file.
 type known struct {
 	ID          string
@@ -96,18 +65,18 @@ type known struct {
 // expressions at once.
 func read() *ruleSet {
 	var file struct{ Rules []known }
-	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
+	var words [][]string
+	var s ruleSet
+	if err := errors.Join(toml.Unmarshal(gitleaksRules, &file), toml.Unmarshal(droppedRules, &s.dropped)); err != nil {
 		panic("the rules of gitleaks cannot be read: " + err.Error()) // they are compiled in
 	}
 	slices.SortFunc(file.Rules, func(a, b known) int { return strings.Compare(a.ID, b.ID) })
-	var s ruleSet
-	var words [][]string
 	for _, r := range file.Rules {
-		if _, no := dropped[r.ID]; no || r.Path != "" || r.Regex == "" || len(r.Keywords) == 0 {
+		if s.dropped[r.ID] != "" || r.Path != "" || r.Regex == "" || len(r.Keywords) == 0 {
 			continue
 		}
 		s.rules = append(s.rules, adapted(r))
-		words = append(words, lower(r.Keywords))
+		words = append(words, strings.Split(strings.ToLower(strings.Join(r.Keywords, "\n")), "\n"))
 	}
 	s.words = text.NewKeywords(words)
 	return &s
@@ -135,14 +104,6 @@ func adapted(r known) rule {
 func allMatch(expr string, words []string) bool {
 	re, err := regexp.Compile(`(?i)` + strings.ReplaceAll(expr, "(?-i:", "(?:"))
 	return err == nil && !slices.ContainsFunc(words, func(w string) bool { return !re.MatchString(w) })
-}
-
-func lower(words []string) []string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = strings.ToLower(w)
-	}
-	return list
 }
 
 // good tells a secret from a word of the same length: by its entropy where the rule asks
