@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,35 +17,43 @@ import (
 // tables in a schema that nothing else reads or writes, for what is only tried.
 type Scratch struct {
 	*Store
-	Schema string
+	schema string
 	live   *Store
-	home   string // the live store's schema
 }
 
+// ScratchPrefix begins the names of schemas to try things in. An id follows, which begins with the time.
 const ScratchPrefix = "reverie_scratch_"
+
+// scratchLeftover is the age from which a schema may be one that a process has left which died.
+const scratchLeftover = 24 * time.Hour
+
+const (
+	// A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
+	// that is another user's is left alone.
+	leftoversQuery = `select nspname from pg_namespace where nspname ~ '^` + ScratchPrefix + `[0-9a-f]{32}$'
+		and substr(nspname, 17, 12) collate "C" < $1 and pg_has_role(nspowner, 'usage')
+		and obj_description(oid, 'pg_namespace') is null`
+
+	vectorSchemaQuery = `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+		where e.extname = 'vector'`
+)
+
+const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead to the server itself (or to a pooler that tracks search_path)"
 
 // Scratch makes a schema with all tables, empty, and opens it with the settings of s.
 // The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
 // so that the URL must lead to the server itself, or to a pooler that passes that on. A user
 // who may not create schemas is a reverie.ErrConfiguration. What processes have left
-// that died goes: see dropLeftover.
-//
-// The schema is looked in before the one that pgvector is in, which may be the live one:
-// a table that it lacked would be the live one's. Hence a schema with other tables than
-// the live one has is refused.
+// that died goes.
 func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
-	if err := s.sweep(ctx); err != nil {
-		return nil, err
-	}
-	x := &Scratch{Schema: ScratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
+	x := &Scratch{schema: ScratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
 	var vectors string
 	err := s.db.Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
-		if err := t.Get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-			where e.extname = 'vector'`); err != nil {
-			return pg.NotFoundIfEmpty(err, "the extension vector")
-		}
-		if err := t.Get(ctx, &x.home, `select current_schema()`); err != nil {
+		if err := dropLeftovers(ctx, t, s.db.Now().Add(-scratchLeftover)); err != nil {
 			return err
+		}
+		if err := t.Get(ctx, &vectors, vectorSchemaQuery); err != nil {
+			return pg.NotFoundIfEmpty(err, "the extension vector")
 		}
 		var may bool
 		if err := t.Get(ctx, &may, `select has_database_privilege(current_database(), 'create')`); err != nil {
@@ -54,67 +63,67 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it",
 				reverie.ErrConfiguration)
 		}
-		_, err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.Schema))
+		_, err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.schema))
 		return err
 	}})
 	if err != nil {
 		return nil, err
 	}
 	opts := s.db.Options()
-	opts.Schema, opts.ReaderRole = []string{x.Schema, vectors}, ""
-	if x.Store, err = Open(ctx, opts); err == nil {
-		err = x.fill(ctx, opts)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w%s", passedOn(err), andThen(x.Drop(context.WithoutCancel(ctx))))
+	opts.Schema, opts.ReaderRole = []string{x.schema, vectors}, ""
+	if err := x.open(ctx, opts); err != nil {
+		return nil, errors.Join(err, x.Drop(context.WithoutCancel(ctx)))
 	}
 	return x, nil
 }
 
-// fill makes the tables, once it is certain that they come into the schema.
-func (x *Scratch) fill(ctx context.Context, opts pg.Options) error {
-	var current string
-	err := x.db.Run(ctx, pg.Work{What: "look where tables would be made", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		return t.Get(ctx, &current, `select coalesce(current_schema(), '')`)
-	}})
-	if err != nil {
+// dropLeftovers removes the schemas of processes that died: those that were made before an instant, but
+// for one in which a lease shows that somebody works.
+func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
+	var names []string
+	if err := t.Select(ctx, &names, leftoversQuery, fmt.Sprintf("%012x", before.UnixMilli())); err != nil {
 		return err
 	}
-	if current != x.Schema {
+	for _, name := range names {
+		schema := pq.QuoteIdentifier(name)
+		var used bool
+		if err := t.Get(ctx, &used, `select to_regclass($1) is not null`, schema+".leases"); err != nil {
+			return err
+		}
+		if used {
+			if err := t.Get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> ''
+				and `+leaseLives+`)`); err != nil {
+				return err
+			}
+		}
+		if used {
+			continue
+		}
+		if _, err := t.Exec(ctx, `drop schema if exists `+schema+` cascade`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open connects, and makes the tables once it is certain that they come into the schema.
+func (x *Scratch) open(ctx context.Context, opts pg.Options) (err error) {
+	if x.Store, err = Open(ctx, opts); err != nil {
+		if answer := pg.ServerError(err); answer != nil && strings.Contains(answer.Message, "search_path") {
+			return fmt.Errorf("%w: %s (%w)", reverie.ErrConfiguration, poolerHint, answer)
+		}
+		return err
+	}
+	var current string
+	if err := x.db.QueryRow(ctx, "look where tables would be made", &current,
+		`select coalesce(current_schema(), '')`); err != nil {
+		return err
+	}
+	if current != x.schema {
 		return fmt.Errorf("connections do not begin in the schema that they name, but in %q: %w: %s", current,
 			reverie.ErrConfiguration, poolerHint)
 	}
-	if _, err := Migrate(ctx, opts); err != nil {
-		return err
-	}
-	return x.complete(ctx)
-}
-
-const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead to the server itself (or to a pooler that tracks search_path)"
-
-// passedOn says what to do where a pooler refuses what connections begin with.
-func passedOn(err error) error {
-	if answer := pg.ServerError(err); answer != nil && strings.Contains(answer.Message, "search_path") {
-		return fmt.Errorf("%w: %s (%w)", reverie.ErrConfiguration, poolerHint, answer)
-	}
-	return err
-}
-
-// complete refuses a schema that lacks a table of the live one.
-func (x *Scratch) complete(ctx context.Context) error {
-	var missing []string
-	err := x.live.db.Run(ctx, pg.Work{What: "compare the schemas", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		missing = nil
-		return t.Select(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
-			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename)
-				order by tablename`, x.Schema)
-	}})
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("the live schema has tables that are none of Reverie's (%s), which could be written by mistake: %w: move them to another schema",
-			strings.Join(missing, ", "), reverie.ErrConfiguration)
-	}
+	_, err = Migrate(ctx, opts)
 	return err
 }
 
@@ -126,22 +135,11 @@ func (x *Scratch) SetNow(now func() time.Time) { x.db.SetNow(now) }
 func (x *Scratch) Drop(ctx context.Context) error {
 	var closed error
 	if x.Store != nil {
-		closed = x.Store.Close()
+		closed = x.Close()
 	}
-	err := x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.Schema, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.Schema)+` cascade`)
-		return err
-	}})
-	if err != nil {
-		return err
-	}
-	return closed
-}
-
-func andThen(err error) string {
-	if err == nil {
-		return ""
-	}
-	return "; and then: " + err.Error()
+	return errors.Join(closed, x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.schema,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
+			return err
+		}}))
 }
