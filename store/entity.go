@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -13,21 +14,82 @@ import (
 	"reverie/store/pg"
 )
 
-// entityColumns are those of reverie.Entity.
-const entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at,
-	run_id`
-
 const (
-	entitiesQuery = `select ` + entityColumns + ` from entities
-		where group_id = $1 and entity_id = any ($2::uuid[]) and status <> 'withdrawn' order by created_at, entity_id`
+	// entityColumns are those of reverie.Entity.
+	entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at, run_id`
 
-	entityNamesQuery = `select name_id, entity_id, kind, name, name_key, created_at, run_id from entity_names
-		where group_id = $1 and entity_id = any ($2::uuid[]) and ended_at is null order by created_at, name_id`
+	entityNameColumns = `name_id, entity_id, kind, name, name_key, created_at, run_id`
 
-	namesQuery = `select entity_id, subject from entities where group_id = $1 and entity_id = any ($2::uuid[])`
+	// What is said of a version is what speaks for that version: its value may be
+	// another than the one before.
+	claimColumns = `c.group_id, c.claim_id, c.lineage_id, c.parent_id, c.version, c.entity_id, c.aspect, c.name, c.value,
+		c.target_id, c.self, c.content_hash, c.confidence, c.strength, c.status, c.run_id, c.created_at, c.updated_at,
+		c.ended_at, c.last_supported_at,
+		array(select distinct to_char(e.local_date, 'YYYY-MM-DD')` + claimEvidence + ` order by 1) as support_dates,
+		array(select distinct e.author_id` + claimEvidence + ` and e.author_id <> '' order by 1) as said_by`
+
+	claimEvidence = ` from entity_evidence e where e.group_id = c.group_id and e.lineage_id = c.lineage_id
+		and e.claim_id = c.claim_id and e.withdrawn_at is null`
+
+	claimVersionsQuery = `select ` + claimColumns + ` from entity_claims c
+		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) order by c.created_at, c.lineage_id, c.version`
+
+	claimEvidenceQuery = `select claim_id, message_id, author_id, author, quote, sent_at, to_char(local_date,
+		'YYYY-MM-DD') as local_date
+		from entity_evidence where group_id = $1 and lineage_id = any ($2::uuid[]) and withdrawn_at is null
+		order by sent_at, evidence_no`
+
+	subjectsQuery = `select entity_id, subject from entities where group_id = $1 and entity_id = any ($2::uuid[])`
 
 	namedQuery = `select distinct entity_id from entity_names
 		where group_id = $1 and ended_at is null and (kind = 'id' and name_key = $2 or kind <> 'id' and name_key = $3)`
+
+	// A merged entity is found by its name too, as the one that it is read as. What was
+	// withdrawn is nobody any more.
+	entityFilter = `
+	with recursive found (entity_id) as (
+		select n.entity_id from entity_names n where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $3 <> ''
+			and strpos(n.name_key, $3) > 0
+		union
+		select e.merged_into from found f join entities e on e.group_id = $1 and e.entity_id = f.entity_id
+		where e.merged_into is not null)
+	select %s from entities
+	where group_id = $1 and ($2 = '' or kind = $2) and ($3 = '' or entity_id in (select entity_id from found))
+		and status <> 'withdrawn' and ($4::bool or status = 'active')`
+
+	entityPage = ` order by lower(subject), subject, entity_id limit nullif($5::int, 0) offset $6`
+)
+
+// entityView says by which statements entities are read with what belongs to them.
+type entityView struct{ merges, entities, names, claims string }
+
+// Entities as they are, and as they were at an instant, which is the last argument of each statement. Of a merge that
+// was taken back since, nothing tells any more which of the two had been part of the other.
+var (
+	entitiesNow = entityView{
+		merges: mergesQuery,
+		entities: `select ` + entityColumns + ` from entities
+			where group_id = $1 and entity_id = any ($2::uuid[]) and status <> 'withdrawn' order by created_at, entity_id`,
+		names: `select ` + entityNameColumns + ` from entity_names
+			where group_id = $1 and entity_id = any ($2::uuid[]) and ended_at is null order by created_at, name_id`,
+		claims: `select ` + claimColumns + ` from entity_claims c
+			where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.status = 'active'
+			order by c.created_at, c.lineage_id`,
+	}
+	entitiesThen = entityView{
+		merges: mergesQuery + ` and exists (select 1 from entity_change_log c where c.group_id = entities.group_id
+			and c.entity_id = entities.entity_id and c.action = 'merge' and c.other_id = entities.merged_into
+			and c.created_at <= $2::timestamptz)`,
+		entities: `select ` + entityColumns + ` from entities
+			where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz
+			order by created_at, entity_id`,
+		names: `select ` + entityNameColumns + ` from entity_names
+			where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz
+				and (ended_at is null or ended_at > $3) order by created_at, name_id`,
+		claims: `select ` + claimColumns + ` from entity_claims c
+			where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.updated_at <= $3::timestamptz
+				and (c.ended_at is null or c.ended_at > $3) order by c.created_at, c.lineage_id`,
+	}
 )
 
 // EntitiesByID returns entities with their names in force and their active claims,
@@ -43,13 +105,84 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 		What:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
 		ReadOnly: true,
 		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			list, err = roots(ctx, t, groupID, ids)
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
+			list, err = entitiesNow.roots(ctx, t, groupID, ids)
 			return err
 		},
 	})
 	return list, err
+}
+
+// EntitiesAt is [Store.EntitiesByID] as of an instant: those that there were, with the
+// names and claims of then. Subjects, strengths and merges that were taken back since are
+// as they are now.
+func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
+	var list []reverie.Entity
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) (err error) {
+			list, err = entitiesThen.roots(ctx, t, groupID, ids, at)
+			return err
+		}})
+	return list, err
+}
+
+// roots reads the entities that the given ones are read as, whole.
+func (v entityView) roots(ctx context.Context, t *pg.Tx, groupID string, ids []string, at ...any) ([]reverie.Entity,
+	error) {
+	merged, err := readMerges(ctx, t, v.merges, append([]any{groupID}, at...)...)
+	if err != nil {
+		return nil, err
+	}
+	var wanted pq.StringArray
+	for _, id := range ids {
+		if reverie.IsID(id) {
+			wanted = append(wanted, merged.root(id))
+		}
+	}
+	slices.Sort(wanted)
+	var list []reverie.Entity
+	err = t.Select(ctx, &list, v.entities, append([]any{groupID, OrEmpty(slices.Compact(wanted))}, at...)...)
+	if err != nil {
+		return nil, err
+	}
+	return list, v.fill(ctx, t, groupID, list, merged, at...)
+}
+
+// fill gives entities the names and claims of their own and of all that are merged into
+// them, the oldest first. What is merged keeps its entity id; a
+// relation's target is the one that it is read as.
+func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Entity, merged merges,
+	at ...any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	byID := make(map[string]*reverie.Entity, len(list))
+	for i, e := range list {
+		byID[e.ID] = &list[i]
+	}
+	readWith := merged.members(slices.Collect(maps.Keys(byID)))
+	args := append([]any{groupID, pq.StringArray(slices.Sorted(maps.Keys(readWith)))}, at...)
+	var names []reverie.EntityName
+	if err := t.Select(ctx, &names, v.names, args...); err != nil {
+		return err
+	}
+	for _, n := range names {
+		for _, id := range readWith[n.EntityID] {
+			n.Entity = byID[id].Kind
+			byID[id].Names = append(byID[id].Names, n)
+		}
+	}
+	claims, err := selectClaims(ctx, t, v.claims, args...)
+	for _, c := range claims {
+		if c.TargetID != nil {
+			target := merged.root(*c.TargetID)
+			c.TargetID = &target
+		}
+		for _, id := range readWith[c.EntityID] {
+			byID[id].Claims = append(byID[id].Claims, c)
+		}
+	}
+	return err
 }
 
 // Subjects are the names of what changed, by entity id.
@@ -57,73 +190,31 @@ func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.
 	error) {
 	var names map[string]string
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the names of entities of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			names, err = namesOf(ctx, t, groupID, changes)
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
+			names, err = subjects(ctx, t, groupID, changes)
 			return err
 		}})
 	return names, err
 }
 
-// namesOf reads the names of what changed and was there before: what was created
-// brings its own.
-func namesOf(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
-	names := map[string]string{}
-	var ids []string
+// subjects reads the names of what changed: what was created brings its own.
+func subjects(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.EntityChange) (map[string]string,
+	error) {
+	names, ids := map[string]string{}, pq.StringArray{}
+	for _, c := range changes {
+		ids = append(ids, c.EntityID)
+	}
+	var rows []reverie.Entity
+	err := t.Select(ctx, &rows, subjectsQuery, groupID, ids)
+	for _, e := range rows {
+		names[e.ID] = e.Subject
+	}
 	for _, c := range changes {
 		if c.Action == reverie.EntityCreated {
 			names[c.EntityID] = c.NewText
-		} else if _, known := names[c.EntityID]; !known {
-			names[c.EntityID] = ""
-			ids = append(ids, c.EntityID)
 		}
 	}
-	if len(ids) == 0 {
-		return names, nil
-	}
-	var rows []struct {
-		ID      string `db:"entity_id"`
-		Subject string `db:"subject"`
-	}
-	if err := t.Select(ctx, &rows, namesQuery, groupID, pq.StringArray(ids)); err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		if names[r.ID] == "" {
-			names[r.ID] = r.Subject
-		}
-	}
-	return names, nil
-}
-
-// roots reads the entities that the given ones are read as, whole.
-func roots(ctx context.Context, t *pg.Tx, groupID string, ids []string) ([]reverie.Entity, error) {
-	merged, err := readMerges(ctx, t, groupID)
-	if err != nil {
-		return nil, err
-	}
-	var wanted []string
-	for _, id := range ids {
-		if reverie.IsID(id) {
-			wanted = append(wanted, merged.root(id))
-		}
-	}
-	slices.Sort(wanted)
-	list, err := entities(ctx, t, groupID, slices.Compact(wanted))
-	if err != nil {
-		return nil, err
-	}
-	return list, whole(ctx, t, groupID, list, merged, false)
-}
-
-func entities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (list []reverie.Entity, err error) {
-	err = t.Select(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
-	return list, err
-}
-
-func entityNames(ctx context.Context, t *pg.Tx, groupID string, ids []string) (list []reverie.EntityName, err error) {
-	err = t.Select(ctx, &list, entityNamesQuery, groupID, pq.StringArray(ids))
-	return list, err
+	return names, err
 }
 
 // nameKey is what a name is looked up by: an account's as it is.
@@ -148,10 +239,44 @@ func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]rever
 			if err != nil {
 				return err
 			}
-			list, err = roots(ctx, t, groupID, ids)
+			list, err = entitiesNow.roots(ctx, t, groupID, ids)
 			return err
 		}})
 	return list, err
+}
+
+// ListEntities returns a page of a group's entities by subject, with their names in
+// force and their active claims, and how many there are in all. A limit of 0 is no
+// limit. An unknown group is reverie.ErrNotFound.
+func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.EntityFilter, limit,
+	offset int) ([]reverie.Entity, int, error) {
+	var list []reverie.Entity
+	var total int
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			list, total = nil, 0
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			key := text.NameKey(f.Name)
+			if f.Name != "" && key == "" {
+				return nil // a name of quotation marks alone is nobody's
+			}
+			filter := []any{groupID, string(f.Kind), key, f.All}
+			if err := t.Get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
+				return err
+			}
+			query := fmt.Sprintf(entityFilter, entityColumns) + entityPage
+			if err := t.Select(ctx, &list, query, append(filter, limit, offset)...); err != nil {
+				return err
+			}
+			merged, err := readMerges(ctx, t, mergesQuery, groupID)
+			if err != nil {
+				return err
+			}
+			return entitiesNow.fill(ctx, t, groupID, list, merged)
+		}})
+	return list, total, err
 }
 
 // Entity returns one entity with its names in force and its active claims, each
@@ -161,30 +286,33 @@ func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]rever
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
 	var found reverie.Entity
 	err := s.db.Run(ctx, pg.Work{What: "read an entity", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		e, err := getEntity(ctx, t, groupID, entityID)
-		if err != nil {
-			return err
-		}
-		merged, err := readMerges(ctx, t, e.GroupID)
+		e, merged, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
 		}
 		list := []reverie.Entity{e}
-		err = whole(ctx, t, e.GroupID, list, merged, true)
+		if err := entitiesNow.fill(ctx, t, e.GroupID, list, merged); err != nil {
+			return err
+		}
 		found = list[0]
-		return err
+		return fillClaimEvidence(ctx, t, e.GroupID, found.Claims)
 	}})
 	return found, err
 }
 
-func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie.Entity, error) {
+// getEntity reads an entity's own row, and which entities of its group are merged.
+func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie.Entity, merges, error) {
 	var e reverie.Entity
 	if !reverie.IsID(entityID) {
-		return e, fmt.Errorf("entity %q: %w", entityID, reverie.ErrNotFound)
+		return e, nil, fmt.Errorf("entity %q: %w", entityID, reverie.ErrNotFound)
 	}
 	err := t.Get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = ''
 		or group_id = $1)`, groupID, entityID)
-	return e, pg.NotFoundIfEmpty(err, "entity %s", entityID)
+	if err != nil {
+		return e, nil, pg.NotFoundIfEmpty(err, "entity %s", entityID)
+	}
+	merged, err := readMerges(ctx, t, mergesQuery, e.GroupID)
+	return e, merged, err
 }
 
 // EntityHistory returns what became of an entity and of those merged into it,
@@ -196,11 +324,7 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 	var versions []reverie.Claim
 	err := s.db.Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
-		e, err := getEntity(ctx, t, groupID, entityID)
-		if err != nil {
-			return err
-		}
-		merged, err := readMerges(ctx, t, e.GroupID)
+		e, merged, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
 		}
@@ -208,12 +332,48 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 		if changes, err = entityChanges(ctx, t, entityHistoryQuery, e.GroupID, ids); err != nil {
 			return err
 		}
-		var rows []claimRow
-		if err := t.Select(ctx, &rows, claimVersionsQuery, e.GroupID, ids); err != nil {
+		if versions, err = selectClaims(ctx, t, claimVersionsQuery, e.GroupID, ids); err != nil {
 			return err
 		}
-		versions = claims(rows)
 		return fillClaimEvidence(ctx, t, e.GroupID, versions)
 	}})
 	return changes, versions, err
+}
+
+// selectClaims reads the claims that a query finds, with who said each, and when.
+func selectClaims(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Claim, error) {
+	var rows []struct {
+		reverie.Claim
+		Dates pq.StringArray `db:"support_dates"`
+		Said  pq.StringArray `db:"said_by"`
+	}
+	err := t.Select(ctx, &rows, query, args...)
+	list := make([]reverie.Claim, len(rows))
+	for i, r := range rows {
+		list[i] = r.Claim
+		list[i].SaidBy, list[i].SupportDates = r.Said, r.Dates
+	}
+	return list, err
+}
+
+// fillClaimEvidence gives each version what speaks for it, by time.
+func fillClaimEvidence(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Claim) error {
+	at, lineages := map[string]int{}, pq.StringArray{}
+	for i, c := range list {
+		at[c.ID] = i
+		lineages = append(lineages, c.LineageID)
+	}
+	var rows []struct {
+		reverie.Evidence
+		ClaimID string `db:"claim_id"`
+	}
+	if err := t.Select(ctx, &rows, claimEvidenceQuery, groupID, lineages); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if i, ok := at[r.ClaimID]; ok {
+			list[i].Evidence = append(list[i].Evidence, r.Evidence)
+		}
+	}
+	return nil
 }

@@ -158,10 +158,16 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 				b.Heads[id], reverie.ErrConflict)
 		}
 	}
-	if err := b.own(ctx, t, written); err != nil {
+	merged, err := readMerges(ctx, t, mergesQuery, b.GroupID)
+	if err != nil {
 		return err
 	}
-	return b.lockClaims(ctx, t, claimIDs)
+	for _, id := range written {
+		if !b.own(merged, id) {
+			return fmt.Errorf("entity %s is written, and the plan rests on no version of it: %w", id, reverie.ErrInvalid)
+		}
+	}
+	return b.lockClaims(ctx, t, merged, claimIDs)
 }
 
 // written are the known entities that get names or new claims.
@@ -181,68 +187,42 @@ func (b *entityBatch) written() (ids []string) {
 	return ids
 }
 
-// own notes whose versions rise with what is written: the entities themselves, and
-// those that they are read as, on whose versions the plan rests.
-func (b *entityBatch) own(ctx context.Context, t *pg.Tx, written []string) error {
-	var merged merges
-	for _, id := range written {
-		if _, known := b.Heads[id]; !known && merged == nil {
-			var err error
-			if merged, err = readMerges(ctx, t, b.GroupID); err != nil {
-				return err
-			}
-		}
-		root := merged.root(id)
-		if _, known := b.Heads[root]; !known {
-			return fmt.Errorf("entity %s is written, and the plan rests on no version of it: %w", id, reverie.ErrInvalid)
-		}
-		b.owners[id], b.owners[root] = true, true
-	}
-	return nil
+// own notes that an entity is written, so that its version rises, and that of the one that it
+// is read as. It tells whether the plan rests on a version of the latter.
+func (b *entityBatch) own(merged merges, id string) bool {
+	root := merged.root(id)
+	b.owners[id], b.owners[root] = true, true
+	_, known := b.Heads[root]
+	return known
 }
 
 // lockClaims reads the claims that the plan rests on: whoever writes one has locked
 // its entity. Those of an entity that is merged are written under the one that it
 // is read as, whose version rises with every merge beneath it.
-func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, ids []string) error {
-	if len(ids) == 0 {
-		return nil
-	}
+func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, ids []string) error {
 	var rows []reverie.Claim
-	if err := t.Select(ctx, &rows, claimHeadsQuery, b.GroupID, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, claimHeadsQuery, b.GroupID, OrEmpty(pq.StringArray(ids))); err != nil {
 		return err
 	}
-	var merged merges
 	for _, c := range rows {
 		b.heads[c.ID] = c
-		if _, known := b.Heads[c.EntityID]; !known && merged == nil {
-			var err error
-			if merged, err = readMerges(ctx, t, b.GroupID); err != nil {
-				return err
-			}
-		}
 	}
 	for _, st := range b.Claims {
-		if st.HeadID == "" {
-			continue
-		}
 		head, ok := b.heads[st.HeadID]
-		if !ok {
+		switch {
+		case st.HeadID == "":
+		case !ok:
 			return fmt.Errorf("claim %s: %w", st.HeadID, reverie.ErrNotFound)
-		}
-		if head.Status != reverie.StatusActive {
+		case head.Status != reverie.StatusActive:
 			return fmt.Errorf("claim %s (version %d) has moved; read the group again: %w", head.ID, head.Version,
 				reverie.ErrConflict)
-		}
-		if _, known := b.Heads[merged.root(head.EntityID)]; !known {
+		case !b.own(merged, head.EntityID):
 			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID,
 				reverie.ErrInvalid)
-		}
-		if st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect {
+		case st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect:
 			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, claimText(head),
 				st.Claim.Aspect, reverie.ErrInvalid)
 		}
-		b.owners[head.EntityID], b.owners[merged.root(head.EntityID)] = true, true
 	}
 	return nil
 }

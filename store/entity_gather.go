@@ -153,7 +153,7 @@ func namesakes(ctx context.Context, t *pg.Tx, groupID string, state reverie.Enti
 // identityIndex reads the names in force of all entities. What is merged goes
 // under the name, and the kind, of the entity that it is read as.
 func identityIndex(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.EntityName, error) {
-	merged, err := readMerges(ctx, t, groupID)
+	merged, err := readMerges(ctx, t, mergesQuery, groupID)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 		return into, merged, fmt.Errorf("%s: it is the same entity: %w", what, reverie.ErrInvalid)
 	}
 	err = s.join(ctx, what, groupID, a, func(ctx context.Context, t *pg.Tx, target reverie.Entity) error {
-		if _, err := getEntity(ctx, t, target.GroupID, b); err != nil {
+		if _, _, err := getEntity(ctx, t, target.GroupID, b); err != nil {
 			return err
 		}
 		locked, err := lockEntities(ctx, t, target.GroupID, []string{a, b})
@@ -66,7 +66,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (from, merged reverie.Entity, err error) {
 	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *pg.Tx,
 		e reverie.Entity) error {
-		pointers, err := readMerges(ctx, t, e.GroupID)
+		pointers, err := readMerges(ctx, t, mergesQuery, e.GroupID)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 	reverie.Entity) error) error {
 	var group, xid string
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
-		e, err := getEntity(ctx, t, groupID, entityID)
+		e, _, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
 		}

@@ -326,7 +326,7 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 	if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, groupID, runID, 0, limit); err != nil {
 		return err
 	}
-	if d.Names, err = namesOf(ctx, t, groupID, d.Entities); err != nil {
+	if d.Names, err = subjects(ctx, t, groupID, d.Entities); err != nil {
 		return err
 	}
 	if d.Calls, err = calls(ctx, t, groupID, runID, limit); err != nil {
