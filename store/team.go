@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -206,4 +208,266 @@ func provenance(here string, rows []teamVersionRow) (reverie.Origin, []reverie.T
 		}
 	}
 	return origin, list[max(0, len(list)-reverie.MaxTeamVersions):]
+}
+
+const (
+	conflictsQuery = `select conflict_id, remote, lineage_id, local_id, theirs, created_at from team_conflicts
+		where group_id = $1 and status = 'open' order by created_at, conflict_id`
+
+	saveConflictQuery = `insert into team_conflicts (group_id, conflict_id, remote, lineage_id, local_id, remote_id,
+		theirs, status, created_at)
+		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, 'open', $8::timestamptz)
+		on conflict (group_id, remote, lineage_id) where status = 'open' do update
+		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
+)
+
+// conflictRow reads what the domain's struct leaves to us: theirs.
+type conflictRow struct {
+	reverie.TeamConflict
+	Theirs pg.JSON[reverie.TeamMemory] `db:"theirs"`
+}
+
+// TeamConflicts returns the open conflicts of a team, oldest first.
+func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
+	var list []reverie.TeamConflict
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the conflicts of team %q", team), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var err error
+			list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
+			return err
+		}})
+	return list, err
+}
+
+func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.TeamConflict, error) {
+	var rows []conflictRow
+	if err := t.Select(ctx, &rows, conflictsQuery, groupID); err != nil {
+		return nil, err
+	}
+	team, _ := reverie.TeamOf(groupID)
+	list := make([]reverie.TeamConflict, len(rows))
+	for i, r := range rows {
+		list[i] = r.TeamConflict
+		list[i].Team, list[i].Theirs = team, r.Theirs.V
+	}
+	return list, nil
+}
+
+// SaveTeamConflict keeps what another deployment says beside what is said here, whole,
+// until a person decides. An open conflict of the same memory with it is renewed. What
+// theirs holds has been checked: [reverie.TeamMemory.Check].
+func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
+	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
+				pg.JSON[any]{V: c.Theirs}, s.db.Now())
+			return err
+		}})
+}
+
+// Answers to writes under a key are kept for as long as somebody might ask again, and
+// no more of a team's than these.
+const (
+	keepTeamRequests = 7 * 24 * time.Hour
+	maxTeamRequests  = 10_000
+)
+
+const (
+	teamRequestQuery = `select body_sha256, answer from team_requests where group_id = $1 and request_key = $2`
+
+	insertTeamRequestQuery = `insert into team_requests (group_id, request_key, body_sha256, lineage_id, answer,
+		created_at)
+		values ($1, $2, $3, $4::uuid, $5::jsonb, $6::timestamptz)`
+
+	pruneTeamRequestsQuery = `delete from team_requests where group_id = $1 and created_at < greatest($2::timestamptz, (
+		select created_at from team_requests where group_id = $1 order by created_at desc offset $3 limit 1))`
+)
+
+// teamAnswer is the answer that a write had when it was asked for under its key before,
+// nil where it was not.
+func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.TeamMemory, error) {
+	if w.RequestKey == "" {
+		return nil, nil
+	}
+	var before struct {
+		BodySHA256 string                      `db:"body_sha256"`
+		Answer     pg.JSON[reverie.TeamMemory] `db:"answer"`
+	}
+	err := t.Get(ctx, &before, teamRequestQuery, groupID, w.RequestKey)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case before.BodySHA256 != w.BodySHA256:
+		return nil, reverie.ErrKeyReused
+	}
+	return &before.Answer.V, nil
+}
+
+// keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.
+func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite,
+	m reverie.TeamMemory) error {
+	if w.RequestKey == "" {
+		return nil
+	}
+	at := s.db.Now()
+	if _, err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
+	return err
+}
+
+// value is what a pointer points to, the zero value for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// sharedQuery finds the memory of a team that a group's memory was made into.
+const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from memory_origins o
+	join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id
+	where o.group_id = $1 and o.origin_lineage_id = $2::uuid and o.origin_group_id = $3
+	order by m.version desc, m.updated_at desc limit 1`
+
+// sharedEvidenceQuery are the words that a memory rests on, the newest that may travel.
+const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_at, local_date::text as local_date
+	from (
+		select distinct on (message_id, quote) * from memory_evidence
+		where group_id = $1 and lineage_id = $2::uuid and action <> 'delete' and withdrawn_at is null and quote <> ''
+		order by message_id, quote, evidence_no) e
+	order by sent_at desc, evidence_no limit $3`
+
+// originQuery says what a version of a group's memory was made by and from.
+const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version,
+	'') as prompt_version,
+		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id
+			and e.lineage_id = m.lineage_id
+			and e.action <> 'delete' and e.withdrawn_at is null) as messages
+	from memories m left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+	where m.group_id = $1 and m.memory_id = $2::uuid`
+
+// ShareMemory makes a version of a group's memory the head of a team's memory: of the one
+// that an earlier version of it was made into, or of a new one. What it rests on stays
+// behind and is counted, unless share.Quotes has it come along. Where this version was
+// shared before, nothing is written, and shared is false. Where the team has changed or
+// deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
+// Other errors are those of PutTeamMemory.
+func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
+	err error) {
+	from := share.Memory
+	groupID := reverie.TeamGroupID(share.Team)
+	versionID, lineageID := reverie.NewID(), reverie.NewID()
+	err = s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("share memory %s with team %q", from.ID, share.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			m, shared = reverie.TeamMemory{}, false
+			if err := s.lockTeam(ctx, t, share.Team); err != nil {
+				return err
+			}
+			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Memory: reverie.TeamMemory{ID: lineageID,
+				Statement: from.Statement,
+				Status:    reverie.StatusActive, Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt,
+				UpdatedAt:    from.LastSupportedAt,
+				ChangeReason: share.Reason}}
+			var before struct {
+				LineageID string `db:"lineage_id"`
+				ID        string `db:"memory_id"`
+				VersionID string `db:"origin_memory_id"`
+			}
+			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
+			case IgnoreNoRows(err) != nil:
+				return err
+			case err == nil:
+				head, err := teamHead(ctx, t, groupID, before.LineageID)
+				if err != nil {
+					return err
+				}
+				if before.VersionID == from.ID && head.Status == reverie.StatusActive {
+					m, err = teamMemory(ctx, t, head)
+					return err
+				}
+				if (head.ID != before.ID || head.Status != reverie.StatusActive) && !share.Overwrite {
+					written, err := teamMemory(ctx, t, head)
+					return errors.Join(err, &reverie.TeamSharedError{Head: written})
+				}
+				w.Memory.ID, w.IfVersion = head.LineageID, head.ID
+			}
+			var err error
+			if w.Memory.Origin, err = originOf(ctx, t, from); err != nil {
+				return err
+			}
+			if w.Quotes = share.Quotes; w.Quotes {
+				if w.Memory.Evidence, err = sharedEvidence(ctx, t, from); err != nil {
+					return err
+				}
+			}
+			shared = true
+			m, err = s.writeTeam(ctx, t, w, versionID)
+			return err
+		},
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
+			if !shared {
+				return true, nil
+			}
+			return s.teamWritten(ctx, t, share.Team, versionID)
+		},
+	})
+	return m, shared, err
+}
+
+// originOf says where a version of a group's memory was made, without a word that names
+// the group, a person or a message.
+func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, error) {
+	origin := reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
+	if err := t.Get(ctx, &origin, originQuery, m.GroupID, m.ID); err != nil {
+		return origin, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
+	}
+	err := t.Get(ctx, &origin.Deployment, deploymentQuery)
+	return origin, err
+}
+
+// TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
+// group id of its team. What is no team's is reverie.ErrNotFound.
+func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
+	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
+		var found struct {
+			GroupID   string `db:"group_id"`
+			LineageID string `db:"lineage_id"`
+		}
+		groupID := ""
+		if team != "" {
+			groupID = reverie.TeamGroupID(team)
+		}
+		if !reverie.IsID(id) {
+			return fmt.Errorf("memory %q of a team: %w", id, reverie.ErrNotFound)
+		}
+		err := t.Get(ctx, &found, `select m.group_id, m.lineage_id from groups g join memories m on m.group_id = g.group_id
+			where starts_with(g.group_id, 'team:') and ($1 = '' or g.group_id = $1) and m.kind = 'team'
+				and (m.memory_id = $2::uuid or m.lineage_id = $2::uuid)
+			limit 1`, groupID, id)
+		if err != nil {
+			return pg.NotFoundIfEmpty(err, "memory %s of a team", id)
+		}
+		of, _ = reverie.TeamOf(found.GroupID)
+		head, err := teamHead(ctx, t, found.GroupID, found.LineageID)
+		if err != nil {
+			return err
+		}
+		m, err = teamMemory(ctx, t, head)
+		return err
+	}})
+	return m, of, err
+}
+
+// sharedEvidence are the words that a memory rests on.
+func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.Evidence, error) {
+	list := []reverie.Evidence{}
+	err := t.Select(ctx, &list, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
+	return list, err
 }
