@@ -12,52 +12,26 @@ import (
 const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
 	change_summary, version, evidence, created_at, undone_run_id`
 
-// changeRow reads what the domain's struct leaves to us: the evidence.
-type changeRow struct {
-	reverie.Change
-	Evidence pg.JSON[[]reverie.Evidence] `db:"evidence"`
-}
-
-func (r changeRow) change() reverie.Change {
-	r.Change.Evidence = r.Evidence.V
-	return r.Change
-}
-
-// selectChanges reads the changes that a query finds.
-func selectChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Change, error) {
-	var rows []changeRow
-	err := t.Select(ctx, &rows, query, args...)
-	list := make([]reverie.Change, len(rows))
-	for i, r := range rows {
-		list[i] = r.change()
-	}
-	return list, err
-}
-
 // Changes lists a group's changes in [since, until), newest first. Zero times are
 // no bound, a limit of 0 is no limit.
 func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change,
 	error) {
-	var list []reverie.Change
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the changes of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			var err error
-			list, err = selectChanges(ctx, t, `select `+changeColumns+` from memory_change_log
-				where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
-				order by created_at desc, change_id desc limit nullif($4::int, 0)`,
-				groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("list the changes of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Change, error) {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
+			return nil, err
+		}
+		return pg.Select[reverie.Change](ctx, t, `select `+changeColumns+` from memory_change_log
+			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
+			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
+			groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
+	})
 }
 
 // runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
 // no limit.
 func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
-	return selectChanges(ctx, t, `select `+changeColumns+` from memory_change_log
+	return pg.Select[reverie.Change](ctx, t, `select `+changeColumns+` from memory_change_log
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
 		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
 }

@@ -100,30 +100,20 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var list []reverie.Entity
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) (err error) {
-			list, err = entitiesNow.roots(ctx, t, groupID, ids)
-			return err
-		},
+	what := fmt.Sprintf("read %d entities of group %q", len(ids), groupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+		return entitiesNow.roots(ctx, t, groupID, ids)
 	})
-	return list, err
 }
 
 // EntitiesAt is [Store.EntitiesByID] as of an instant: those that there were, with the
 // names and claims of then. Subjects, strengths and merges that were taken back since are
 // as they are now.
 func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
-	var list []reverie.Entity
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID),
-		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) (err error) {
-			list, err = entitiesThen.roots(ctx, t, groupID, ids, at)
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+		return entitiesThen.roots(ctx, t, groupID, ids, at)
+	})
 }
 
 // roots reads the entities that the given ones are read as, whole.
@@ -140,8 +130,8 @@ func (v entityView) roots(ctx context.Context, t *pg.Tx, groupID string, ids []s
 		}
 	}
 	slices.Sort(wanted)
-	var list []reverie.Entity
-	err = t.Select(ctx, &list, v.entities, append([]any{groupID, OrEmpty(slices.Compact(wanted))}, at...)...)
+	args := append([]any{groupID, OrEmpty(slices.Compact(wanted))}, at...)
+	list, err := pg.Select[reverie.Entity](ctx, t, v.entities, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +152,8 @@ func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []r
 	}
 	readWith := merged.members(slices.Collect(maps.Keys(byID)))
 	args := append([]any{groupID, pq.StringArray(slices.Sorted(maps.Keys(readWith)))}, at...)
-	var names []reverie.EntityName
-	if err := t.Select(ctx, &names, v.names, args...); err != nil {
+	names, err := pg.Select[reverie.EntityName](ctx, t, v.names, args...)
+	if err != nil {
 		return err
 	}
 	for _, n := range names {
@@ -172,7 +162,7 @@ func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []r
 			byID[id].Names = append(byID[id].Names, n)
 		}
 	}
-	claims, err := selectClaims(ctx, t, v.claims, args...)
+	claims, err := pg.Select[reverie.Claim](ctx, t, v.claims, args...)
 	for _, c := range claims {
 		if c.TargetID != nil {
 			target := merged.root(*c.TargetID)
@@ -188,13 +178,10 @@ func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []r
 // Subjects are the names of what changed, by entity id.
 func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string,
 	error) {
-	var names map[string]string
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the names of entities of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) (err error) {
-			names, err = subjects(ctx, t, groupID, changes)
-			return err
-		}})
-	return names, err
+	what := fmt.Sprintf("read the names of entities of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
+		return subjects(ctx, t, groupID, changes)
+	})
 }
 
 // subjects reads the names of what changed: what was created brings its own.
@@ -228,21 +215,18 @@ func nameKey(kind reverie.NameKind, name string) string {
 // FindEntities returns those of a group's entities that bear a name, or have that
 // account, the oldest first. Names are compared by text.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
-	var list []reverie.Entity
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			var ids []string
-			err := t.Select(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
-			if err != nil {
-				return err
-			}
-			list, err = entitiesNow.roots(ctx, t, groupID, ids)
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("look for an entity of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
+			return nil, err
+		}
+		ids, err := pg.Select[string](ctx, t, namedQuery, groupID, nameKey(reverie.NameID, name),
+			nameKey(reverie.NameAlias, name))
+		if err != nil {
+			return nil, err
+		}
+		return entitiesNow.roots(ctx, t, groupID, ids)
+	})
 }
 
 // ListEntities returns a page of a group's entities by subject, with their names in
@@ -284,20 +268,17 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 // merged is shown as it is, and so is one that was withdrawn. An empty groupID looks in
 // all groups. An entity that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
-	var found reverie.Entity
-	err := s.db.Run(ctx, pg.Work{What: "read an entity", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	return pg.Read(ctx, s.db, "read an entity", func(ctx context.Context, t *pg.Tx) (reverie.Entity, error) {
 		e, merged, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
-			return err
+			return e, err
 		}
 		list := []reverie.Entity{e}
 		if err := entitiesNow.fill(ctx, t, e.GroupID, list, merged); err != nil {
-			return err
+			return e, err
 		}
-		found = list[0]
-		return fillClaimEvidence(ctx, t, e.GroupID, found.Claims)
-	}})
-	return found, err
+		return list[0], fillClaimEvidence(ctx, t, e.GroupID, list[0].Claims)
+	})
 }
 
 // getEntity reads an entity's own row, and which entities of its group are merged.
@@ -329,31 +310,15 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 			return err
 		}
 		ids := pq.StringArray(slices.Sorted(maps.Keys(merged.members([]string{e.ID}))))
-		if changes, err = entityChanges(ctx, t, entityHistoryQuery, e.GroupID, ids); err != nil {
+		if changes, err = pg.Select[reverie.EntityChange](ctx, t, entityHistoryQuery, e.GroupID, ids); err != nil {
 			return err
 		}
-		if versions, err = selectClaims(ctx, t, claimVersionsQuery, e.GroupID, ids); err != nil {
+		if versions, err = pg.Select[reverie.Claim](ctx, t, claimVersionsQuery, e.GroupID, ids); err != nil {
 			return err
 		}
 		return fillClaimEvidence(ctx, t, e.GroupID, versions)
 	}})
 	return changes, versions, err
-}
-
-// selectClaims reads the claims that a query finds, with who said each, and when.
-func selectClaims(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Claim, error) {
-	var rows []struct {
-		reverie.Claim
-		Dates pq.StringArray `db:"support_dates"`
-		Said  pq.StringArray `db:"said_by"`
-	}
-	err := t.Select(ctx, &rows, query, args...)
-	list := make([]reverie.Claim, len(rows))
-	for i, r := range rows {
-		list[i] = r.Claim
-		list[i].SaidBy, list[i].SupportDates = r.Said, r.Dates
-	}
-	return list, err
 }
 
 // fillClaimEvidence gives each version what speaks for it, by time.

@@ -59,26 +59,18 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease,
 	if err := checkEntityPlan(plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var list []reverie.EntityChange
-	err := s.db.Run(ctx, pg.Work{
+	return pg.Run(ctx, s.db, pg.Work{
 		What:  what,
 		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
-			list, err = s.applyEntities(ctx, t, plan)
-			return err
-		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3
 				and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
+	}, func(ctx context.Context, t *pg.Tx) ([]reverie.EntityChange, error) {
+		if err := Fence(ctx, t, lease); err != nil {
+			return nil, err
+		}
+		return s.applyEntities(ctx, t, plan)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
@@ -87,7 +79,7 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 		return nil, pg.NotFoundIfEmpty(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	if reverie.ChunkStatus(status.Chunk) == reverie.ChunkApplied {
-		return entityChanges(ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo, 0)
+		return pg.Select[reverie.EntityChange](ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo, 0)
 	}
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
@@ -140,9 +132,9 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 		return nil
 	}
 	known := slices.Sorted(maps.Keys(b.Heads))
-	var rows []reverie.Entity
-	if err := t.Select(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)),
-		pq.StringArray(claimIDs)); err != nil {
+	rows, err := pg.Select[reverie.Entity](ctx, t, lockEntitiesQuery, b.GroupID,
+		OrEmpty(pq.StringArray(append(written, known...))), OrEmpty(pq.StringArray(claimIDs)))
+	if err != nil {
 		return err
 	}
 	found := map[string]reverie.Entity{}
@@ -403,20 +395,6 @@ const (
 		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[],
 			$13::jsonb[], $14::uuid[]) as u`
 )
-
-func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.EntityChange, error) {
-	var rows []struct {
-		reverie.EntityChange
-		Evidence pg.JSON[[]reverie.Evidence] `db:"evidence"`
-	}
-	err := t.Select(ctx, &rows, query, args...)
-	list := make([]reverie.EntityChange, len(rows))
-	for i, r := range rows {
-		list[i] = r.EntityChange
-		list[i].Evidence = r.Evidence.V
-	}
-	return list, err
-}
 
 // insertEntityChanges writes log rows of one instant and completes them. A nil
 // runID is a person's change, and then chunkNo does not count.

@@ -208,29 +208,25 @@ const maxWaiting = 500
 // they are about, oldest first, at most so many. An unknown group is
 // reverie.ErrNotFound.
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
-	var list []reverie.Observation
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the observations that wait in group %q", groupID),
-		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			var err error
-			list, err = waitingObservations(ctx, t, waitingObservationsQuery, groupID, limit)
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("list the observations that wait in group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Observation, error) {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
+			return nil, err
+		}
+		return waitingObservations(ctx, t, waitingObservationsQuery, groupID, limit)
+	})
 }
 
 func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, limit int) ([]reverie.Observation,
 	error) {
 	var rows []struct {
 		reverie.Observation
-		Body pg.JSON[reverie.Observation] `db:"body"`
+		Body reverie.Observation `db:"body"`
 	}
 	err := t.Select(ctx, &rows, query, groupID, limit)
 	list := make([]reverie.Observation, len(rows))
 	for i, r := range rows {
-		o := r.Body.V // the columns say better than the body where it stands
+		o := r.Body // the columns say better than the body where it stands
 		o.GroupID, o.ID, o.RunID, o.Status, o.Postponed = r.GroupID, r.ID, r.RunID, r.Status, r.Postponed
 		o.LastAt, o.ExpiresAt, o.CreatedAt = r.LastAt, r.ExpiresAt, r.CreatedAt
 		list[i] = o

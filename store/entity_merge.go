@@ -132,15 +132,12 @@ func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entit
 
 // lockEntities locks entities in the order of their ids, which is everybody's.
 func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (map[string]reverie.Entity, error) {
-	var rows []reverie.Entity
-	if err := t.Select(ctx, &rows, lockByIDQuery, groupID, pq.StringArray(ids)); err != nil {
-		return nil, err
-	}
+	rows, err := pg.Select[reverie.Entity](ctx, t, lockByIDQuery, groupID, pq.StringArray(ids))
 	found := make(map[string]reverie.Entity, len(rows))
 	for _, e := range rows {
 		found[e.ID] = e
 	}
-	return found, nil
+	return found, err
 }
 
 // noteJoin counts the versions of all who are touched up and writes a row of the

@@ -201,13 +201,13 @@ func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	if _, err := t.Exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
-	var made []madeEntity
-	if err := t.Select(ctx, &made, madeEntitiesQuery, q.GroupID, run.ID); err != nil {
+	made, err := pg.Select[madeEntity](ctx, t, madeEntitiesQuery, q.GroupID, run.ID)
+	if err != nil {
 		return err
 	}
 	stays := u.withdraw(made, q.Force)
-	var names []reverie.EntityName
-	if err := t.Select(ctx, &names, namesOfRunQuery, q.GroupID, run.ID); err != nil {
+	names, err := pg.Select[reverie.EntityName](ctx, t, namesOfRunQuery, q.GroupID, run.ID)
+	if err != nil {
 		return err
 	}
 	for _, n := range names {
@@ -215,8 +215,8 @@ func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 			u.names = append(u.names, n)
 		}
 	}
-	var rows []touchedClaim
-	if err := t.Select(ctx, &rows, touchedClaimsQuery, q.GroupID, run.ID); err != nil {
+	rows, err := pg.Select[touchedClaim](ctx, t, touchedClaimsQuery, q.GroupID, run.ID)
+	if err != nil {
 		return err
 	}
 	u.claims(rows, q.Force)

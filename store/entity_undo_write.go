@@ -59,13 +59,17 @@ const (
 		where group_id = $1 and ended_at is null and (name_id = any ($3::uuid[]) or entity_id = any ($4::uuid[]))`
 
 	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1
-		and entity_id = any ($2::uuid[])`
+		and entity_id = any ($2::uuid[]) returning entity_id, subject`
+
+	// Those that one that goes was part of.
+	partOfQuery = `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[])
+		and merged_into is not null`
 
 	// What a person had made part of one that goes stands for itself again.
 	partQuery = `update entities p set status = 'active', merged_into = null from entities w
 		where p.group_id = $1 and p.merged_into = any ($2::uuid[]) and p.entity_id <> all ($2::uuid[])
 			and w.group_id = $1 and w.entity_id = p.merged_into
-		returning p.entity_id, w.entity_id as other_id, w.subject as other`
+		returning p.entity_id, 'unmerge' as action, w.entity_id as other_id, w.subject as new_text`
 
 	// What the run left waiting waits no longer, unless a later one has settled it; what it
 	// had settled waits again, unless it goes on in what a later one has settled, or who
@@ -178,8 +182,8 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	if len(u.gone) == 0 {
 		return log, nil
 	}
-	var claims []reverie.Claim
-	if err := t.Select(ctx, &claims, endClaimsOfQuery, u.groupID, u.at, u.gone); err != nil {
+	claims, err := pg.Select[reverie.Claim](ctx, t, endClaimsOfQuery, u.groupID, u.at, u.gone)
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range claims {
@@ -187,33 +191,26 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID,
 			OldText: claimText(c)})
 	}
-	var parts []struct {
-		ID      string `db:"entity_id"`
-		OtherID string `db:"other_id"`
-		Other   string `db:"other"`
-	}
-	if err := t.Select(ctx, &parts, partQuery, u.groupID, u.gone); err != nil {
+	parts, err := pg.Select[reverie.EntityChange](ctx, t, partQuery, u.groupID, u.gone)
+	if err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
-		touched[p.ID] = true
-		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID,
-			NewText: p.Other})
+		touched[p.EntityID] = true
+		log = append(log, p)
 	}
-	var above pq.StringArray // those that one that goes was part of
-	if err := t.Select(ctx, &above, `select merged_into from entities where group_id = $1
-		and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
+	above, err := pg.Select[string](ctx, t, partOfQuery, u.groupID, u.gone)
+	if err != nil {
 		return nil, err
 	}
 	for _, id := range above {
 		touched[id] = true
 	}
-	var subjects []reverie.Entity
-	if err := t.Select(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id,
-		subject`, u.groupID, u.gone); err != nil {
+	withdrawn, err := pg.Select[reverie.Entity](ctx, t, withdrawEntitiesQuery, u.groupID, u.gone)
+	if err != nil {
 		return nil, err
 	}
-	for _, e := range subjects {
+	for _, e := range withdrawn {
 		log = append(log, reverie.EntityChange{EntityID: e.ID, Action: reverie.EntityUndo, OldText: e.Subject})
 	}
 	return log, nil

@@ -79,7 +79,7 @@ func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time
 			if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
 				return err
 			}
-			w.Edits, err = selectChanges(ctx, t, workEditsQuery, groupID, since, until, limit+1)
+			w.Edits, err = pg.Select[reverie.Change](ctx, t, workEditsQuery, groupID, since, until, limit+1)
 			w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
 			return err
 		}})
@@ -106,7 +106,7 @@ func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string,
 			for _, r := range rows {
 				spend[r.ID] = r.Spend
 			}
-			list, err = selectChanges(ctx, t, workChangesQuery, groupID, pq.StringArray(runIDs), limit)
+			list, err = pg.Select[reverie.Change](ctx, t, workChangesQuery, groupID, pq.StringArray(runIDs), limit)
 			return err
 		}})
 	return spend, list, err

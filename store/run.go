@@ -323,7 +323,7 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 	if d.Decisions, err = runDecisions(ctx, t, groupID, runID, limit); err != nil {
 		return err
 	}
-	if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, groupID, runID, 0, limit); err != nil {
+	if d.Entities, err = pg.Select[reverie.EntityChange](ctx, t, entityRunChangesQuery, groupID, runID, 0, limit); err != nil {
 		return err
 	}
 	if d.Names, err = subjects(ctx, t, groupID, d.Entities); err != nil {

@@ -31,11 +31,6 @@ const runEffectsQuery = `
 // RunEffects returns what a run did to memories when it ran, in order. A run that the group
 // does not have did nothing.
 func (s *Store) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
-	list := []reverie.RunEffect{}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			list = nil
-			return t.Select(ctx, &list, runEffectsQuery, groupID, runID)
-		}})
-	return list, err
+	return pg.QueryAll[reverie.RunEffect](ctx, s.db, fmt.Sprintf("read what run %s did", runID), runEffectsQuery,
+		groupID, runID)
 }

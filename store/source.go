@@ -69,27 +69,18 @@ func checkSources(st reverie.Step) error {
 
 // StandingLineages tells which of the lineages have a head that is active, or has faded.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
-	standing := make(map[string]bool, len(lineageIDs))
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look which memories of group %q stand", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var found []string
-			if err := t.Select(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{},
-				lineageIDs...))); err != nil {
-				return err
-			}
-			for _, id := range found {
-				standing[id] = true
-			}
-			return nil
-		}})
+	found, err := pg.QueryAll[string](ctx, s.db, fmt.Sprintf("look which memories of group %q stand", groupID),
+		standingQuery, groupID, OrEmpty(pq.StringArray(lineageIDs)))
+	standing := make(map[string]bool, len(found))
+	for _, id := range found {
+		standing[id] = true
+	}
 	return standing, err
 }
 
 // restingOn reads what was made of a lineage.
 func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
-	list := []reverie.Resting{}
-	err := t.Select(ctx, &list, restingQuery, groupID, lineageID)
-	return list, err
+	return pg.Select[reverie.Resting](ctx, t, restingQuery, groupID, lineageID)
 }
 
 // insertSources writes which other memories the versions rest on that a batch makes or
@@ -111,8 +102,8 @@ func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 	if len(sources) == 0 {
 		return nil
 	}
-	var standing []string
-	if err := t.Select(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
+	standing, err := pg.Select[string](ctx, t, lockStandingQuery, b.groupID, lineages)
+	if err != nil {
 		return err
 	}
 	var found []string

@@ -104,26 +104,20 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 	if q.GroupID != lease.GroupID {
 		return reverie.Undone{}, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
-	var result reverie.Undone
 	var xid string
-	err := s.db.Run(ctx, pg.Work{
-		What: what,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
-			if result, err = s.undo(ctx, t, q); err != nil {
-				return err
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
-		},
+	return pg.Run(ctx, s.db, pg.Work{
+		What:      what,
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
+	}, func(ctx context.Context, t *pg.Tx) (reverie.Undone, error) {
+		if err := Fence(ctx, t, lease); err != nil {
+			return reverie.Undone{}, err
+		}
+		result, err := s.undo(ctx, t, q)
+		if err != nil {
+			return result, err
+		}
+		return result, t.Get(ctx, &xid, pg.XIDQuery)
 	})
-	if err != nil {
-		return reverie.Undone{}, err
-	}
-	return result, nil
 }
 
 // TryUndo says what taking back these runs of a group would come to, one after the other
@@ -174,8 +168,8 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 		return result, fmt.Errorf("what the group remembers has changed since the dry run: look again: %w",
 			reverie.ErrConflict)
 	}
-	var traces bool
-	if err := t.Get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
+	traces, err := pg.Get[bool](ctx, t, tracesQuery, run.GroupID, run.ID)
+	if err != nil {
 		return result, err
 	}
 	var back returns
@@ -264,8 +258,8 @@ func (b takeBack) look(ctx context.Context, t *pg.Tx, dryRun bool) (returns, err
 			return returns{}, err
 		}
 	}
-	var rows []TouchedRow
-	if err := t.Select(ctx, &rows, touchedQuery, b.groupID, b.runs, b.replay); err != nil {
+	rows, err := pg.Select[TouchedRow](ctx, t, touchedQuery, b.groupID, b.runs, b.replay)
+	if err != nil {
 		return returns{}, err
 	}
 	if b.again {

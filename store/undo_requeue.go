@@ -49,15 +49,12 @@ type consumed struct {
 // consumedBy counts them. Those whose text is gone, of since or later, are in the way of
 // reading them again: that is reverie.ErrConflict, with what to do about it.
 func consumedBy(ctx context.Context, t *pg.Tx, b takeBack, since time.Time, instead string) (consumed, error) {
-	var c consumed
-	if err := t.Get(ctx, &c, consumedQuery, b.groupID, b.runs, pg.OrMinusInfinity(since)); err != nil {
-		return c, err
-	}
-	if c.Pruned > 0 {
+	c, err := pg.Get[consumed](ctx, t, consumedQuery, b.groupID, b.runs, pg.OrMinusInfinity(since))
+	if err == nil && c.Pruned > 0 {
 		return c, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
 			"%s: %w", c.Pruned, instead, reverie.ErrConflict)
 	}
-	return c, nil
+	return c, err
 }
 
 // requeue lets wait again what a run has read, and says how much that is.
@@ -85,8 +82,8 @@ func (s *Store) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, er
 // requeueExtracted lets the messages that a run of a session has extracted facts from
 // wait for extraction again, in the sessions that they are of by now.
 func (s *Store) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
-	var sessions []string
-	if err := t.Select(ctx, &sessions, sessionsOfRunQuery, run.GroupID, run.ID); err != nil {
+	sessions, err := pg.Select[string](ctx, t, sessionsOfRunQuery, run.GroupID, run.ID)
+	if err != nil {
 		return 0, err
 	}
 	for _, id := range sessions {
@@ -94,16 +91,13 @@ func (s *Store) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run)
 			return 0, err
 		}
 	}
-	var rows []struct {
-		SessionID string `db:"session_id"`
-		MessageID string `db:"message_id"`
-	}
-	if err := t.Select(ctx, &rows, freeExtractedQuery, run.GroupID, run.ID); err != nil {
+	rows, err := pg.Select[reverie.Message](ctx, t, freeExtractedQuery, run.GroupID, run.ID)
+	if err != nil {
 		return 0, err
 	}
 	of := map[string]pq.StringArray{}
-	for _, r := range rows {
-		of[r.SessionID] = append(of[r.SessionID], r.MessageID)
+	for _, m := range rows {
+		of[m.SessionID] = append(of[m.SessionID], m.ID)
 	}
 	for _, id := range sessions {
 		if _, err := t.Exec(ctx, addNewQuery, run.GroupID, id, of[id], s.db.Now(), 1); err != nil {

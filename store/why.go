@@ -49,7 +49,7 @@ type evidenceRow struct {
 
 // befellRow is a row of the change log with the chunk that wrote it.
 type befellRow struct {
-	changeRow
+	reverie.Change
 	ChunkNo int `db:"chunk_no"`
 }
 
@@ -191,19 +191,18 @@ func (l lineage) why() (reverie.Why, error) {
 		at[v.ID] = &why.Versions[i]
 	}
 	for _, r := range l.changes {
-		change := r.change()
 		v := at[r.MemoryID]
 		if r.made() {
-			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = change.Action, change.Summary, r.ChunkNo, value(r.UndoneRunID)
-			v.Approved = l.approved[deed{value(r.RunID), r.MemoryID, change.Action}]
+			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = r.Action, r.Summary, r.ChunkNo, value(r.UndoneRunID)
+			v.Approved = l.approved[deed{value(r.RunID), r.MemoryID, r.Action}]
 			if run, ok := l.runs[value(r.RunID)]; ok {
 				v.Run = &run
 			}
 			continue
 		}
-		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: value(r.RunID),
+		v.Later = append(v.Later, reverie.WhyLater{Action: r.Action, Reason: r.Summary, RunID: value(r.RunID),
 			UndoneRunID: value(r.UndoneRunID),
-			Evidence:    change.Evidence, At: change.CreatedAt})
+			Evidence:    r.Evidence, At: r.CreatedAt})
 	}
 	for _, e := range l.evidence {
 		addEvidence(at[e.MemoryID], e)

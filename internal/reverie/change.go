@@ -39,7 +39,7 @@ type Change struct {
 	NewStatement string     `db:"new_statement" json:"new_statement"`
 	Summary      string     `db:"change_summary" json:"change_reason"`
 	Version      int        `db:"version" json:"version"` // of MemoryID
-	Evidence     []Evidence `db:"-" json:"evidence,omitempty"`
+	Evidence     []Evidence `db:"evidence" json:"evidence,omitempty"`
 	CreatedAt    time.Time  `db:"created_at" json:"timestamp"`
 }
 

@@ -97,7 +97,7 @@ type Claim struct {
 	Value           string     `db:"value" json:"value"`
 	TargetID        *string    `db:"target_id" json:"target_id,omitempty"` // entity of a relation
 	Self            bool       `db:"self" json:"self"`                     // the person's own words
-	SaidBy          []string   `db:"-" json:"said_by"`                     // author ids of the evidence, sorted
+	SaidBy          []string   `db:"said_by" json:"said_by"`               // author ids of the evidence, sorted
 	ContentHash     string     `db:"content_hash" json:"-"`                // of Value; of a relation's target
 	Confidence      float64    `db:"confidence" json:"confidence"`         // 0..1, as it was observed; the highest counts
 	Strength        float64    `db:"strength" json:"strength"`             // 0..1, see Reinforce
@@ -107,7 +107,7 @@ type Claim struct {
 	UpdatedAt       time.Time  `db:"updated_at" json:"updated_at"` // this version's birth
 	EndedAt         *time.Time `db:"ended_at" json:"ended_at,omitempty"`
 	LastSupportedAt time.Time  `db:"last_supported_at" json:"last_supported_at"`
-	SupportDates    []string   `db:"-" json:"-"`                  // local dates with evidence, sorted
+	SupportDates    []string   `db:"support_dates" json:"-"`      // local dates with evidence, sorted
 	Evidence        []Evidence `db:"-" json:"evidence,omitempty"` // where it is asked for
 }
 
@@ -247,6 +247,6 @@ type EntityChange struct {
 	OldText   string       `db:"old_text" json:"old_text,omitempty"`
 	NewText   string       `db:"new_text" json:"new_text,omitempty"`
 	Reason    string       `db:"change_reason" json:"change_reason"`
-	Evidence  []Evidence   `db:"-" json:"evidence"`
+	Evidence  []Evidence   `db:"evidence" json:"evidence"`
 	CreatedAt time.Time    `db:"created_at" json:"timestamp"`
 }

@@ -147,7 +147,7 @@ type TeamConflict struct {
 	Remote    string     `db:"remote" json:"remote"`
 	LineageID string     `db:"lineage_id" json:"id"`
 	LocalID   string     `db:"local_id" json:"-"` // our head when it was found
-	Theirs    TeamMemory `db:"-" json:"theirs"`
+	Theirs    TeamMemory `db:"theirs" json:"theirs"`
 	CreatedAt time.Time  `db:"created_at" json:"created_at"`
 }
 
