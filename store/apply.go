@@ -210,7 +210,7 @@ type batch struct {
 	kind    reverie.Kind // of what it creates; updates keep theirs
 	at      time.Time    // later than what is written: see moment
 	steps   []reverie.Step
-	heads   map[string]MemoryRow // by lineage, locked
+	heads   map[string]reverie.Memory // by lineage, locked
 }
 
 const (
@@ -330,11 +330,11 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 			lineages = append(lineages, st.LineageID)
 		}
 	}
-	b.heads = make(map[string]MemoryRow, len(lineages))
+	b.heads = make(map[string]reverie.Memory, len(lineages))
 	if len(lineages) == 0 {
 		return nil
 	}
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	if err := t.Select(ctx, &rows, lockHeadsQuery, b.groupID, lineages); err != nil {
 		return err
 	}
@@ -435,7 +435,7 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 		m.ParentID, m.Version, m.CreatedAt = &parent, head.Version+1, head.CreatedAt
 		m.Kind, m.SessionID, m.Weight = head.Kind, head.SessionID, head.Weight
 		if m.Tags == nil {
-			m.Tags = head.TagList
+			m.Tags = head.Tags
 		}
 	}
 	if m.LastSupportedAt.IsZero() {

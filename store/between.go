@@ -62,11 +62,11 @@ func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Be
 			if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
 				return err
 			}
-			var rows []MemoryRow
+			var rows []reverie.Memory
 			if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
 				return err
 			}
-			b.Versions = memories(rows)
+			b.Versions = rows
 			ids := make(pq.StringArray, len(rows))
 			for i, r := range rows {
 				ids[i] = r.ID

@@ -274,7 +274,7 @@ func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reveri
 }
 
 // decided notes that a person has deleted or restored a memory: nobody judges it again.
-func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head MemoryRow, at time.Time) error {
+func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head reverie.Memory, at time.Time) error {
 	if action != reverie.ActionDelete && action != reverie.ActionRestore {
 		return nil
 	}

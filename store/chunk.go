@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,49 +14,9 @@ import (
 const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status,
 	refusals, created_at`
 
-type chunkRow struct {
-	GroupID     string         `db:"group_id"`
-	RunID       string         `db:"run_id"`
-	No          int            `db:"chunk_no"`
-	InputSHA256 string         `db:"input_sha256"`
-	MessageIDs  pq.StringArray `db:"message_ids"`
-	MemoryIDs   pq.StringArray `db:"memory_ids"`
-	Questions   pq.Int64Array  `db:"questions"`
-	Answer      string         `db:"answer"`
-	Status      string         `db:"status"`
-	Refusals    []byte         `db:"refusals"`
-	CreatedAt   time.Time      `db:"created_at"`
-}
-
-func (r chunkRow) chunk() (reverie.Chunk, error) {
-	c := reverie.Chunk{GroupID: r.GroupID, RunID: r.RunID, No: r.No, InputSHA256: r.InputSHA256,
-		MessageIDs: r.MessageIDs, Answer: r.Answer, Status: reverie.ChunkStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
-	if len(r.MemoryIDs) > 0 {
-		c.MemoryIDs = r.MemoryIDs
-	}
-	for _, n := range r.Questions {
-		c.Questions = append(c.Questions, int(n))
-	}
-	if err := json.Unmarshal(r.Refusals, &c.Refusals); err != nil {
-		return c, fmt.Errorf("read the refusals of chunk %d of run %s: %w", r.No, r.RunID, err)
-	}
-	return c, nil
-}
-
 func chunks(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Chunk, error) {
-	var rows []chunkRow
-	err := t.Select(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2
+	return pg.Select[reverie.Chunk](ctx, t, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]reverie.Chunk, len(rows))
-	for i, r := range rows {
-		if list[i], err = r.chunk(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // refusalsJSON writes refusals as a JSON array, never null. They repeat parts of
@@ -219,60 +178,10 @@ func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to st
 const decisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
 	target_id, memory_id, reason, candidates, model, prompt_version, prompt_sha256, calls, created_at`
 
-type decisionRow struct {
-	GroupID       string    `db:"group_id"`
-	RunID         string    `db:"run_id"`
-	ChunkNo       int       `db:"chunk_no"`
-	No            int       `db:"decision_no"`
-	Kind          string    `db:"kind"`
-	Statement     string    `db:"statement"`
-	ContentHash   string    `db:"content_hash"`
-	Action        string    `db:"action"`
-	Basis         string    `db:"basis"`
-	TargetID      *string   `db:"target_id"`
-	MemoryID      *string   `db:"memory_id"`
-	Reason        string    `db:"reason"`
-	Candidates    []byte    `db:"candidates"`
-	Model         string    `db:"model"`
-	PromptVersion string    `db:"prompt_version"`
-	PromptSHA256  string    `db:"prompt_sha256"`
-	Calls         int       `db:"calls"`
-	CreatedAt     time.Time `db:"created_at"`
-}
-
-func (r decisionRow) decision() (reverie.Decision, error) {
-	d := reverie.Decision{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, No: r.No, Kind: reverie.Kind(r.Kind),
-		Statement: r.Statement, ContentHash: r.ContentHash, Action: reverie.DecisionAction(r.Action),
-		Basis:  reverie.Basis(r.Basis),
-		Reason: r.Reason, Model: r.Model, PromptVersion: r.PromptVersion, PromptSHA256: r.PromptSHA256, Calls: r.Calls,
-		CreatedAt: r.CreatedAt.UTC()}
-	if r.TargetID != nil {
-		d.TargetID = *r.TargetID
-	}
-	if r.MemoryID != nil {
-		d.MemoryID = *r.MemoryID
-	}
-	if err := json.Unmarshal(r.Candidates, &d.Candidates); err != nil {
-		return d, fmt.Errorf("read the candidates of decision %d in chunk %d of run %s: %w", r.No, r.ChunkNo, r.RunID, err)
-	}
-	return d, nil
-}
-
 // runDecisions returns what a run decided on, in order.
 func runDecisions(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
-	var rows []decisionRow
-	err := t.Select(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
+	return pg.Select[reverie.Decision](ctx, t, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
 		order by chunk_no, decision_no limit nullif($3::int, 0)`, groupID, runID, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]reverie.Decision, len(rows))
-	for i, r := range rows {
-		if list[i], err = r.decision(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 const insertDecisionsQuery = `

@@ -56,7 +56,7 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
@@ -64,7 +64,7 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 		}
 		return t.Select(ctx, &rows, cleanListQuery, cleanArgs(q)...)
 	}})
-	return memories(rows), err
+	return rows, err
 }
 
 // Clean deletes, in one transaction, those of the named memories that the query
@@ -76,7 +76,7 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	var xid string
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
@@ -117,5 +117,5 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			return pg.WasCommitted(ctx, t, xid)
 		},
 	})
-	return memories(rows), err
+	return rows, err
 }

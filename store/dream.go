@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -128,12 +127,7 @@ func dreamArgs(ctx context.Context, t *pg.Tx, q reverie.DreamQuery) ([]any, erro
 }
 
 func dreamSigns(ctx context.Context, t *pg.Tx, args []any) (reverie.DreamSigns, error) {
-	var signs reverie.DreamSigns
-	err := t.Get(ctx, &signs, dreamSignsQuery, args...)
-	for _, at := range []**time.Time{&signs.LastAt, &signs.QuietSince} {
-		*at = pg.UTC(*at)
-	}
-	return signs, err
+	return pg.Get[reverie.DreamSigns](ctx, t, dreamSignsQuery, args...)
 }
 
 const (
@@ -200,7 +194,6 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 			if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
 				return err
 			}
-			state.Sessions = utcSessions(state.Sessions)
 			if err := t.Get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
 				return err
 			}
@@ -389,9 +382,9 @@ const (
 // sourceRow is a memory that a version rests on.
 type sourceRow struct {
 	reverie.SourceMemory
-	OfID      string         `db:"of_id"` // the version
-	OfLineage string         `db:"of_lineage"`
-	Messages  pq.StringArray `db:"messages"`
+	OfID      string   `db:"of_id"` // the version
+	OfLineage string   `db:"of_lineage"`
+	Messages  []string `db:"messages"`
 }
 
 // sourcesOf reads what the versions of lineages rest on, by lineage, the newest
@@ -401,7 +394,6 @@ func sourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []strin
 	err := t.Select(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
 	found := map[string][]sourceRow{}
 	for _, r := range rows {
-		r.At = r.At.UTC()
 		found[r.OfLineage] = append(found[r.OfLineage], r)
 	}
 	return found, err
@@ -421,14 +413,14 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 			if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
-			last, err := runList(ctx, t, lastDreamQuery, groupID)
+			last, err := pg.Select[reverie.Run](ctx, t, lastDreamQuery, groupID)
 			if err != nil {
 				return err
 			}
 			if len(last) > 0 {
 				page.Run = &last[0]
 			}
-			if page.Waiting, err = runList(ctx, t, waitingDreamsQuery, groupID); err != nil {
+			if page.Waiting, err = pg.Select[reverie.Run](ctx, t, waitingDreamsQuery, groupID); err != nil {
 				return err
 			}
 			return readItems(ctx, t, &page)
@@ -437,25 +429,9 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 	return page, err
 }
 
-func runList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Run, error) {
-	var rows []runRow
-	if err := t.Select(ctx, &rows, query, args...); err != nil {
-		return nil, err
-	}
-	var list []reverie.Run
-	for _, r := range rows {
-		run, err := r.run()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, run)
-	}
-	return list, nil
-}
-
 // readItems reads the active memories of kind dream, and what they rest on.
 func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	if err := t.Select(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
 		return err
 	}
@@ -475,7 +451,7 @@ func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 		return err
 	}
 	for _, r := range rows {
-		item := dreamItem(r.memory(), sources[r.LineageID], own[r.LineageID])
+		item := dreamItem(r, sources[r.LineageID], own[r.LineageID])
 		switch {
 		case !slices.Contains(item.Tags, reverie.TagSummary):
 			page.Items = append(page.Items, item)

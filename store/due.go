@@ -124,7 +124,7 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 			list = make([]reverie.DueGroup, len(rows))
 			for i, r := range rows {
 				r.Past = past[r.ID]
-				list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending.UTC()}
+				list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
 				if f := failed[r.ID]; len(f) > 0 {
 					list[i].Setback = &f[0]
 				}
@@ -275,7 +275,6 @@ func setbacks(ctx context.Context, t *pg.Tx, ids []string, job reverie.Job) (map
 	}
 	found := map[string][]reverie.Setback{}
 	for _, r := range rows {
-		r.RetryAt, r.UpdatedAt, r.ParkedAt = r.RetryAt.UTC(), r.UpdatedAt.UTC(), pg.UTC(r.ParkedAt)
 		found[r.GroupID] = append(found[r.GroupID], r)
 	}
 	return found, nil

@@ -31,7 +31,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 	if err := checkEdit(e); err != nil {
 		return reverie.Memory{}, fmt.Errorf("%s: %w", what, err)
 	}
-	var after MemoryRow
+	var after reverie.Memory
 	changeID := reverie.NewID()
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
@@ -76,7 +76,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 	if err != nil {
 		return reverie.Memory{}, err
 	}
-	return after.memory(), nil
+	return after, nil
 }
 
 func checkEdit(e reverie.Edit) error {
@@ -98,29 +98,29 @@ func checkEdit(e reverie.Edit) error {
 
 // lockHead locks the lineage of a version and returns its head as it stands
 // then, refusing a version that is not it.
-func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (MemoryRow, error) {
+func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, error) {
 	asked, err := getMemory(ctx, t, e.GroupID, e.MemoryID)
 	if err != nil {
-		return MemoryRow{}, err
+		return reverie.Memory{}, err
 	}
 	if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version
 		for update`,
 		asked.GroupID, asked.LineageID); err != nil {
-		return MemoryRow{}, err
+		return reverie.Memory{}, err
 	}
 	// Read again: waiting for the lock may have let a newer version in.
 	head, err := getHead(ctx, t, asked.GroupID, asked.LineageID)
 	if err != nil {
-		return MemoryRow{}, err
+		return reverie.Memory{}, err
 	}
 	if head.ID != asked.ID {
-		return MemoryRow{}, &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID,
+		return reverie.Memory{}, &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID,
 			Version: head.Version}}
 	}
 	return head, nil
 }
 
-func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head MemoryRow, at time.Time) (reverie.Change, error) {
+func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at time.Time) (reverie.Change, error) {
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
@@ -167,7 +167,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head MemoryRow, at time
 }
 
 // deprecate ends a head, as of when it was held if it was.
-func deprecate(ctx context.Context, t *pg.Tx, head MemoryRow, at time.Time) error {
+func deprecate(ctx context.Context, t *pg.Tx, head reverie.Memory, at time.Time) error {
 	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
 	return err
@@ -183,7 +183,7 @@ func valueSummary(e reverie.Edit, old float64) string {
 }
 
 // restore makes a new active version of head's text, unless a twin is active.
-func restore(ctx context.Context, t *pg.Tx, head MemoryRow, newID, reason string, at time.Time) error {
+func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
 	twin, err := twinOf(ctx, t, head.GroupID, head.Kind, head.ContentHash)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func restore(ctx context.Context, t *pg.Tx, head MemoryRow, newID, reason string
 }
 
 // bury makes a new version of head's text that says that it is deleted.
-func bury(ctx context.Context, t *pg.Tx, head MemoryRow, newID, reason string, at time.Time) error {
+func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
 	if _, err := t.Exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}

@@ -97,14 +97,14 @@ func waiting(ctx context.Context, t *pg.Tx, q reverie.EntityQuery) ([]reverie.Me
 		}
 		var more bool
 		err := t.Get(ctx, &more, moreWaitingQuery, q.GroupID, job, since, until, ids)
-		return utcMessages(list), more, err
+		return list, more, err
 	}
 	limit := max(q.Limit, 0)
 	if err := t.Select(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1, q.Skip); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
-	return utcMessages(list[:min(limit, len(list))]), more, nil
+	return list[:min(limit, len(list))], more, nil
 }
 
 // replied reads what messages reply to and is not among them.
@@ -125,7 +125,7 @@ func replied(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.M
 	slices.Sort(ids)
 	var list []reverie.Message
 	err := t.Select(ctx, &list, messagesQuery, groupID, pq.StringArray(slices.Compact(ids)))
-	return utcMessages(list), err
+	return list, err
 }
 
 // maxNamesakes bounds how many accounts are read that have gone by one name: two

@@ -11,16 +11,8 @@ import (
 	"reverie/store/pg"
 )
 
-// headRow is a head with the dates of its lineage's evidence.
-type headRow struct {
-	MemoryRow
-	SupportDates pq.StringArray `db:"support_dates"`
-	Waits        bool           `db:"waits"`
-	Awaits       pq.StringArray `db:"awaits"`
-}
-
 const (
-	// headColumns are those of a headRow, of memories m.
+	// headColumns are those of a reverie.HeadState, of memories m.
 	headColumns = MemoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
@@ -103,13 +95,12 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 
 // heads reads the heads of the kind, and what else is to be judged again.
 func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) error {
-	var rows []headRow
-	if err := t.Select(ctx, &rows, headsQuery, q.GroupID, string(q.Kind), q.RunID); err != nil {
+	all, err := headList(ctx, t, headsQuery, q.GroupID, string(q.Kind), q.RunID)
+	if err != nil {
 		return err
 	}
 	var others pq.StringArray
-	for _, r := range rows {
-		h := reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates, Awaits: r.Awaits, Waits: r.Waits}
+	for _, h := range all {
 		if h.Kind == q.Kind && !h.Held() {
 			state.Heads = append(state.Heads, h)
 			continue
@@ -144,14 +135,14 @@ func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Me
 		}
 		var more bool
 		err := t.Get(ctx, &more, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
-		return utcMessages(list), more, err
+		return list, more, err
 	}
 	limit := max(q.Limit, 0)
 	if err := t.Select(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
-	return utcMessages(list[:min(limit, len(list))]), more, nil
+	return list[:min(limit, len(list))], more, nil
 }
 
 func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, error) {
@@ -160,5 +151,5 @@ func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]re
 	}
 	var list []reverie.Message
 	err := t.Select(ctx, &list, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
-	return utcMessages(list), err
+	return list, err
 }

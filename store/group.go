@@ -198,24 +198,17 @@ func fillCounts(ctx context.Context, t *pg.Tx, ids []string, entries map[string]
 	}
 	for _, r := range rows {
 		e := entries[r.GroupID]
-		e.Pending, e.OldestPending, e.Active = r.Pending, pg.UTC(r.Oldest), r.Active
+		e.Pending, e.OldestPending, e.Active = r.Pending, r.Oldest, r.Active
 	}
 	return nil
 }
 
 func fillLastRuns(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
-	var rows []runRow
-	if err := t.Select(ctx, &rows, lastRunsQuery, pq.StringArray(ids)); err != nil {
-		return err
+	runs, err := pg.Select[reverie.Run](ctx, t, lastRunsQuery, pq.StringArray(ids))
+	for _, r := range runs {
+		entries[r.GroupID].LastRun = &r
 	}
-	for _, r := range rows {
-		run, err := r.run()
-		if err != nil {
-			return err
-		}
-		entries[r.GroupID].LastRun = &run
-	}
-	return nil
+	return err
 }
 
 func fillSetbacks(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
@@ -364,7 +357,6 @@ func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]re
 	}
 	found := map[string][]reverie.PastCalendar{}
 	for _, r := range rows {
-		r.ValidUntil = r.ValidUntil.UTC()
 		found[r.GroupID] = append(found[r.GroupID], r.PastCalendar)
 	}
 	return found, nil

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -13,44 +11,11 @@ import (
 	"reverie/store/pg"
 )
 
-type heldRow struct {
-	GroupID   string    `db:"group_id"`
-	RunID     string    `db:"run_id"`
-	ChunkNo   int       `db:"chunk_no"`
-	Kind      string    `db:"kind"`
-	Plan      []byte    `db:"plan"`
-	Whole     bool      `db:"whole"`
-	Reason    string    `db:"reason"`
-	Status    string    `db:"status"`
-	CreatedAt time.Time `db:"created_at"`
-}
-
 const heldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
 
-func (r heldRow) plan() (reverie.HeldPlan, error) {
-	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Kind: reverie.Kind(r.Kind),
-		Whole: r.Whole, Reason: r.Reason,
-		Status: reverie.HeldStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
-	if err := json.Unmarshal(r.Plan, &h.Steps); err != nil {
-		return h, fmt.Errorf("read what chunk %d of run %s holds: %w", r.ChunkNo, r.RunID, err)
-	}
-	return h, nil
-}
-
 func heldPlans(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.HeldPlan, error) {
-	var rows []heldRow
-	err := t.Select(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
+	return pg.Select[reverie.HeldPlan](ctx, t, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]reverie.HeldPlan, len(rows))
-	for i, r := range rows {
-		if list[i], err = r.plan(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // hold keeps the steps of a plan that wait for a person.
@@ -119,24 +84,19 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
 		return nil, err
 	}
-	var row heldRow
-	err := t.Get(ctx, &row, `select `+heldColumns+` from held_plans
+	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+heldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
 	if err != nil {
 		return nil, pg.NotFoundIfEmpty(err, "nothing is held there")
 	}
-	if row.Status != string(reverie.HeldWaiting) {
-		return nil, fmt.Errorf("it is %s already: %w", row.Status, reverie.ErrConflict)
-	}
-	stored, err := row.plan()
-	if err != nil {
-		return nil, err
+	if stored.Status != reverie.HeldWaiting {
+		return nil, fmt.Errorf("it is %s already: %w", stored.Status, reverie.ErrConflict)
 	}
 	at, err := NextTimestamp(ctx, s.db, t, held.GroupID)
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), at: at,
+	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: stored.Kind, at: at,
 		steps: steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
@@ -201,13 +161,9 @@ func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct fu
 }
 
 func lockRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
-	var row runRow
-	err := t.Get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2
+	run, err := pg.Get[reverie.Run](ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
-	if err != nil {
-		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
-	}
-	return row.run()
+	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
 
 // requeueQuery makes the messages of chunks that are held whole pending again,
@@ -370,7 +326,6 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 		if err = t.Select(ctx, &state.Messages, citedQuery, groupID, ids); err != nil {
 			return err
 		}
-		utcMessages(state.Messages)
 		return nil
 	}})
 	return state, err
@@ -385,7 +340,7 @@ func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Me
 	if err == nil && head.ID != asked.ID {
 		err = &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID, Version: head.Version}}
 	}
-	return head.memory(), err
+	return head, err
 }
 
 // Propose writes a run of proposals that has ended, and what it holds. It takes no lease:
@@ -430,21 +385,17 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 // roomForProposal refuses a proposal beyond those that may wait, and one that waits
 // already.
 func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
-	var rows []heldRow
-	if err := t.Select(ctx, &rows, waitingProposalsQuery, plan.GroupID); err != nil {
+	list, err := pg.Select[reverie.HeldPlan](ctx, t, waitingProposalsQuery, plan.GroupID)
+	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		waiting, err := r.plan()
-		if err != nil {
-			return err
-		}
+	for _, waiting := range list {
 		if sameProposal(waiting.Steps, plan.Held) {
-			return fmt.Errorf("this is proposed already, and waits for a person as run %s: %w", r.RunID, reverie.ErrConflict)
+			return fmt.Errorf("this is proposed already, and waits for a person as run %s: %w", waiting.RunID, reverie.ErrConflict)
 		}
 	}
-	if len(rows) >= reverie.MaxProposals {
-		return fmt.Errorf("%d proposals wait for a person, as many as may: approve or reject some first: %w", len(rows),
+	if len(list) >= reverie.MaxProposals {
+		return fmt.Errorf("%d proposals wait for a person, as many as may: approve or reject some first: %w", len(list),
 			reverie.ErrConflict)
 	}
 	return nil

@@ -164,7 +164,7 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			var rows []runRow
+			var rows []reverie.Run
 			err := t.Select(ctx, &rows, running, args...)
 			if err == nil {
 				run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, sessionID)
@@ -198,7 +198,7 @@ func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.
 
 // takeUpDream settles all dreams but the one that goes on.
 func (s *Store) takeUpDream(ctx context.Context, t *pg.Tx, groupID string) (*reverie.Run, *reverie.Chunk, error) {
-	var rows []runRow
+	var rows []reverie.Run
 	if err := t.Select(ctx, &rows, runningDreamQuery, groupID); err != nil {
 		return nil, nil, err
 	}
@@ -207,18 +207,14 @@ func (s *Store) takeUpDream(ctx context.Context, t *pg.Tx, groupID string) (*rev
 
 // takeUp settles all runs of the job, or of a session of it, but the first of those
 // given, which goes on.
-func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []runRow,
+func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []reverie.Run,
 	sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
 	if len(rows) == 0 {
 		chunk, err := s.settleRuns(ctx, t, groupID, job, nil, sessionID)
 		return nil, chunk, err
 	}
-	run, err := rows[0].run()
-	if err != nil {
-		return nil, nil, err
-	}
-	chunk, err := s.settleRuns(ctx, t, groupID, job, &run.ID, sessionID)
-	return &run, chunk, err
+	chunk, err := s.settleRuns(ctx, t, groupID, job, &rows[0].ID, sessionID)
+	return &rows[0], chunk, err
 }
 
 // settleRuns ends the runs of a job that nobody continues: one that had applied
@@ -234,12 +230,11 @@ func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job re
 	if query == openQuery {
 		args = append(args, sessionID)
 	}
-	var rows []chunkRow
-	if err := t.Select(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
+	list, err := pg.Select[reverie.Chunk](ctx, t, query, args...)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	c, err := rows[0].chunk()
-	return &c, err
+	return &list[0], nil
 }
 
 // chunkToTakeUp is the query for a chunk that was begun and not applied.

@@ -85,7 +85,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 				return err
 			}
 			lease.TakenOver = row.Holder != "" // whoever releases a lease takes its name off
-			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt.UTC()
+			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt
 			return nil
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
@@ -113,7 +113,7 @@ func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 	if !row.Live { // being taken right now, by one that has not committed yet
 		return &reverie.BusyError{GroupID: groupID}
 	}
-	return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt.UTC()}
+	return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt}
 }
 
 // RenewLease lets the lease live for ttl from now, and returns until when. It is
@@ -162,7 +162,7 @@ func extendLease(ctx context.Context, t *pg.Tx, lease reverie.Lease, ttl time.Du
 	if errors.Is(err, sql.ErrNoRows) {
 		return expires, lost(lease)
 	}
-	return expires.UTC(), err
+	return expires, err
 }
 
 // lockLease is fenced without writing: for reading the ledger after a lost

@@ -57,12 +57,6 @@ const (
 // ZeroID comes before all ids.
 const ZeroID = "00000000-0000-0000-0000-000000000000"
 
-// fadingRow reads what the domain's struct leaves to us: the tags.
-type fadingRow struct {
-	MemoryRow
-	DecayedAt *time.Time `db:"decayed_at"`
-}
-
 // Upkeep reads what waits to be done in a group, memories that fade left out, in
 // one snapshot. An unknown group is reverie.ErrNotFound.
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
@@ -89,7 +83,7 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 // FadingMemories returns a page of active memories that are not core, nor a team's, nor
 // the narrative of dreams, and may have faded, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
-	var rows []fadingRow
+	var list []reverie.Fading
 	after := q.After
 	if after == "" {
 		after = ZeroID
@@ -97,14 +91,9 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit,
+			return t.Select(ctx, &list, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit,
 				pg.OrNull(q.ClosedBy), q.DreamsBefore)
 		}})
-	list := make([]reverie.Fading, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: r.DecayedAt}
-	}
 	return list, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store/pg"
@@ -21,28 +19,6 @@ const judgeAgain = `, case when status in ('active', 'held') then coalesce((sele
 	from rejudgements q
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
-
-// MemoryRow reads what the domain's struct leaves to us: the tags.
-type MemoryRow struct {
-	reverie.Memory
-	TagList pq.StringArray `db:"tags"`
-}
-
-func (r MemoryRow) memory() reverie.Memory {
-	m := r.Memory
-	m.Tags = append([]string{}, r.TagList...) // never nil: JSON wants []
-	m.CreatedAt, m.UpdatedAt, m.LastSupportedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.LastSupportedAt.UTC()
-	m.EndedAt = pg.UTC(m.EndedAt)
-	return m
-}
-
-func memories(rows []MemoryRow) []reverie.Memory {
-	list := make([]reverie.Memory, len(rows))
-	for i, r := range rows {
-		list[i] = r.memory()
-	}
-	return list
-}
 
 // memoryFilter is what a MemoryQuery selects: versions by status, or those
 // active at an instant.
@@ -76,7 +52,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	if !q.At.IsZero() {
 		from = listedAt
 	}
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	var total int
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -90,7 +66,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 			return t.Select(ctx, &rows, `select `+MemoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 		}})
-	list := memories(rows)
+	list := rows
 	if !q.At.IsZero() {
 		for i := range list {
 			list[i] = list[i].Then()
@@ -102,17 +78,17 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 // Memory returns one version. An empty groupID looks in all groups. A version
 // that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
-	var row MemoryRow
+	var row reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: "read a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getMemory(ctx, t, groupID, memoryID)
 		return err
 	}})
-	return row.memory(), err
+	return row, err
 }
 
-func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (MemoryRow, error) {
-	var row MemoryRow
+func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie.Memory, error) {
+	var row reverie.Memory
 	if !reverie.IsID(memoryID) {
 		return row, fmt.Errorf("memory %q: %w", memoryID, reverie.ErrNotFound)
 	}
@@ -124,17 +100,17 @@ func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (MemoryR
 // LineageHead returns the newest version of a lineage, whatever its status, or
 // reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
-	var row MemoryRow
+	var row reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: "read a lineage", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getHead(ctx, t, groupID, lineageID)
 		return err
 	}})
-	return row.memory(), err
+	return row, err
 }
 
-func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryRow, error) {
-	var row MemoryRow
+func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.Memory, error) {
+	var row reverie.Memory
 	if !reverie.IsID(lineageID) {
 		return row, fmt.Errorf("lineage %q: %w", lineageID, reverie.ErrNotFound)
 	}
@@ -153,7 +129,7 @@ const (
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
 		rows = nil
@@ -163,5 +139,5 @@ func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reveri
 		}
 		return t.Select(ctx, &rows, lineageQuery, m.GroupID, m.LineageID)
 	}})
-	return memories(rows), err
+	return rows, err
 }

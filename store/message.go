@@ -232,14 +232,6 @@ func (s *Store) CountPending(ctx context.Context, groupID string, since, until t
 	return n, err
 }
 
-// utcMessages turns times that come back in the session's zone into UTC.
-func utcMessages(list []reverie.Message) []reverie.Message {
-	for i := range list {
-		list[i].SentAt = list[i].SentAt.UTC()
-	}
-	return list
-}
-
 // maxPageText is how many bytes of text a page of messages has, half of it on each side
 // of the one that it is around. The longest message has less than that half.
 const maxPageText = 4 << 20
@@ -380,7 +372,6 @@ func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limi
 	}
 	list = []reverie.ConversationMessage{}
 	for _, r := range rows[:min(limit, len(rows))] {
-		r.SentAt = r.SentAt.UTC()
 		list = append(list, reverie.ConversationMessage{Message: r.Message, State: r.State(), RunID: r.RunID,
 			Pruned: r.Pruned})
 	}

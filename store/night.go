@@ -76,7 +76,7 @@ func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			w = Work{}
 			var err error
-			if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
+			if w.Runs, err = pg.Select[reverie.Run](ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
 				return err
 			}
 			w.Edits, err = pg.Select[reverie.Change](ctx, t, workEditsQuery, groupID, since, until, limit+1)

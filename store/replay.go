@@ -94,7 +94,7 @@ func (s *Store) PastState(ctx context.Context, q reverie.PastQuery) (reverie.Sta
 			return err
 		}
 		shown := append(pq.StringArray{}, q.MemoryIDs...)
-		var rows []headRow
+		var rows []reverie.HeadState
 		if err := t.Select(ctx, &rows, headsThenQuery, q.GroupID, q.At, q.RunID, shown); err != nil {
 			return err
 		}
@@ -105,11 +105,10 @@ func (s *Store) PastState(ctx context.Context, q reverie.PastQuery) (reverie.Sta
 }
 
 // placeHeads tells the heads of kind group from what else was to be judged again.
-func placeHeads(state *reverie.State, rows []headRow, at time.Time) {
+func placeHeads(state *reverie.State, rows []reverie.HeadState, at time.Time) {
 	said := map[reverie.Kind][]string{} // texts of active memories
 	judged := map[reverie.Kind]bool{}
-	for _, r := range rows {
-		h := reverie.HeadState{Memory: r.memory(), Awaits: r.Awaits}
+	for _, h := range rows {
 		h.Status = reverie.StatusActive
 		if h.EndedAt != nil && !h.EndedAt.After(at) {
 			h.Status = reverie.StatusHeld
@@ -143,13 +142,11 @@ func pastMessages(ctx context.Context, t *pg.Tx, q reverie.PastQuery, state *rev
 	if err := t.Select(ctx, &state.Pending, chunkMessagesQuery, q.GroupID, ids); err != nil {
 		return err
 	}
-	utcMessages(state.Pending)
 	if q.Days == 0 || len(state.Pending) == 0 {
 		return nil
 	}
 	since := state.Pending[0].SentAt.AddDate(0, 0, -q.Days)
 	err := t.Select(ctx, &state.Context, contextThenQuery, q.GroupID, q.At, ids, since, pg.OrInfinity(q.Until),
 		q.ContextLimit)
-	utcMessages(state.Context)
 	return err
 }

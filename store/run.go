@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,22 +19,6 @@ import (
 const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model,
 	prompt_version, prompt_sha256,
 	stats, error, started_at, finished_at, undone_at`
-
-// runRow reads what the domain's struct leaves to us: the stats.
-type runRow struct {
-	reverie.Run
-	StatsJSON []byte `db:"stats"`
-}
-
-func (r runRow) run() (reverie.Run, error) {
-	run := r.Run
-	run.WindowSince, run.WindowUntil, run.StartedAt = run.WindowSince.UTC(), run.WindowUntil.UTC(), run.StartedAt.UTC()
-	run.FinishedAt, run.UndoneAt = pg.UTC(run.FinishedAt), pg.UTC(run.UndoneAt)
-	if err := json.Unmarshal(r.StatsJSON, &run.Stats); err != nil {
-		return run, fmt.Errorf("read the stats of run %s: %w", run.ID, err)
-	}
-	return run, nil
-}
 
 const (
 	// Where the clock has gone back, a run begins just after the newest start and the newest
@@ -141,7 +124,7 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error
 	}
 	err = t.Get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
 		run.Model, run.PromptVersion, run.PromptSHA256, stats, at, run.SessionID)
-	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt.UTC()
+	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt
 	return err
 }
 
@@ -241,22 +224,15 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 
 // runEntries reads runs with what each has spent.
 func runEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.RunEntry, error) {
-	var rows []struct {
-		runRow
+	rows, err := pg.Select[struct {
+		reverie.Run
 		reverie.Spend
+	}](ctx, t, query, args...)
+	var list []reverie.RunEntry
+	for _, r := range rows {
+		list = append(list, reverie.RunEntry{Run: r.Run, Spend: r.Spend})
 	}
-	if err := t.Select(ctx, &rows, query, args...); err != nil {
-		return nil, err
-	}
-	list := make([]reverie.RunEntry, len(rows))
-	for i, r := range rows {
-		run, err := r.run()
-		if err != nil {
-			return nil, err
-		}
-		list[i] = reverie.RunEntry{Run: run, Spend: r.Spend}
-	}
-	return list, nil
+	return list, err
 }
 
 // SoFar returns what a run has changed, refused and holds, for whoever continues
@@ -295,13 +271,9 @@ func getRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, 
 	if !reverie.IsID(runID) {
 		return reverie.Run{}, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
 	}
-	var row runRow
-	err := t.Get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = ''
+	run, err := pg.Get[reverie.Run](ctx, t, `select `+runColumns+` from runs where run_id = $2 and ($1 = ''
 		or group_id = $1)`, groupID, runID)
-	if err != nil {
-		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
-	}
-	return row.run()
+	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
 
 // readParts fills in what belongs to a run.
@@ -368,7 +340,7 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		runs, err := runList(ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
+		runs, err := pg.Select[reverie.Run](ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
 		if err != nil {
 			return err
 		}
@@ -376,7 +348,6 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 			state.Run = &runs[0]
 		}
 		err = t.Select(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
-		utcMessages(state.Messages)
 		return err
 	}})
 	return state, err

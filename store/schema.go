@@ -219,7 +219,7 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
 			return err
 		}
-		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.db.Now())}
+		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock, Skew: row.Clock.Sub(s.db.Now())}
 		if !row.Migrated {
 			return MaySee(ctx, t)
 		}

@@ -48,18 +48,19 @@ const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version,
 	content_hash,
 	updated_at, last_supported_at`
 
-type hitRow struct {
-	MemoryRow
-	Score sql.NullFloat64 `db:"score"`
+// hit is a [reverie.Hit] whose score is null where its vector is another model's.
+type hit struct {
+	reverie.Memory
+	Score sql.NullFloat64
 }
 
 // scanHits reads rows of hitColumns and a score, without looking each column up by its
 // name in each row.
-func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
+func scanHits(rows *sql.Rows, groupID string) (list []hit, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		r := hitRow{MemoryRow: MemoryRow{Memory: reverie.Memory{GroupID: groupID}}}
-		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, &r.TagList,
+		r := hit{Memory: reverie.Memory{GroupID: groupID}}
+		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, (*pq.StringArray)(&r.Tags),
 			&r.Strength, &r.Weight,
 			&r.ContentHash, &r.UpdatedAt, &r.LastSupportedAt, &r.Score); err != nil {
 			return nil, err
@@ -97,7 +98,7 @@ func (s *Store) Nearest(ctx context.Context, q reverie.SearchQuery) (list []reve
 }
 
 // search asks one query or, of an instant, the other.
-func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuery string) ([]hitRow, error) {
+func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuery string) ([]hit, error) {
 	what := fmt.Sprintf("search group %q", q.GroupID)
 	if err := CheckVector(q.Model, q.Vector); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -110,7 +111,7 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 	if !q.At.IsZero() {
 		query, args = atQuery, append(args, q.At)
 	}
-	var list []hitRow
+	var list []hit
 	err := s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		list, err = scanHits(rows, q.GroupID)
 		return err
@@ -118,10 +119,10 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 	return list, err
 }
 
-func hits(rows []hitRow) []reverie.Hit {
+func hits(rows []hit) []reverie.Hit {
 	list := make([]reverie.Hit, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.Hit{Memory: r.memory(), Score: r.Score.Float64}
+		list[i] = reverie.Hit{Memory: r.Memory, Score: r.Score.Float64}
 	}
 	return list
 }
@@ -195,7 +196,7 @@ func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]r
 func (s *Store) candidates(ctx context.Context, what string, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
 	var rows []struct {
 		No int `db:"no"` // of the probe, from 1
-		hitRow
+		reverie.Hit
 	}
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
@@ -213,7 +214,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 	}
 	found := make([][]reverie.Hit, len(q.Probes))
 	for _, r := range rows {
-		found[r.No-1] = append(found[r.No-1], reverie.Hit{Memory: r.memory(), Score: r.Score.Float64})
+		found[r.No-1] = append(found[r.No-1], r.Hit)
 	}
 	return found, nil
 }

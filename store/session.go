@@ -13,15 +13,13 @@ import (
 )
 
 const (
-	// sessionColumns are those of reverie.Session, under the names of its fields.
-	sessionColumns = `group_id as groupid, session_id as id, cut, first_at as firstat, last_at as lastat, asking,
-		messages as "total.messages", tokens as "total.tokens", tool_calls as "total.toolcalls", turns as "total.turns",
-		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.toolcalls",
-			new_turns as "new.turns",
-		folded_messages as "folded.messages", folded_tokens as "folded.tokens", folded_tool_calls as "folded.toolcalls",
-		folded_turns as "folded.turns", extractions, extracted_until as extracteduntil, unfinished, failures, failure,
-		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat,
-			dreamt_until as dreamtuntil`
+	// sessionColumns are those of reverie.Session.
+	sessionColumns = `group_id, session_id, cut, first_at, last_at, asking,
+		messages as "total.messages", tokens as "total.tokens", tool_calls as "total.tool_calls", turns as "total.turns",
+		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.tool_calls",
+		new_turns as "new.turns", folded_messages as "folded.messages", folded_tokens as "folded.tokens",
+		folded_tool_calls as "folded.tool_calls", folded_turns as "folded.turns", extractions, extracted_until, unfinished,
+		failures, failure, retry_at, parked_at, fold_failures, fold_retry_at, dreamt_until`
 
 	sessionQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2`
 
@@ -76,7 +74,7 @@ func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Se
 		}
 		return err
 	}})
-	return utcSessions(list), err
+	return list, err
 }
 
 // ListSessions returns a page of sessions, those with the latest message first, and
@@ -99,7 +97,7 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 			limit nullif($4::int, 0) offset $5`,
 			f.GroupID, f.SessionID, f.Waiting, f.Limit, f.Offset)
 	}})
-	return utcSessions(list), total, err
+	return list, total, err
 }
 
 // SessionSummary returns the rolling summary of a session, nil where it has none.
@@ -131,13 +129,13 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 			return t.Select(ctx, &list, query, groupID, sessionID, limit)
 		}})
 	slices.Reverse(list)
-	return utcMessages(list), err
+	return list, err
 }
 
 func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (reverie.Session, error) {
 	var session reverie.Session
 	err := t.Get(ctx, &session, sessionQuery, groupID, sessionID)
-	return utcSession(session), pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
+	return session, pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
 // lockSession lets nobody else count a session, or make it part of another, before
@@ -153,25 +151,7 @@ func rollingSummary(ctx context.Context, t *pg.Tx, groupID, sessionID string) (*
 	if err := t.Select(ctx, &list, summaryQuery, groupID, sessionID); err != nil || len(list) == 0 {
 		return nil, err
 	}
-	found := &list[0]
-	for _, at := range []*time.Time{&found.CoversSince, &found.CoversUntil, &found.CreatedAt, &found.UpdatedAt} {
-		*at = at.UTC()
-	}
-	return found, nil
-}
-
-func utcSession(s reverie.Session) reverie.Session {
-	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), pg.UTC(s.ExtractedUntil)
-	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = pg.UTC(s.RetryAt), pg.UTC(s.ParkedAt), pg.UTC(s.FoldRetryAt),
-		pg.UTC(s.DreamtUntil)
-	return s
-}
-
-func utcSessions(list []reverie.Session) []reverie.Session {
-	for i := range list {
-		list[i] = utcSession(list[i])
-	}
-	return list
+	return &list[0], nil
 }
 
 // SessionQueue is the store as extraction sees it: what is due are sessions, by a
@@ -266,7 +246,7 @@ func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reveri
 			list = nil
 			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
 		}})
-	return utcSessions(list), err
+	return list, err
 }
 
 const (
@@ -341,26 +321,18 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 		}
 		var more bool
 		err := t.Get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
-		return utcMessages(list), more, err
+		return list, more, err
 	}
 	limit := max(q.Limit, 0)
 	if err := t.Select(ctx, &list, oldestBufferedQuery, q.GroupID, q.SessionID, limit+1); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
-	return utcMessages(list[:min(limit, len(list))]), more, nil
+	return list[:min(limit, len(list))], more, nil
 }
 
 func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.HeadState, error) {
-	var rows []headRow
-	if err := t.Select(ctx, &rows, query, args...); err != nil {
-		return nil, err
-	}
-	list := make([]reverie.HeadState, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates}
-	}
-	return list, nil
+	return pg.Select[reverie.HeadState](ctx, t, query, args...)
 }
 
 // GatherFold reads what folding a session needs, in one snapshot and at most five
@@ -403,7 +375,7 @@ func unfolded(ctx context.Context, t *pg.Tx, state reverie.FoldState) ([]reverie
 		list = nil
 		err = t.Select(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, "-infinity")
 	}
-	return utcMessages(list), err
+	return list, err
 }
 
 const (
@@ -587,7 +559,7 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 				sessionID); err != nil { // two that fail at a time count as two
 				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 			}
-			if err := note(ctx, t, utcSession(session)); err != nil {
+			if err := note(ctx, t, session); err != nil {
 				return err
 			}
 			return t.Get(ctx, &xid, pg.XIDQuery)
@@ -609,7 +581,7 @@ func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Se
 		return nil, err
 	}
 	var gone []reverie.Setback
-	for _, session := range utcSessions(list) {
+	for _, session := range list {
 		if session.Failures > 0 {
 			gone = append(gone, setbackOf(session))
 		}

@@ -97,7 +97,7 @@ func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 		return err
 	}
 	for _, row := range rows {
-		a.sessions[row.ID].Session = utcSession(row)
+		a.sessions[row.ID].Session = row
 	}
 	return nil
 }
@@ -181,8 +181,8 @@ func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
 	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}}
 	a.sessions[c.ID] = s
 	for _, was := range c.Was {
-		s.parts = append(s.parts, utcSession(near[slices.IndexFunc(near,
-			func(k reverie.Session) bool { return k.ID == was })]))
+		s.parts = append(s.parts, near[slices.IndexFunc(near,
+			func(k reverie.Session) bool { return k.ID == was })])
 	}
 	switch n := len(s.parts); n {
 	case 0:

@@ -112,7 +112,7 @@ func statsMemories(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error
 	}
 	st.Active, st.Core, st.Established, st.Tentative = row.Active, row.Core, row.Established, row.Active-row.Established
 	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups,
-		pg.UTC(row.Oldest), pg.UTC(row.Newest)
+		row.Oldest, row.Newest
 	for i := range reverie.StatsBars {
 		st.Strength, st.Weight = append(st.Strength, int(row.Strengths[i])), append(st.Weight, int(row.Weights[i]))
 	}
@@ -208,7 +208,7 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 	}
 	list := make([]reverie.Call, len(rows))
 	for i, r := range rows {
-		r.Latency, r.CreatedAt = time.Duration(r.LatencyMS)*time.Millisecond, r.CreatedAt.UTC()
+		r.Latency = time.Duration(r.LatencyMS) * time.Millisecond
 		list[i] = r.Call
 	}
 	return list, nil

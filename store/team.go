@@ -52,7 +52,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 			if !reverie.IsID(after) {
 				return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
 			}
-			var rows []MemoryRow
+			var rows []reverie.Memory
 			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
 				return err
 			}
@@ -115,8 +115,8 @@ func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringAr
 	return found, err
 }
 
-func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryRow, error) {
-	var head MemoryRow
+func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.Memory, error) {
+	var head reverie.Memory
 	if !reverie.IsID(lineageID) {
 		return head, fmt.Errorf("team memory %q: %w", lineageID, reverie.ErrNotFound)
 	}
@@ -124,8 +124,8 @@ func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryR
 	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
 }
 
-func teamMemory(ctx context.Context, t *pg.Tx, head MemoryRow) (reverie.TeamMemory, error) {
-	list, err := TeamMemories(ctx, t, head.GroupID, []MemoryRow{head})
+func teamMemory(ctx context.Context, t *pg.Tx, head reverie.Memory) (reverie.TeamMemory, error) {
+	list, err := TeamMemories(ctx, t, head.GroupID, []reverie.Memory{head})
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
@@ -133,7 +133,7 @@ func teamMemory(ctx context.Context, t *pg.Tx, head MemoryRow) (reverie.TeamMemo
 }
 
 // TeamMemories are heads as they travel.
-func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []MemoryRow) ([]reverie.TeamMemory, error) {
+func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []reverie.Memory) ([]reverie.TeamMemory, error) {
 	list := make([]reverie.TeamMemory, len(heads))
 	if len(heads) == 0 {
 		return list, nil
@@ -155,7 +155,7 @@ func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []MemoryR
 		versions[r.LineageID] = append(versions[r.LineageID], r)
 	}
 	for i, h := range heads {
-		m := h.memory()
+		m := h
 		status := reverie.StatusDeprecated
 		if m.Status == reverie.StatusActive {
 			status = m.Status

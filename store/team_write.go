@@ -126,7 +126,7 @@ func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 		return none, err
 	}
 	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
-		last := head.memory()
+		last := head
 		w.Memory.Statement, w.Memory.Tags = last.Statement, last.Tags
 	}
 	w.Memory.Statement = pg.ValidText(w.Memory.Statement)
@@ -168,7 +168,7 @@ func (s *Store) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 
 // lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
 // that the write does not rest on is a *reverie.TeamHeadError.
-func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*MemoryRow, error) {
+func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.Memory, error) {
 	if _, err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 
 // AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
-func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite,
+func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
 	versionID string) error {
 	at, err := NextTimestamp(ctx, db, t, groupID)
 	if err != nil {
@@ -267,7 +267,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 }
 
 // teamAction says what a version does to its lineage.
-func teamAction(head *MemoryRow, status reverie.Status) reverie.Action {
+func teamAction(head *reverie.Memory, status reverie.Status) reverie.Action {
 	switch {
 	case head == nil:
 		return reverie.ActionCreate
@@ -280,7 +280,7 @@ func teamAction(head *MemoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite,
+func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
 	versionID string, at time.Time) error {
 	m := w.Memory
 	var parent any
@@ -364,7 +364,7 @@ func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			for after := ZeroID; ; {
-				var rows []MemoryRow
+				var rows []reverie.Memory
 				if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
 					return err
 				}

@@ -54,9 +54,6 @@ func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, er
 		return t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
 			order by created_at, token_id`, groupID)
 	}})
-	for i := range list {
-		list[i] = inUTC(list[i])
-	}
 	return list, err
 }
 
@@ -67,7 +64,7 @@ func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return token, fmt.Errorf("token %q: %w", id, reverie.ErrNotFound)
 	}
-	return inUTC(token), err
+	return token, err
 }
 
 // HasTokens tells whether a token was ever made, revoked or not.
@@ -92,7 +89,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 		_, err = t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
 		return err
 	}})
-	return inUTC(token), err
+	return token, err
 }
 
 // UseToken notes that a token was used, unless that was noted within the last minute.
@@ -105,12 +102,6 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 		_, err := t.Exec(ctx, useTokenQuery, token.GroupID, token.ID, pg.Timestamp(at), pg.Timestamp(at.Add(-useEvery)))
 		return err
 	}})
-}
-
-func inUTC(t reverie.Token) reverie.Token {
-	t.CreatedAt = t.CreatedAt.UTC()
-	t.ExpiresAt, t.RevokedAt, t.LastUsedAt = pg.UTC(t.ExpiresAt), pg.UTC(t.RevokedAt), pg.UTC(t.LastUsedAt)
-	return t
 }
 
 // pageSessionQuery finds a login and its token in one round trip.
@@ -148,8 +139,7 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 	if errors.Is(err, sql.ErrNoRows) {
 		return reverie.PageSession{}, reverie.Token{}, fmt.Errorf("this login: %w", reverie.ErrNotFound)
 	}
-	row.CreatedAt, row.ExpiresAt = row.CreatedAt.UTC(), row.ExpiresAt.UTC()
-	return row.PageSession, inUTC(row.Token), err
+	return row.PageSession, row.Token, err
 }
 
 // EndPageSession forgets a login. That it is not there is no error.

@@ -37,9 +37,9 @@ func rememberedThen(ctx context.Context, t *pg.Tx, run reverie.Run) (now, was []
 }
 
 func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Memory, error) {
-	var rows []MemoryRow
+	var rows []reverie.Memory
 	err := t.Select(ctx, &rows, query, args...)
-	return memories(rows), err
+	return rows, err
 }
 
 // explain says of each memory that is not what it was before the run why that is: those

@@ -108,7 +108,7 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 			}
 			return t.Select(ctx, &rows, offeredQuery, groupID, usageID)
 		}})
-	return utcUsage(rows), err
+	return rows, err
 }
 
 // findUsage names the context that is meant and its group; "" where there is none.
@@ -160,14 +160,6 @@ func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	return err
 }
 
-// utcUsage turns times that come back in the session's zone into UTC.
-func utcUsage(rows []reverie.Usage) []reverie.Usage {
-	for i, r := range rows {
-		rows[i].CreatedAt, rows[i].JudgedAt = r.CreatedAt.UTC(), pg.UTC(r.JudgedAt)
-	}
-	return rows
-}
-
 // UsageOf counts how often the memories of lineages were offered and used, by
 // lineage. Those that never were offered are not in it.
 func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
@@ -191,7 +183,6 @@ func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string)
 	err := t.Select(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
 	counts := make(map[string]reverie.UsageCount, len(rows))
 	for _, r := range rows {
-		r.LastOfferedAt = pg.UTC(r.LastOfferedAt)
 		counts[r.LineageID] = r.UsageCount
 	}
 	return counts, err
@@ -296,7 +287,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 			}
 			return fmt.Errorf("its memories move all the time: %w", reverie.ErrConflict)
 		}})
-	return utcUsage(rows), err
+	return rows, err
 }
 
 // checkWeightRule refuses what could not be kept in a weight.

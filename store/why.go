@@ -60,10 +60,10 @@ func (r befellRow) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID
 // lineage is what the database holds of a lineage, as it is put together to a
 // reverie.Why.
 type lineage struct {
-	versions  []MemoryRow
+	versions  []reverie.Memory
 	changes   []befellRow
 	evidence  []evidenceRow
-	decisions []decisionRow
+	decisions []reverie.Decision
 	sources   []sourceRow // of all versions
 	runs      map[string]reverie.Run
 	approved  map[deed]bool // what persons let pass
@@ -148,15 +148,11 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at ti
 	for _, d := range l.decisions { // of support there is no change
 		runIDs = append(runIDs, d.RunID)
 	}
-	var runs []runRow
+	var runs []reverie.Run
 	if err := t.Select(ctx, &runs, runsByIDQuery, groupID, runIDs); err != nil {
 		return l, err
 	}
-	for _, r := range runs {
-		run, err := r.run()
-		if err != nil {
-			return l, err
-		}
+	for _, run := range runs {
 		l.runs[run.ID] = run
 	}
 	return l, l.readApproved(ctx, t, groupID, runIDs)
@@ -164,20 +160,13 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at ti
 
 // readApproved reads what persons let pass of what the runs held.
 func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, runIDs pq.StringArray) error {
-	var rows []heldRow
-	if err := t.Select(ctx, &rows, approvedPlansQuery, groupID, runIDs); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		plan, err := r.plan()
-		if err != nil {
-			return err
-		}
+	plans, err := pg.Select[reverie.HeldPlan](ctx, t, approvedPlansQuery, groupID, runIDs)
+	for _, plan := range plans {
 		for _, st := range plan.Steps {
-			l.approved[deed{r.RunID, cmp.Or(st.MemoryID, st.Head.MemoryID), st.Action}] = true
+			l.approved[deed{plan.RunID, cmp.Or(st.MemoryID, st.Head.MemoryID), st.Action}] = true
 		}
 	}
-	return nil
+	return err
 }
 
 // why sorts what is there by version.
@@ -185,7 +174,7 @@ func (l lineage) why() (reverie.Why, error) {
 	why := reverie.Why{Versions: make([]reverie.WhyVersion, len(l.versions))}
 	at := make(map[string]*reverie.WhyVersion, len(l.versions))
 	for i, v := range l.versions {
-		why.Memory = v.memory()
+		why.Memory = v
 		why.Versions[i] = reverie.WhyVersion{Memory: why.Memory, Reason: v.ChangeSummary, Evidence: []reverie.Evidence{},
 			Decisions: []reverie.Decision{}, Later: []reverie.WhyLater{}}
 		at[v.ID] = &why.Versions[i]
@@ -210,18 +199,14 @@ func (l lineage) why() (reverie.Why, error) {
 	for _, r := range l.sources {
 		at[r.OfID].Sources = append(at[r.OfID].Sources, r.SourceMemory)
 	}
-	for _, d := range l.decisions {
-		decision, err := d.decision()
-		if err != nil {
-			return why, err
-		}
-		decision.UndoneAt = l.runs[d.RunID].UndoneAt
+	for _, decision := range l.decisions {
+		decision.UndoneAt = l.runs[decision.RunID].UndoneAt
 		v := at[decision.MemoryID]
 		if v == nil { // another lineage's: it took the place of the target, if that was deleted for it
 			v = at[decision.TargetID]
 			if !slices.ContainsFunc(v.Later, func(w reverie.WhyLater) bool {
 				return w.Action == reverie.ActionDelete &&
-					w.RunID == d.RunID
+					w.RunID == decision.RunID
 			}) {
 				continue
 			}

@@ -52,25 +52,25 @@ type Candidate struct {
 // Decision is one new fact and what became of it, with all that led there: a row
 // of decisions.
 type Decision struct {
-	GroupID       string         `json:"group_id"`
-	RunID         string         `json:"run_id"`
-	ChunkNo       int            `json:"chunk_no"`
-	No            int            `json:"decision_no"` // counts from 1 within the chunk
-	Kind          Kind           `json:"kind"`
-	Statement     string         `json:"statement"` // the fact as it was proposed
-	ContentHash   string         `json:"content_hash"`
-	Action        DecisionAction `json:"action"`
-	Basis         Basis          `json:"basis"`
-	TargetID      string         `json:"target_id,omitempty"` // the version that it acts on, as it was before
-	MemoryID      string         `json:"memory_id,omitempty"` // the version that says it now; as long as a person is to let it pass, in a plan alone
-	Reason        string         `json:"reason"`
-	Candidates    []Candidate    `json:"candidates"` // best first
-	Model         string         `json:"model,omitempty"`
-	PromptVersion string         `json:"prompt_version,omitempty"`
-	PromptSHA256  string         `json:"prompt_sha256,omitempty"`
-	Calls         int            `json:"calls"` // questions asked about it, answers that were stored before included
-	CreatedAt     time.Time      `json:"created_at"`
-	UndoneAt      *time.Time     `json:"undone_at,omitempty"` // when its run was taken back; told by Why alone
+	GroupID       string         `db:"group_id" json:"group_id"`
+	RunID         string         `db:"run_id" json:"run_id"`
+	ChunkNo       int            `db:"chunk_no" json:"chunk_no"`
+	No            int            `db:"decision_no" json:"decision_no"` // counts from 1 within the chunk
+	Kind          Kind           `db:"kind" json:"kind"`
+	Statement     string         `db:"statement" json:"statement"` // the fact as it was proposed
+	ContentHash   string         `db:"content_hash" json:"content_hash"`
+	Action        DecisionAction `db:"action" json:"action"`
+	Basis         Basis          `db:"basis" json:"basis"`
+	TargetID      string         `db:"target_id" json:"target_id,omitempty"` // the version that it acts on, as it was before
+	MemoryID      string         `db:"memory_id" json:"memory_id,omitempty"` // the version that says it now; as long as a person is to let it pass, in a plan alone
+	Reason        string         `db:"reason" json:"reason"`
+	Candidates    []Candidate    `db:"candidates" json:"candidates"` // best first
+	Model         string         `db:"model" json:"model,omitempty"`
+	PromptVersion string         `db:"prompt_version" json:"prompt_version,omitempty"`
+	PromptSHA256  string         `db:"prompt_sha256" json:"prompt_sha256,omitempty"`
+	Calls         int            `db:"calls" json:"calls"` // questions asked about it, answers that were stored before included
+	CreatedAt     time.Time      `db:"created_at" json:"created_at"`
+	UndoneAt      *time.Time     `db:"undone_at" json:"undone_at,omitempty"` // when its run was taken back; told by Why alone
 }
 
 // CandidateQuery asks for the active memories of one kind that come nearest to

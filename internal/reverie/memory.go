@@ -68,7 +68,7 @@ type Memory struct {
 	Status          Status     `db:"status" json:"status"`
 	Strength        float64    `db:"strength" json:"strength"` // 0..1, see Reinforce
 	Weight          float64    `db:"weight" json:"weight"`     // 0..2, starts at 1
-	Tags            []string   `db:"-" json:"tags"`
+	Tags            []string   `db:"tags" json:"tags"`
 	ContentHash     string     `db:"content_hash" json:"-"`
 	EmbeddingModel  string     `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
 	ChangeSummary   string     `db:"change_summary" json:"-"`

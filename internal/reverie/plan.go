@@ -76,15 +76,15 @@ type Refusal struct {
 
 // HeldPlan is a plan, or some lines of one, that waits for a person.
 type HeldPlan struct {
-	GroupID   string
-	RunID     string
-	ChunkNo   int
+	GroupID   string `db:"group_id"`
+	RunID     string `db:"run_id"`
+	ChunkNo   int    `db:"chunk_no"`
 	Kind      Kind   // of what it would create; of the memory that a proposal is about
 	Whole     bool   // the chunk's whole plan; its messages may be made pending again
-	Steps     []Step // what would be applied
+	Steps     []Step `db:"plan"` // what would be applied
 	Reason    string // why it is held
 	Status    HeldStatus
-	CreatedAt time.Time
+	CreatedAt time.Time `db:"created_at"`
 }
 
 // HeldStatus says what became of a held plan.

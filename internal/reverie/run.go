@@ -126,7 +126,7 @@ type Run struct {
 	Model         string     `db:"model" json:"model"`     // provider/model
 	PromptVersion string     `db:"prompt_version" json:"prompt_version"`
 	PromptSHA256  string     `db:"prompt_sha256" json:"prompt_sha256"`
-	Stats         Stats      `db:"-" json:"stats"`
+	Stats         Stats      `db:"stats" json:"stats"`
 	Error         string     `db:"error" json:"error,omitempty"`
 	StartedAt     time.Time  `db:"started_at" json:"started_at"`
 	FinishedAt    *time.Time `db:"finished_at" json:"finished_at"`
@@ -149,18 +149,18 @@ const (
 // Chunk is the unit of commit: some messages of a run, in order, or memories, and
 // the model's answer to them.
 type Chunk struct {
-	GroupID     string      `json:"-"`
-	RunID       string      `json:"-"`
-	No          int         `json:"chunk_no"`     // counts from 1
-	InputSHA256 string      `json:"input_sha256"` // of model and rendered prompt
-	MessageIDs  []string    `json:"message_ids"`
-	MemoryIDs   []string    `json:"memory_ids,omitempty"` // versions: of a dream, what it is about; of evolve, what was shown as m1..mN
-	Questions   []int       `json:"-"`                    // of how many of MemoryIDs, in their order, each question of a dream is
-	Answer      string      `json:"answer"`
-	Status      ChunkStatus `json:"status"`
-	Refusals    []Refusal   `json:"refusals"`
-	Limit       int         `json:"-"` // kept in the run's stats when the chunk is saved
-	CreatedAt   time.Time   `json:"-"` // when it was first saved: before the model was asked; kept by the store
+	GroupID     string      `db:"group_id" json:"-"`
+	RunID       string      `db:"run_id" json:"-"`
+	No          int         `db:"chunk_no" json:"chunk_no"`         // counts from 1
+	InputSHA256 string      `db:"input_sha256" json:"input_sha256"` // of model and rendered prompt
+	MessageIDs  []string    `db:"message_ids" json:"message_ids"`
+	MemoryIDs   []string    `db:"memory_ids" json:"memory_ids,omitempty"` // versions: of a dream, what it is about; of evolve, what was shown as m1..mN
+	Questions   []int       `db:"questions" json:"-"`                     // of how many of MemoryIDs, in their order, each question of a dream is
+	Answer      string      `db:"answer" json:"answer"`
+	Status      ChunkStatus `db:"status" json:"status"`
+	Refusals    []Refusal   `db:"refusals" json:"refusals"`
+	Limit       int         `db:"-" json:"-"`          // kept in the run's stats when the chunk is saved
+	CreatedAt   time.Time   `db:"created_at" json:"-"` // when it was first saved: before the model was asked; kept by the store
 }
 
 // Lease is the right to write a group: one holder at a time, for every kind of

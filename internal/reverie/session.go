@@ -13,44 +13,44 @@ import (
 // id, or, where it gave none, messages with no longer silence between them than
 // the group allows.
 type Session struct {
-	GroupID string    `json:"group_id"`
-	ID      string    `json:"session_id"`
-	Cut     bool      `json:"cut"`      // by silence, and not named by the platform
-	FirstAt time.Time `json:"first_at"` // sent_at of its first message
-	LastAt  time.Time `json:"last_at"`
+	GroupID string    `db:"group_id" json:"group_id"`
+	ID      string    `db:"session_id" json:"session_id"`
+	Cut     bool      `db:"cut" json:"cut"`           // by silence, and not named by the platform
+	FirstAt time.Time `db:"first_at" json:"first_at"` // sent_at of its first message
+	LastAt  time.Time `db:"last_at" json:"last_at"`
 	// Asking tells that somebody has spoken since the last answer: a turn has begun
 	// that is not counted yet.
-	Asking         bool       `json:"asking"`
-	Total          Tally      `json:"total"`
-	New            Tally      `json:"new"`    // of it, not extracted yet: the dialogue buffer
-	Folded         Tally      `json:"folded"` // of it, what the rolling summary covers
-	Extractions    int        `json:"extractions"`
-	ExtractedUntil *time.Time `json:"extracted_until"` // sent_at of the newest message that was extracted
+	Asking         bool       `db:"asking" json:"asking"`
+	Total          Tally      `db:"total" json:"total"`
+	New            Tally      `db:"new" json:"new"`       // of it, not extracted yet: the dialogue buffer
+	Folded         Tally      `db:"folded" json:"folded"` // of it, what the rolling summary covers
+	Extractions    int        `db:"extractions" json:"extractions"`
+	ExtractedUntil *time.Time `db:"extracted_until" json:"extracted_until"` // sent_at of the newest message that was extracted
 	// Unfinished tells that the last extraction was cut short, or failed, and left some
 	// of what it was to take: the next one goes on, however little that is.
-	Unfinished bool `json:"unfinished,omitempty"`
+	Unfinished bool `db:"unfinished" json:"unfinished,omitempty"`
 
 	// DreamtUntil is up to which of its messages a dream has covered it: before LastAt,
 	// or nil, while there is more. Its extraction makes it nil.
-	DreamtUntil *time.Time `json:"dreamt_until,omitempty"`
+	DreamtUntil *time.Time `db:"dreamt_until" json:"dreamt_until,omitempty"`
 
 	// What repeated failure to extract it has led to, as in [Setback]; none is zero.
-	Failures int        `json:"failures,omitempty"`
-	Failure  string     `json:"failure,omitempty"`
-	RetryAt  *time.Time `json:"retry_at,omitempty"`
-	ParkedAt *time.Time `json:"parked_at,omitempty"`
+	Failures int        `db:"failures" json:"failures,omitempty"`
+	Failure  string     `db:"failure" json:"failure,omitempty"`
+	RetryAt  *time.Time `db:"retry_at" json:"retry_at,omitempty"`
+	ParkedAt *time.Time `db:"parked_at" json:"parked_at,omitempty"`
 
 	// And to fold it: that is tried again for as long as there is something to fold.
-	FoldFailures int        `json:"fold_failures,omitempty"`
-	FoldRetryAt  *time.Time `json:"fold_retry_at,omitempty"`
+	FoldFailures int        `db:"fold_failures" json:"fold_failures,omitempty"`
+	FoldRetryAt  *time.Time `db:"fold_retry_at" json:"fold_retry_at,omitempty"`
 }
 
 // Tally counts messages of a session.
 type Tally struct {
-	Messages  int `json:"messages"`
-	Tokens    int `json:"tokens"` // estimated, see EstimateTokens
-	ToolCalls int `json:"tool_calls"`
-	Turns     int `json:"turns"` // a query and its answer: what users say up to the next word of an assistant
+	Messages  int `db:"messages" json:"messages"`
+	Tokens    int `db:"tokens" json:"tokens"` // estimated, see EstimateTokens
+	ToolCalls int `db:"tool_calls" json:"tool_calls"`
+	Turns     int `db:"turns" json:"turns"` // a query and its answer: what users say up to the next word of an assistant
 }
 
 // SessionRule says when a session is due. A limit of 0 is off.

@@ -47,7 +47,7 @@ type State struct {
 // evidence on.
 type HeadState struct {
 	Memory
-	SupportDates []string // YYYY-MM-DD, sorted
+	SupportDates []string `db:"support_dates"` // YYYY-MM-DD, sorted
 	// Awaits are, where it is to be judged again, the pending messages that are or were
 	// its evidence.
 	Awaits []string

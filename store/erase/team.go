@@ -120,8 +120,8 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 }
 
 // teamHeads are the newest versions of the memories that are worked on, by lineage id.
-func (e *eraser) teamHeads(ctx context.Context) ([]store.MemoryRow, []reverie.TeamMemory, error) {
-	var heads []store.MemoryRow
+func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.TeamMemory, error) {
+	var heads []reverie.Memory
 	if err := e.t.Select(ctx, &heads, teamHeadsOfQuery, e.group, e.shared); err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +131,7 @@ func (e *eraser) teamHeads(ctx context.Context) ([]store.MemoryRow, []reverie.Te
 
 // appendTeam writes the version that an erasure makes of a head, which was made here. The
 // words that the head rests on go along where the write says so.
-func (e *eraser) appendTeam(ctx context.Context, head store.MemoryRow, w reverie.TeamWrite) error {
+func (e *eraser) appendTeam(ctx context.Context, head reverie.Memory, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {
 		found, err := store.TeamEvidence(ctx, e.t, e.group, pq.StringArray{head.ID})

@@ -34,15 +34,6 @@ func OrNull(t time.Time) any {
 	return t
 }
 
-// UTC is t in UTC, nil for nil.
-func UTC(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	at := t.UTC()
-	return &at
-}
-
 // Timestamp writes t as an element of a timestamptz[].
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
