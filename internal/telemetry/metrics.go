@@ -8,11 +8,10 @@
 package telemetry
 
 import (
-	"container/list"
 	"context"
-	"net"
-	"net/http"
-	"sync"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,18 +28,20 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
-
-	runs, groups                     *prometheus.CounterVec
-	behind, parked, lastFinished     *prometheus.GaugeVec
-	fanOutSeconds, phaseSeconds      *prometheus.HistogramVec
-	calls, tokens, cost              *prometheus.CounterVec
-	callSeconds                      *prometheus.HistogramVec
-	takeovers                        prometheus.Counter
-	refused, held, changes, messages *prometheus.CounterVec
-	requests                         *prometheus.CounterVec
-	confined                         *prometheus.GaugeVec
-	requestSeconds                   *prometheus.HistogramVec
+	vectors  map[string]prometheus.Collector // by name
 }
+
+// namespace begins the name of every metric of ours.
+const namespace = "reverie"
+
+// The kinds of metrics.
+type kind int
+
+const (
+	counter kind = iota
+	gauge
+	histogram
+)
 
 // The buckets of histograms, in seconds.
 var (
@@ -50,6 +51,52 @@ var (
 	callBuckets    = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300}
 )
 
+// table is all metrics; the labels are separated by spaces.
+var table = []struct {
+	kind               kind
+	name, labels, help string
+	buckets            []float64
+}{
+	{counter, "runs_total", "job outcome",
+		"Runs of one group and window, or session, by how they ended: succeeded, held (a plan waits for a person), " +
+			"deferred (a passing fault), failed, or nothing (no message was pending).", nil},
+	{counter, "groups_total", "job outcome",
+		"Groups that a fan-out came to, by what became of them: done, skipped, failed or deferred.", nil},
+	{gauge, "windows_behind", "job", "Windows that were due and not finished when the last fan-out ended.", nil},
+	{gauge, "groups_parked", "job",
+		"Groups that wait for a person after repeated failure, as the last fan-out found them.", nil},
+	{histogram, "fan_out_seconds", "job", "How long a fan-out over the groups took.", fanOutBuckets},
+	{gauge, "fan_out_last_finished_timestamp_seconds", "job",
+		"When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never " +
+			"in this process.", nil},
+	{histogram, "phase_seconds", "job phase",
+		"How long a step of a chunk took (evolve: gather, propose, decide, apply; impression: gather, observe, resolve, " +
+			"apply; extract: gather, propose, decide, apply, fold; dream: gather, propose, combine, decide, apply), and the " +
+			"whole run of a window (run).", phaseBuckets},
+	{counter, "lease_takeovers_total", "",
+		"Leases of groups that were taken over because their holder had stopped renewing them.", nil},
+	{counter, "lines_refused_total", "job", "Lines of answers that the check refused.", nil},
+	{counter, "changes_held_total", "job", "Changes that wait for a person.", nil},
+	{counter, "changes_total", "job action",
+		"Changes of memories, or entities that were created and updated (job impression): update, create or delete; of " +
+			"the job maintain: archive, decay (strength lowered) and prune (rows).", nil},
+	{counter, "messages_total", "job outcome",
+		"Messages by what runs did with them: cited, considered, filtered; or deferred, by each run that left them pending.",
+		nil},
+	{counter, "llm_calls_total", "purpose provider model outcome",
+		"Calls to models, failed and repeated ones included, by outcome: ok, truncated, refused, or the fault.", nil},
+	{counter, "llm_tokens_total", "purpose provider model direction", "Tokens of calls to models: input or output.", nil},
+	{counter, "llm_cost_usd_total", "purpose provider model",
+		"What calls to models cost, in USD, by the configured prices.", nil},
+	{histogram, "llm_call_seconds", "purpose provider model", "How long one call to a model took.", callBuckets},
+	{counter, "http_requests_total", "route method status",
+		"Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", nil},
+	{histogram, "http_request_seconds", "route method", "How long the answer to a request took.", requestBuckets},
+	{gauge, "reader_confined", "",
+		"1 where clients read as a role that row-level security confines to their group, 0 where they do not.", nil},
+	{gauge, "build_info", "version", "The version of this process. Always 1.", nil},
+}
+
 // New returns metrics of a process of the given version. The counters of the jobs
 // begin at 0, so that the first failure of one already shows as a rise. now is
 // nil for time.Now.
@@ -57,79 +104,43 @@ func New(version string, now func() time.Time, jobs ...reverie.Job) *Metrics {
 	if now == nil {
 		now = time.Now
 	}
-	m := &Metrics{registry: prometheus.NewRegistry(), now: now}
-	m.defineJobs()
-	m.defineCalls()
-	m.defineRequests()
+	m := &Metrics{registry: prometheus.NewRegistry(), now: now, vectors: map[string]prometheus.Collector{}}
+	for _, t := range table {
+		labels := strings.Fields(t.labels)
+		opts := prometheus.Opts{Namespace: namespace, Name: t.name, Help: t.help}
+		switch t.kind {
+		case counter:
+			m.vectors[t.name] = prometheus.NewCounterVec(prometheus.CounterOpts(opts), labels)
+		case gauge:
+			m.vectors[t.name] = prometheus.NewGaugeVec(prometheus.GaugeOpts(opts), labels)
+		case histogram:
+			m.vectors[t.name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: t.name,
+				Help: t.help, Buckets: t.buckets}, labels)
+		}
+		m.registry.MustRegister(m.vectors[t.name])
+	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	build := m.gauge("build_info", "The version of this process. Always 1.", "version")
-	build.WithLabelValues(version).Set(1)
+	m.record("build_info", 1, version)
+	m.record("lease_takeovers_total", 0)
 	for _, job := range jobs {
 		m.begin(job)
 	}
 	return m
 }
 
-func (m *Metrics) defineJobs() {
-	m.runs = m.counter("runs_total",
-		"Runs of one group and window, or session, by how they ended: succeeded, held (a plan waits for a person), "+
-			"deferred (a passing fault), failed, or nothing (no message was pending).", "job", "outcome")
-	m.groups = m.counter("groups_total",
-		"Groups that a fan-out came to, by what became of them: done, skipped, failed or deferred.", "job", "outcome")
-	m.behind = m.gauge("windows_behind", "Windows that were due and not finished when the last fan-out ended.", "job")
-	m.parked = m.gauge("groups_parked",
-		"Groups that wait for a person after repeated failure, as the last fan-out found them.", "job")
-	m.fanOutSeconds = m.histogram("fan_out_seconds", "How long a fan-out over the groups took.", fanOutBuckets, "job")
-	m.lastFinished = m.gauge("fan_out_last_finished_timestamp_seconds",
-		"When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never "+
-			"in this process.", "job")
-	m.phaseSeconds = m.histogram("phase_seconds",
-		"How long a step of a chunk took (evolve: gather, propose, decide, apply; impression: gather, observe, resolve, "+
-			"apply; extract: gather, propose, decide, apply, fold; dream: gather, propose, combine, decide, apply), and the "+
-			"whole run of a window (run).", phaseBuckets, "job", "phase")
-	m.takeovers = prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "lease_takeovers_total",
-		Help: "Leases of groups that were taken over because their holder had stopped renewing them."})
-	m.registry.MustRegister(m.takeovers)
-	m.refused = m.counter("lines_refused_total", "Lines of answers that the check refused.", "job")
-	m.held = m.counter("changes_held_total", "Changes that wait for a person.", "job")
-	m.changes = m.counter("changes_total",
-		"Changes of memories, or entities that were created and updated (job impression): update, create or delete; of "+
-			"the job maintain: archive, decay (strength lowered) and prune (rows).", "job", "action")
-	m.messages = m.counter("messages_total",
-		"Messages by what runs did with them: cited, considered, filtered; or deferred, by each run that left them pending.",
-		"job", "outcome")
-}
-
-func (m *Metrics) defineCalls() {
-	labels := []string{"purpose", "provider", "model"}
-	m.calls = m.counter("llm_calls_total",
-		"Calls to models, failed and repeated ones included, by outcome: ok, truncated, refused, or the fault.",
-		append(labels, "outcome")...)
-	m.tokens = m.counter("llm_tokens_total", "Tokens of calls to models: input or output.", append(labels, "direction")...)
-	m.cost = m.counter("llm_cost_usd_total", "What calls to models cost, in USD, by the configured prices.", labels...)
-	m.callSeconds = m.histogram("llm_call_seconds", "How long one call to a model took.", callBuckets, labels...)
-}
-
-// namespace begins the name of every metric of ours.
-const namespace = "reverie"
-
-func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	m.registry.MustRegister(v)
-	return v
-}
-
-func (m *Metrics) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	m.registry.MustRegister(v)
-	return v
-}
-
-func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
-		Buckets: buckets}, labels)
-	m.registry.MustRegister(v)
-	return v
+// record adds to a counter, sets a gauge or observes seconds.
+func (m *Metrics) record(name string, value float64, labels ...string) {
+	if m == nil {
+		return
+	}
+	switch v := m.vectors[name].(type) {
+	case *prometheus.CounterVec:
+		v.WithLabelValues(labels...).Add(value)
+	case *prometheus.GaugeVec:
+		v.WithLabelValues(labels...).Set(value)
+	case *prometheus.HistogramVec:
+		v.WithLabelValues(labels...).Observe(value)
+	}
 }
 
 // The words of labels that are no words of the domain's own.
@@ -140,90 +151,88 @@ const (
 
 // begin sets the counters of a job to 0.
 func (m *Metrics) begin(job reverie.Job) {
-	j := string(job)
 	for _, outcome := range []string{string(reverie.RunSucceeded), string(reverie.RunHeld), string(reverie.RunDeferred),
 		string(reverie.RunFailed), outcomeNothing} {
-		m.runs.WithLabelValues(j, outcome)
+		m.record("runs_total", 0, string(job), outcome)
 	}
 	for _, outcome := range []string{"done", "skipped", "failed", "deferred"} {
-		m.groups.WithLabelValues(j, outcome)
+		m.record("groups_total", 0, string(job), outcome)
 	}
-	m.behind.WithLabelValues(j)
-	m.parked.WithLabelValues(j)
-	m.lastFinished.WithLabelValues(j)
-	m.countStats(j, reverie.Stats{})
+	for _, name := range []string{"windows_behind", "groups_parked", "fan_out_last_finished_timestamp_seconds"} {
+		m.record(name, 0, string(job))
+	}
+	m.countStats(string(job), reverie.Stats{})
 }
 
 // RunDone counts a run that ended: its status, or that there was nothing to do,
 // what it did to memories and messages, and how long it took.
 func (m *Metrics) RunDone(job reverie.Job, status reverie.RunStatus, nothing bool, stats reverie.Stats,
 	took time.Duration) {
-	if m == nil {
-		return
-	}
 	outcome := string(status)
 	if nothing {
 		outcome = outcomeNothing
 	}
-	m.runs.WithLabelValues(string(job), outcome).Inc()
+	m.record("runs_total", 1, string(job), outcome)
 	m.Phase(job, phaseRun, took)
 	m.countStats(string(job), stats)
 }
 
 func (m *Metrics) countStats(job string, s reverie.Stats) {
-	m.refused.WithLabelValues(job).Add(float64(s.Refused))
-	m.held.WithLabelValues(job).Add(float64(s.Held))
+	m.record("lines_refused_total", float64(s.Refused), job)
+	m.record("changes_held_total", float64(s.Held), job)
 	actions := map[string]int{"update": s.Updated, "create": s.Created, "delete": s.Deleted}
 	if job == string(reverie.JobMaintain) {
 		actions = map[string]int{"archive": s.Archived, "decay": s.Decayed, "prune": s.Pruned}
 	}
 	for action, n := range actions {
-		m.changes.WithLabelValues(job, action).Add(float64(n))
+		m.record("changes_total", float64(n), job, action)
 	}
 	for outcome, n := range map[string]int{"cited": s.Cited, "considered": s.Considered, "filtered": s.Filtered,
 		"deferred": s.Deferred} {
-		m.messages.WithLabelValues(job, outcome).Add(float64(n))
+		m.record("messages_total", float64(n), job, outcome)
 	}
 }
 
 // GroupDone counts what became of a group in a fan-out: done, skipped, failed or
 // deferred.
 func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
-	if m == nil {
-		return
-	}
-	m.groups.WithLabelValues(string(job), outcome).Inc()
+	m.record("groups_total", 1, string(job), outcome)
 }
 
 // FanOutDone says that a fan-out ended: how many windows it left that are due,
 // how many groups are parked, how long it took, and whether it came to the end of
 // the groups.
 func (m *Metrics) FanOutDone(job reverie.Job, behind, parked int, took time.Duration, finished bool) {
-	if m == nil {
-		return
-	}
-	m.behind.WithLabelValues(string(job)).Set(float64(behind))
-	m.parked.WithLabelValues(string(job)).Set(float64(parked))
-	m.fanOutSeconds.WithLabelValues(string(job)).Observe(took.Seconds())
-	if finished {
-		m.lastFinished.WithLabelValues(string(job)).Set(float64(m.now().UnixMilli()) / 1000)
+	m.record("windows_behind", float64(behind), string(job))
+	m.record("groups_parked", float64(parked), string(job))
+	m.record("fan_out_seconds", took.Seconds(), string(job))
+	if m != nil && finished {
+		m.record("fan_out_last_finished_timestamp_seconds", float64(m.now().UnixMilli())/1000, string(job))
 	}
 }
 
 // Phase says how long a step of a chunk took.
 func (m *Metrics) Phase(job reverie.Job, phase string, took time.Duration) {
-	if m == nil {
-		return
-	}
-	m.phaseSeconds.WithLabelValues(string(job), phase).Observe(took.Seconds())
+	m.record("phase_seconds", took.Seconds(), string(job), phase)
 }
 
 // Takeover counts a lease that was taken over.
-func (m *Metrics) Takeover() {
-	if m == nil {
-		return
+func (m *Metrics) Takeover() { m.record("lease_takeovers_total", 1) }
+
+// ReaderConfined says whether clients read as a role that is confined to their group.
+func (m *Metrics) ReaderConfined(on bool) { m.record("reader_confined", map[bool]float64{true: 1}[on]) }
+
+// methods are those of HTTP that are told apart.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+// RequestDone counts a request. The route is a pattern, so that there are no more of
+// them than the API has.
+func (m *Metrics) RequestDone(route, method string, status int, took time.Duration) {
+	if !slices.Contains(methods, method) {
+		method = "other"
 	}
-	m.takeovers.Inc()
+	m.record("http_requests_total", 1, route, method, strconv.Itoa(status/100)+"xx")
+	m.record("http_request_seconds", took.Seconds(), route, method)
 }
 
 // Ledger returns a ledger that counts each call after next has recorded it, and
@@ -251,163 +260,9 @@ func (l *countingLedger) RecordCall(ctx context.Context, c reverie.Call) error {
 }
 
 func (m *Metrics) count(c reverie.Call) {
-	m.calls.WithLabelValues(c.Purpose, c.Provider, c.Model, c.Outcome).Inc()
-	m.tokens.WithLabelValues(c.Purpose, c.Provider, c.Model, "input").Add(float64(c.InputTokens))
-	m.tokens.WithLabelValues(c.Purpose, c.Provider, c.Model, "output").Add(float64(c.OutputTokens))
-	m.cost.WithLabelValues(c.Purpose, c.Provider, c.Model).Add(c.CostUSD)
-	m.callSeconds.WithLabelValues(c.Purpose, c.Provider, c.Model).Observe(c.Latency.Seconds())
-}
-
-// conns is a listener that has a bounded number of connections open. When one more
-// comes, another is closed for it: the one that has kept us waiting longest for the
-// header of its first request, else the one that has been idle for longest. So those who
-// are slow lock nobody out. While all have requests under way, it waits for one to end.
-type conns struct {
-	net.Listener
-	max int
-
-	mu      sync.Mutex
-	changed *sync.Cond
-	open    map[*counted]struct{}
-	fresh   *list.List // of *counted without a request so far, the oldest first
-	idle    *list.List // of *counted between two requests, who is so for longest first
-	closed  bool
-}
-
-// grace is how long a connection has for the header of its first request before it may
-// have to make room.
-const grace = 250 * time.Millisecond
-
-func newConns(inner net.Listener, max int) *conns {
-	c := &conns{Listener: inner, max: max, open: map[*counted]struct{}{}, fresh: list.New(), idle: list.New()}
-	c.changed = sync.NewCond(&c.mu)
-	return c
-}
-
-// Accept returns the next connection once there is room for it.
-func (c *conns) Accept() (net.Conn, error) {
-	raw, err := c.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	conn := &counted{Conn: raw, conns: c}
-	if !c.admit(conn) {
-		_ = raw.Close()
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-// admit waits until there is room for a connection; false where the listener was closed
-// meanwhile.
-func (c *conns) admit(conn *counted) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.open) >= c.max && !c.closed {
-		if !c.evict() {
-			c.changed.Wait()
-		}
-	}
-	if c.closed {
-		return false
-	}
-	c.open[conn], conn.since = struct{}{}, time.Now()
-	conn.wait(c.fresh)
-	return true
-}
-
-// evict closes a connection that has no request under way. Where none may be closed yet,
-// it has whoever waits look again when one may. It is called with the lock.
-func (c *conns) evict() bool {
-	victim := c.idle.Front()
-	if oldest := c.fresh.Front(); oldest != nil {
-		conn, _ := oldest.Value.(*counted)
-		if left := grace - time.Since(conn.since); left <= 0 {
-			victim = oldest
-		} else if victim == nil {
-			time.AfterFunc(left, c.lookAgain)
-		}
-	}
-	if victim == nil {
-		return false
-	}
-	conn, _ := victim.Value.(*counted)
-	c.forget(conn)
-	_ = conn.Conn.Close() // its goroutine finds out, and ends
-	return true
-}
-
-// lookAgain wakes whoever waits for room.
-func (c *conns) lookAgain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changed.Broadcast()
-}
-
-// state notes what the server says of a connection. See [http.Server.ConnState]: one is
-// new until the header of its first request has been read.
-func (c *conns) state(raw net.Conn, state http.ConnState) {
-	conn, _ := raw.(*counted)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, open := c.open[conn]; !open {
-		return
-	}
-	switch state {
-	case http.StateActive:
-		conn.wait(nil)
-	case http.StateIdle:
-		conn.wait(c.idle)
-		c.changed.Broadcast()
-	}
-}
-
-// forget is called with the lock.
-func (c *conns) forget(conn *counted) {
-	conn.wait(nil)
-	delete(c.open, conn)
-}
-
-// Close ends the listener, and whoever waits in it.
-func (c *conns) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.changed.Broadcast()
-	c.mu.Unlock()
-	return c.Listener.Close()
-}
-
-// counted is a connection whose end is noted.
-type counted struct {
-	net.Conn
-	conns *conns
-	since time.Time     // when it was let in
-	among *list.List    // nil while a request is under way
-	place *list.Element // among them
-}
-
-// wait moves a connection to the end of a list, nil for none. It is called with the lock.
-func (c *counted) wait(among *list.List) {
-	if c.among != nil {
-		c.among.Remove(c.place)
-	}
-	if c.among = among; among != nil {
-		c.place = among.PushBack(c)
-	}
-}
-
-func (c *counted) Close() error {
-	c.conns.mu.Lock()
-	c.conns.forget(c)
-	c.conns.changed.Broadcast()
-	c.conns.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// CloseWrite has a client read the answer before the connection ends: see [net.TCPConn].
-func (c *counted) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
+	m.record("llm_calls_total", 1, c.Purpose, c.Provider, c.Model, c.Outcome)
+	m.record("llm_tokens_total", float64(c.InputTokens), c.Purpose, c.Provider, c.Model, "input")
+	m.record("llm_tokens_total", float64(c.OutputTokens), c.Purpose, c.Provider, c.Model, "output")
+	m.record("llm_cost_usd_total", c.CostUSD, c.Purpose, c.Provider, c.Model)
+	m.record("llm_call_seconds", c.Latency.Seconds(), c.Purpose, c.Provider, c.Model)
 }

@@ -75,7 +75,7 @@ reverie_runs_total{job="evolve",outcome="held"} 1
 reverie_runs_total{job="evolve",outcome="nothing"} 1
 reverie_runs_total{job="evolve",outcome="succeeded"} 0
 `, "reverie_runs_total", "reverie_changes_total", "reverie_changes_held_total", "reverie_lines_refused_total", "reverie_messages_total")
-	if n := testutil.CollectAndCount(m.phaseSeconds); n != 2 {
+	if n := testutil.CollectAndCount(m.vectors["phase_seconds"]); n != 2 {
 		t.Errorf("%d phases, want propose and run", n)
 	}
 }

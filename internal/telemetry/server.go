@@ -7,8 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
-	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -166,37 +165,117 @@ func say(w http.ResponseWriter, status int, text string) {
 	fmt.Fprintln(w, text) // a client that is gone needs no answer
 }
 
-func (m *Metrics) defineRequests() {
-	labels := []string{"route", "method"}
-	m.requests = m.counter("http_requests_total",
-		"Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", append(labels,
-			"status")...)
-	m.requestSeconds = m.histogram("http_request_seconds", "How long the answer to a request took.", requestBuckets,
-		labels...)
-	m.confined = m.gauge("reader_confined",
-		"1 where clients read as a role that row-level security confines to their group, 0 where they do not.")
+// conns is a listener that has a bounded number of connections open. When one more
+// comes, another is closed for it: the one that has kept us waiting longest for the
+// header of its first request, else the one that has been idle for longest. So those who
+// are slow lock nobody out. While all have requests under way, it waits for one to end.
+type conns struct {
+	net.Listener
+	max int
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	open    map[*counted]struct{}
+	closed  bool
 }
 
-// ReaderConfined says whether clients read as a role that is confined to their group.
-func (m *Metrics) ReaderConfined(on bool) {
-	if m == nil {
-		return
-	}
-	m.confined.WithLabelValues().Set(map[bool]float64{true: 1}[on])
+// counted is a connection whose end is noted.
+type counted struct {
+	net.Conn
+	conns *conns
+	state http.ConnState // new until the header of its first request has been read
+	since time.Time
 }
 
-// methods are those of HTTP that are told apart.
-var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+// grace is how long a connection has for the header of its first request before it may
+// have to make room.
+const grace = 250 * time.Millisecond
 
-// RequestDone counts a request. The route is a pattern, so that there are no more of
-// them than the API has.
-func (m *Metrics) RequestDone(route, method string, status int, took time.Duration) {
-	if m == nil {
-		return
+func newConns(inner net.Listener, max int) *conns {
+	c := &conns{Listener: inner, max: max, open: map[*counted]struct{}{}}
+	c.changed = sync.NewCond(&c.mu)
+	return c
+}
+
+// Accept returns the next connection once there is room for it.
+func (c *conns) Accept() (net.Conn, error) {
+	raw, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
-	if !slices.Contains(methods, method) {
-		method = "other"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.open) >= c.max && !c.closed {
+		if !c.evict() {
+			c.changed.Wait()
+		}
 	}
-	m.requests.WithLabelValues(route, method, strconv.Itoa(status/100)+"xx").Inc()
-	m.requestSeconds.WithLabelValues(route, method).Observe(took.Seconds())
+	if c.closed {
+		_ = raw.Close()
+		return nil, net.ErrClosed
+	}
+	conn := &counted{Conn: raw, conns: c, state: http.StateNew, since: time.Now()}
+	c.open[conn] = struct{}{}
+	return conn, nil
+}
+
+// evict closes a connection that has no request under way. Where none may be closed yet,
+// it has whoever waits look again when one may. It is called with the lock.
+func (c *conns) evict() bool {
+	var victim *counted
+	again := grace
+	for conn := range c.open {
+		left := grace - time.Since(conn.since)
+		switch {
+		case conn.state == http.StateActive:
+		case conn.state == http.StateNew && left > 0:
+			again = min(again, left)
+		case victim == nil || conn.state < victim.state, // StateNew comes before StateIdle
+			conn.state == victim.state && conn.since.Before(victim.since):
+			victim = conn
+		}
+	}
+	if victim == nil {
+		time.AfterFunc(again, c.changed.Broadcast)
+		return false
+	}
+	delete(c.open, victim)
+	_ = victim.Conn.Close() // its goroutine finds out, and ends
+	return true
+}
+
+// state notes what the server says of a connection. See [http.Server.ConnState].
+func (c *conns) state(raw net.Conn, state http.ConnState) {
+	conn, _ := raw.(*counted)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, open := c.open[conn]; open && (state == http.StateActive || state == http.StateIdle) {
+		conn.state, conn.since = state, time.Now()
+		c.changed.Broadcast()
+	}
+}
+
+// Close ends the listener, and whoever waits in it.
+func (c *conns) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	return c.Listener.Close()
+}
+
+func (c *counted) Close() error {
+	c.conns.mu.Lock()
+	delete(c.conns.open, c)
+	c.conns.changed.Broadcast()
+	c.conns.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// CloseWrite has a client read the answer before the connection ends: see [net.TCPConn].
+func (c *counted) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }

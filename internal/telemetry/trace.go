@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,12 +152,7 @@ func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w rev
 	ctx, span := t.tracer.Start(ctx, "run "+string(job), trace.WithNewRoot(),
 		trace.WithAttributes(started(job, groupID, w)...))
 	return ctx, func(runID string, status reverie.RunStatus, err error) {
-		if runID != "" {
-			span.SetAttributes(attribute.String(reverieRun, runID), attribute.String(langfuseMetadataRun, runID))
-		}
-		if status != "" {
-			span.SetAttributes(attribute.String(reverieStatus, string(status)))
-		}
+		span.SetAttributes(texts(reverieRun, runID, langfuseMetadataRun, runID, reverieStatus, string(status))...)
 		end(span, err)
 	}
 }
@@ -347,17 +343,20 @@ func target(operation, providerName, model, address string) []attribute.KeyValue
 	if address == "" {
 		address = p.address
 	}
-	attrs := []attribute.KeyValue{
-		attribute.String(genAIOperation, operation),
-		attribute.String(genAIProvider, p.name),
-		attribute.String(genAIModel, model),
-	}
 	host, port := hostPort(address)
-	if host != "" {
-		attrs = append(attrs, attribute.String(serverAddress, host))
-	}
+	attrs := texts(genAIOperation, operation, genAIProvider, p.name, genAIModel, model, serverAddress, host)
 	if port != 0 {
 		attrs = append(attrs, attribute.Int(serverPort, port))
+	}
+	return attrs
+}
+
+// texts are attributes by name and value in turn, but for those without a value.
+func texts(pairs ...string) (attrs []attribute.KeyValue) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			attrs = append(attrs, attribute.String(pair[0], pair[1]))
+		}
 	}
 	return attrs
 }
@@ -381,15 +380,14 @@ func hostPort(address string) (string, int) {
 
 // asked are the attributes of a request to generate; its texts are none of them.
 func asked(req llm.Request) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{attribute.String(langfuseObservationType, langfuseGeneration)}
+	attrs := texts(langfuseObservationType, langfuseGeneration)
 	if req.MaxTokens > 0 {
 		attrs = append(attrs, attribute.Int(genAIMaxTokens, req.MaxTokens))
 	}
 	if req.Prompt == "" {
 		return attrs
 	}
-	attrs = append(attrs, attribute.String(genAIPromptName, req.Prompt),
-		attribute.String(reveriePromptVersion, req.PromptVersion))
+	attrs = append(attrs, texts(genAIPromptName, req.Prompt, reveriePromptVersion, req.PromptVersion)...)
 	number, remote := strings.CutPrefix(req.PromptVersion, langfuseVersion)
 	if version, err := strconv.Atoi(number); remote && err == nil {
 		attrs = append(attrs, attribute.String(langfusePromptName, req.Prompt), attribute.Int(langfusePromptVersion, version))
@@ -415,25 +413,15 @@ func answered(finish llm.Finish, usage llm.Usage) []attribute.KeyValue {
 // started are the attributes of a run when it begins. Langfuse shows the runs of
 // one group together, as a session.
 func started(job reverie.Job, groupID string, w reverie.Window) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{
-		attribute.String(reverieJob, string(job)),
-		attribute.String(reverieGroup, groupID),
-		attribute.String(langfuseTraceName, string(job)),
-		attribute.StringSlice(langfuseTraceTags, []string{string(job)}),
-		attribute.String(langfuseSession, groupID),
-		attribute.String(langfuseMetadataGroup, groupID),
+	stamp := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return at.UTC().Format(time.RFC3339)
 	}
-	if w.SessionID != "" {
-		attrs = append(attrs, attribute.String(reverieSession, w.SessionID))
-	}
-	if w.Date != "" {
-		attrs = append(attrs, attribute.String(reverieWindowDate, w.Date), attribute.String(langfuseMetadataDate, w.Date))
-	}
-	if !w.Since.IsZero() {
-		attrs = append(attrs, attribute.String(reverieWindowSince, w.Since.UTC().Format(time.RFC3339)))
-	}
-	if !w.Until.IsZero() {
-		attrs = append(attrs, attribute.String(reverieWindowUntil, w.Until.UTC().Format(time.RFC3339)))
-	}
-	return attrs
+	attrs := texts(reverieJob, string(job), reverieGroup, groupID, langfuseTraceName, string(job))
+	attrs = append(attrs, attribute.StringSlice(langfuseTraceTags, []string{string(job)}))
+	return append(attrs, texts(langfuseSession, groupID, langfuseMetadataGroup, groupID, reverieSession, w.SessionID,
+		reverieWindowDate, w.Date, langfuseMetadataDate, w.Date,
+		reverieWindowSince, stamp(w.Since), reverieWindowUntil, stamp(w.Until))...)
 }
