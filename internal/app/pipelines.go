@@ -310,19 +310,19 @@ type adapter struct {
 }
 
 // connect makes the client of a provider.
-func connect(provider, baseURL, key, model string, temperature *float64, dims int) (adapter, error) {
+func connect(provider string, o llm.ClientOptions) (adapter, error) {
 	switch provider {
 	case config.ProviderOpenAI:
-		c, err := openai.New(openai.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
+		c, err := openai.New(o)
 		return adapter{c, c}, err
 	case config.ProviderGemini:
-		c, err := gemini.New(gemini.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
+		c, err := gemini.New(o)
 		return adapter{c, c}, err
 	case config.ProviderAnthropic:
-		c, err := anthropic.New(anthropic.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature})
+		c, err := anthropic.New(o)
 		return adapter{generator: c}, err
 	case config.ProviderOffline:
-		c := offline.New(dims)
+		c := offline.New(o.Dims)
 		return adapter{c, c}, nil
 	}
 	return adapter{}, fmt.Errorf("unknown provider %q: %w", provider, reverie.ErrConfiguration)
@@ -374,7 +374,7 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 // generator is the client that answers questions.
 func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	if s.Provider != config.ProviderRecorded {
-		client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, s.Temperature, 0)
+		client, err := connect(s.Provider, llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature})
 		return client.generator, err
 	}
 	if a.Config.LLM.Recorded == "" {
@@ -394,7 +394,7 @@ func (a *App) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSet
 	if err != nil {
 		return nil, s, &noEmbeddings{err}
 	}
-	client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, nil, s.Dimensions)
+	client, err := connect(s.Provider, llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Dims: s.Dimensions})
 	if err != nil {
 		return nil, s, err
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -59,6 +60,17 @@ type Generator interface {
 // own. Its errors are *[Error].
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
+}
+
+// ClientOptions are the settings of a provider's client. Nothing else is read: no
+// variable or profile of the provider's own has an effect.
+type ClientOptions struct {
+	BaseURL     string // default: the provider's own
+	APIKey      string
+	Model       string
+	Temperature *float64     // nil: the model's own
+	Dims        int          // width of vectors to ask for
+	HTTPClient  *http.Client // nil: one of its own
 }
 
 // Fault sorts what can go wrong with a call.

@@ -5,13 +5,11 @@ package anthropic
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
-	"reverie/internal/reverie"
 )
 
 // Provider is how this adapter is called in settings, rows and errors.
@@ -24,15 +22,8 @@ const DefaultBaseURL = "https://api.anthropic.com"
 // on one.
 const defaultMaxTokens = 8192
 
-// Options are the settings of a [Client]. Nothing else is read: no ANTHROPIC_*
-// variable and no profile file has an effect.
-type Options struct {
-	BaseURL     string // default DefaultBaseURL; may end in /v1
-	APIKey      string
-	Model       string
-	Temperature *float64     // nil: the model's own
-	HTTPClient  *http.Client // nil: one of its own
-}
+// Options are the settings of a [Client]. The base URL may end in /v1.
+type Options = llm.ClientOptions
 
 // Client is a [llm.Generator]. It makes one HTTP request a call and is safe for
 // concurrent use.
@@ -46,18 +37,9 @@ var _ llm.Generator = (*Client)(nil)
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	base, err := wire.Endpoint(Provider, o.BaseURL, DefaultBaseURL)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, false)
 	if err != nil {
 		return nil, err
-	}
-	if err := wire.CheckKey(Provider, o.APIKey); err != nil {
-		return nil, err
-	}
-	if o.APIKey == "" {
-		return nil, fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY", Provider, reverie.ErrConfiguration)
-	}
-	if o.Model == "" {
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL", Provider, reverie.ErrConfiguration)
 	}
 	return &Client{model: o.Model, temperature: o.Temperature, api: wire.API{
 		Provider: Provider,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strings"
 
 	"google.golang.org/genai"
@@ -22,16 +21,9 @@ const Provider = "gemini"
 // DefaultBaseURL is Google's own.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// Options are the settings of a [Client]. Nothing else has an effect: no
-// GOOGLE_* or GEMINI_* variable is used.
-type Options struct {
-	BaseURL     string // default DefaultBaseURL; may end in a version, such as /v1beta
-	APIKey      string
-	Model       string
-	Temperature *float64     // nil: the model's own
-	Dims        int          // width of vectors to ask for; default llm.DefaultDims
-	HTTPClient  *http.Client // nil: one of its own
-}
+// Options are the settings of a [Client]. The base URL may end in a version, such as
+// /v1beta. The width of vectors is llm.DefaultDims unless another is asked for.
+type Options = llm.ClientOptions
 
 // Client is a [llm.Generator] and a [llm.Embedder]. It makes one HTTP request a
 // call and is safe for concurrent use.
@@ -49,19 +41,9 @@ var (
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	base, err := wire.Endpoint(Provider, o.BaseURL, DefaultBaseURL)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, false)
 	if err != nil {
 		return nil, err
-	}
-	if err := wire.CheckKey(Provider, o.APIKey); err != nil {
-		return nil, err
-	}
-	if o.APIKey == "" {
-		return nil, fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY", Provider, reverie.ErrConfiguration)
-	}
-	if o.Model == "" {
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", Provider,
-			reverie.ErrConfiguration)
 	}
 	base, version := splitVersion(base)
 	// Backend, key and URL are all given, so that the SDK takes none of them
@@ -192,9 +174,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 		return err
 	})
 	if err != nil {
-		e := *wire.Fail(ctx, Provider, err)
-		e.Embedding = true
-		return nil, llm.Usage{}, &e
+		return nil, llm.Usage{}, wire.FailEmbedding(ctx, Provider, err)
 	}
 	if len(answer.Embeddings) != len(texts) {
 		return nil, llm.Usage{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Embedding: true,

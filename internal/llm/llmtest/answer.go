@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -124,14 +125,6 @@ func (a Answer) After(gate <-chan struct{}) Answer {
 	return a
 }
 
-// finish is the reason to stop.
-func (a Answer) finish() llm.Finish {
-	if a.Finish == "" {
-		return llm.FinishStop
-	}
-	return a.Finish
-}
-
 func (a Answer) usage() llm.Usage {
 	if a.Usage == (llm.Usage{}) && !a.NoUsage {
 		return llm.Usage{InputTokens: 100, OutputTokens: 20}
@@ -144,14 +137,11 @@ func (a Answer) vectors(s *Server, req Request) [][]float32 {
 	if a.Vectors != nil {
 		return a.Vectors(req.Texts)
 	}
-	if req.Dims > 0 {
-		return vectorsOf(req.Texts, req.Dims)
-	}
-	return vectorsOf(req.Texts, s.dims)
+	return vectorsOf(req.Texts, cmp.Or(req.Dims, s.dims))
 }
 
 // write delivers the answer in its manner.
-func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, p protocol, req Request) {
+func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, req Request) {
 	gate := a.gate
 	if a.manner == hanging {
 		gate = make(chan struct{})
@@ -169,7 +159,7 @@ func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, p proto
 		resetConnection(w)
 		return
 	}
-	body := a.body(s, p, req)
+	body := a.body(s, req)
 	for name, values := range a.Header {
 		w.Header()[name] = values
 	}
@@ -189,20 +179,11 @@ func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, p proto
 	_, _ = w.Write(body)
 }
 
-func (a Answer) body(s *Server, p protocol, req Request) []byte {
+func (a Answer) body(s *Server, req Request) []byte {
 	if a.Raw != nil {
 		return []byte(*a.Raw)
 	}
-	var shape any
-	switch {
-	case a.Status >= 400:
-		shape = p.failure(a.Status, a.Message)
-	case req.Embedding():
-		shape = p.embeddings(a.vectors(s, req), req)
-	default:
-		shape = p.answer(a, req)
-	}
-	body, err := json.Marshal(shape)
+	body, err := json.Marshal(a.shape(s, req))
 	if err != nil {
 		panic(fmt.Sprintf("llmtest: an answer cannot be encoded: %v", err))
 	}

@@ -11,15 +11,12 @@ package llmtest
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -125,8 +122,8 @@ func (s *Server) Requests() []Request {
 
 // serve treats one HTTP request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	protocol := route(r.URL.Path)
-	if protocol == nil || r.Method != http.MethodPost {
+	provider, embeds := route(r.URL.Path)
+	if provider == "" || r.Method != http.MethodPost {
 		http.Error(w, "no such route: "+r.Method+" "+r.URL.Path, http.StatusNotFound)
 		return
 	}
@@ -134,13 +131,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has gone
 	}
-	req, err := protocol.read(r, body)
-	if err != nil {
+	req := newRequest(provider, r)
+	if err := req.read(body, embeds); err != nil {
 		s.t.Errorf("llmtest: %s %s: %v", r.Method, r.URL.Path, err)
-		Failure(http.StatusBadRequest, err.Error()).write(s, w, r, protocol, req)
+		Failure(http.StatusBadRequest, err.Error()).write(s, w, r, req)
 		return
 	}
-	s.next(req).write(s, w, r, protocol, req)
+	s.next(req).write(s, w, r, req)
 }
 
 // next records a request and finds its answer.
@@ -186,61 +183,6 @@ type Request struct {
 
 // Embedding tells whether vectors are asked for.
 func (r Request) Embedding() bool { return r.Texts != nil }
-
-// keyHeaders are where the protocols carry the key.
-var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}
-
-// newRequest fills in what all protocols share and decodes the body into wire.
-func newRequest(provider string, r *http.Request, body []byte, wire any) (Request, error) {
-	req := Request{Provider: provider, Path: r.URL.Path, Header: r.Header.Clone()}
-	for _, name := range keyHeaders {
-		if v := r.Header.Get(name); v != "" {
-			req.Key = v
-		}
-		req.Header.Del(name)
-	}
-	if len(req.Key) > len("Bearer ") && req.Key[:len("Bearer ")] == "Bearer " {
-		req.Key = req.Key[len("Bearer "):]
-	}
-	if err := json.Unmarshal(body, &req.Body); err != nil {
-		return req, fmt.Errorf("the body is no JSON object: %w", err)
-	}
-	if err := json.Unmarshal(body, wire); err != nil {
-		return req, fmt.Errorf("the body has another shape than %s asks for: %w", provider, err)
-	}
-	return req, nil
-}
-
-// protocol is one route of one provider: how its requests are read and its
-// answers written.
-type protocol interface {
-	read(r *http.Request, body []byte) (Request, error)
-	answer(a Answer, req Request) any
-	embeddings(vectors [][]float32, req Request) any
-	failure(status int, message string) any
-}
-
-// route finds the protocol of a path, nil if there is none. A part before the
-// route does not matter, as with servers behind a gateway.
-func route(path string) protocol {
-	switch {
-	case strings.HasSuffix(path, "/chat/completions"):
-		return openAI{}
-	case strings.HasSuffix(path, "/embeddings"):
-		return openAI{embed: true}
-	case strings.HasSuffix(path, "/v1/messages"):
-		return anthropic{}
-	case strings.HasSuffix(path, ":generateContent"):
-		return gemini{}
-	case strings.HasSuffix(path, ":batchEmbedContents"), strings.HasSuffix(path, ":embedContent"):
-		return gemini{embed: true}
-	default:
-		return nil
-	}
-}
-
-// object is a JSON object about to be written.
-type object map[string]any
 
 // Vector is the embedding that a server gives a text: of length one, the same
 // for the same text, and nearly at right angles to that of any other.

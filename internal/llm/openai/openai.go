@@ -16,7 +16,6 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
-	"reverie/internal/reverie"
 )
 
 // Provider is how this adapter is called in settings, rows and errors.
@@ -25,18 +24,9 @@ const Provider = "openai"
 // DefaultBaseURL is OpenAI's own. Most other servers want theirs to end in /v1.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options are the settings of a [Client]. Nothing else is read: no OPENAI_*
-// variable has an effect.
-type Options struct {
-	BaseURL     string // default DefaultBaseURL; the routes are appended to it
-	APIKey      string // may be empty where the server asks for none
-	Model       string
-	Temperature *float64 // nil: the model's own
-	// Dims is the width of vectors to ask for. It is sent only to the models
-	// known to take it, text-embedding-3-*; 0 asks for none.
-	Dims       int
-	HTTPClient *http.Client // nil: one of its own
-}
+// Options are the settings of a [Client]. The routes are appended to the base URL. The
+// width of vectors is sent only to the models known to take it, text-embedding-3-*.
+type Options = llm.ClientOptions
 
 // Client is a [llm.Generator] and a [llm.Embedder]. It makes one HTTP request a
 // call and is safe for concurrent use.
@@ -55,21 +45,9 @@ var (
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	base, err := wire.Endpoint(Provider, o.BaseURL, DefaultBaseURL)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, true)
 	if err != nil {
 		return nil, err
-	}
-	if err := wire.CheckKey(Provider, o.APIKey); err != nil {
-		return nil, err
-	}
-	if o.Model == "" {
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL",
-			Provider, reverie.ErrConfiguration)
-	}
-	if o.APIKey == "" && base == DefaultBaseURL {
-		return nil, fmt.Errorf(
-			"%s: no API key: %w: set REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for a server that needs none",
-			Provider, reverie.ErrConfiguration)
 	}
 	header := http.Header{}
 	if o.APIKey != "" {
@@ -247,9 +225,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	}
 	var answer embedAnswer
 	if err := c.api.Post(ctx, "/embeddings", body, &answer); err != nil {
-		e := *wire.Fail(ctx, Provider, err)
-		e.Embedding = true
-		return nil, llm.Usage{}, &e
+		return nil, llm.Usage{}, wire.FailEmbedding(ctx, Provider, err)
 	}
 	usage := llm.Usage{InputTokens: answer.Usage.PromptTokens}
 	vectors, err := inOrder(answer.Data, len(texts))

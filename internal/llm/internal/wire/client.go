@@ -8,6 +8,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,13 @@ func Fail(ctx context.Context, provider string, err error) *llm.Error {
 	return &llm.Error{Provider: provider, Fault: endOf(ctx, err, llm.FaultServer), Err: short(err)}
 }
 
+// FailEmbedding is [Fail] for a call that asked for vectors.
+func FailEmbedding(ctx context.Context, provider string, err error) error {
+	e := *Fail(ctx, provider, err)
+	e.Embedding = true
+	return &e
+}
+
 // endOf tells whether a call ended because its caller gave up or its time was
 // over; otherwise it is the given fault.
 func endOf(ctx context.Context, err error, fault llm.Fault) llm.Fault {
@@ -95,18 +103,34 @@ func Guard(call func() error) (err error) {
 	return call()
 }
 
-// Endpoint checks a base URL and returns it without a slash at its end; an
-// empty one is the provider's own. Its errors are [reverie.ErrConfiguration].
-func Endpoint(provider, base, own string) (string, error) {
-	if base == "" {
-		base = own
-	}
+// Check refuses settings that no call can be made with, and returns the base URL without
+// a slash at its end. Servers other than the provider's own may need no key where it is
+// keyless elsewhere. Its errors are [reverie.ErrConfiguration] and do not hold the key.
+func Check(provider, own string, o llm.ClientOptions, keylessElsewhere bool) (base string, err error) {
+	base = cmp.Or(o.BaseURL, own)
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("%s: base URL %q: %w: write it like %s", provider, redacted(base), reverie.ErrConfiguration,
 			own)
 	}
-	return strings.TrimRight(base, "/"), nil
+	base = strings.TrimRight(base, "/")
+	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key "+
+			"in the settings",
+			provider, reverie.ErrConfiguration)
+	}
+	hint := ""
+	if keylessElsewhere {
+		hint = ", or REVERIE_LLM_BASE_URL for a server that needs none"
+	}
+	switch {
+	case o.APIKey == "" && (base == own || !keylessElsewhere):
+		return "", fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY%s", provider, reverie.ErrConfiguration, hint)
+	case o.Model == "":
+		return "", fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", provider,
+			reverie.ErrConfiguration)
+	}
+	return base, nil
 }
 
 func redacted(base string) string {
@@ -118,23 +142,10 @@ func redacted(base string) string {
 	return u.Redacted()
 }
 
-// CheckKey refuses a key that cannot be sent. Its errors are
-// [reverie.ErrConfiguration] and do not hold the key.
-func CheckKey(provider, key string) error {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key "+
-				"in the settings",
-				provider, reverie.ErrConfiguration)
-		}
-	}
-	return nil
-}
-
 // API is one provider's HTTP API, for the adapters that need no SDK.
 type API struct {
 	Provider string
-	BaseURL  string       // checked by [Endpoint]; routes are appended to it
+	BaseURL  string       // checked by [Check]; routes are appended to it
 	Header   http.Header  // sent with every request: the key, the API's version
 	Client   *http.Client // made by [NewClient]
 }
