@@ -76,6 +76,16 @@ func (a *app) open(ctx context.Context) error {
 	return a.Open(ctx)
 }
 
+// opened is an action on the database.
+func (a *app) opened(do commandAction) commandAction {
+	return func(ctx context.Context, args []string) error {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		return do(ctx, args)
+	}
+}
+
 // worker opens what a job needs, and lets it spend what one command may.
 func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
 	if err := a.settings(); err != nil {

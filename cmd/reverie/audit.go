@@ -16,35 +16,19 @@ import (
 
 func newAudit(a *app) *cobra.Command {
 	var groupID string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "audit [--group G]",
-		Short: "Check that the database keeps every promise that can be seen in it",
-		Long: `Check what must hold at every instant, whatever was killed, cut off or restarted
-before: each message was consumed once, counts add up, versions follow each other,
-the change log and the ledger are complete, and so on.
-
-It reads one snapshot and changes nothing, so that it may run beside anything else.
-Where something does not hold, the exit code is 1, and each place is named. With --json
-why it could not look, if it could not, is the field error.`,
-		Example: "  reverie audit\n  reverie audit --group g1 --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("group") && groupID == "" {
-				return usageError(errors.New("--group: the id of the group is empty"))
-			}
-			list, err := a.audit(cmd.Context(), groupID)
-			if asJSON {
-				return errors.Join(cli.PrintJSON(a.Stdout, replyOf(list, err)), err, unsound(list))
-			}
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.PrintAudit(list), unsound(list))
-		},
-	}
-	cmd.Flags().StringVar(&groupID, "group", "", "check this group only")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd := command("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		list, err := a.audit(ctx, groupID)
+		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
+		if err != nil {
+			reply.Error = withHint(err).Error()
+		}
+		if err != nil && !a.JSON {
+			return err
+		}
+		return errors.Join(a.Show(reply, func() error { return a.PrintAudit(list) }), err, unsound(list))
+	})
+	groupFlag(cmd, &groupID, "check this group only")
+	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -54,11 +38,7 @@ func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, e
 	if err := a.open(ctx); err != nil && (a.App == nil || a.Store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
 		return nil, err
 	}
-	list, err := audit.Run(ctx, a.Store.DB(), groupID)
-	if err != nil {
-		return nil, unknownGroup(err)
-	}
-	return list, nil
+	return audit.Run(ctx, a.Store.DB(), groupID)
 }
 
 // auditReply is what an audit found, or why it could not look.
@@ -66,13 +46,6 @@ type auditReply struct {
 	Success    bool                `json:"success"`
 	Error      string              `json:"error,omitempty"`
 	Invariants []reverie.Invariant `json:"invariants"`
-}
-
-func replyOf(list []reverie.Invariant, err error) auditReply {
-	if err != nil {
-		return auditReply{Error: err.Error(), Invariants: []reverie.Invariant{}}
-	}
-	return auditReply{Success: unsound(list) == nil, Invariants: list}
 }
 
 // unsound says how much an audit found, nil where that is nothing.
@@ -92,43 +65,30 @@ func unsound(list []reverie.Invariant) error {
 }
 
 func newDoctor(a *app) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the configuration, the database, the models and the clock",
-		Long: `Check what a run needs: the configuration, the database with pgvector and its
-schema, the clock, and the models, each of which is asked one small question.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := a.examine(cmd.Context())
-			var errs []error
-			for _, f := range findings {
-				if !f.OK {
-					errs = append(errs, f.Err)
-				}
+	cmd := command("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		findings := a.examine(ctx)
+		var errs []error
+		for _, f := range findings {
+			if !f.OK {
+				errs = append(errs, f.Err)
 			}
-			if asJSON {
-				err := cli.PrintJSON(a.Stdout, struct {
-					Success bool                  `json:"success"`
-					Checks  []application.Finding `json:"checks"`
-				}{len(errs) == 0, findings})
-				return errors.Join(err, unwell(errs))
-			}
-			s := a.Style()
-			var t cli.Table
-			t.Row("", "CHECK", "DETAIL")
-			for _, f := range findings {
-				mark := s.Green("ok")
-				if !f.OK {
-					mark = s.Red("--")
-				}
-				t.Row(mark, f.Check, cli.Visible(f.Detail))
-			}
-			return errors.Join(t.Write(a.Stdout, s), unwell(errs))
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+		}
+		return errors.Join(a.Show(struct {
+			Success bool                  `json:"success"`
+			Checks  []application.Finding `json:"checks"`
+		}{len(errs) == 0, findings}, func() error { return a.printFindings(findings) }), unwell(errs))
+	})
+	a.jsonFlag(cmd)
 	return cmd
+}
+
+func (a *app) printFindings(findings []application.Finding) error {
+	var t cli.Table
+	t.Row("", "CHECK", "DETAIL")
+	for _, f := range findings {
+		t.Row(a.Style().Mark(f.OK), f.Check, cli.Visible(f.Detail))
+	}
+	return a.Print(t)
 }
 
 // unwell sums up what failed, with the exit code of the first.

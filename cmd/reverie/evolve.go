@@ -15,9 +15,6 @@ import (
 	"reverie/internal/reverie"
 )
 
-// maxDays bounds the days that are looked back, so that dates stay dates.
-const maxDays = 3650
-
 // evolveFlags are what `reverie evolve` was asked for.
 type evolveFlags struct {
 	selection
@@ -26,61 +23,14 @@ type evolveFlags struct {
 
 func newEvolve(a *app) *cobra.Command {
 	var f evolveFlags
-	cmd := &cobra.Command{
-		Use:   "evolve --group G | --due | --all",
-		Short: "Take in new messages: keep, update, create and delete memories",
-		Long: `Evolve takes a group's old memories and its pending messages, asks the model,
-checks the answer and applies it as new versions.
-
---group G    one group: everything pending up to now, or the window that --since
-             and --until name
---due        every group, the dates that are over: a run for each date of the
-             group's own time zone that has pending messages, the oldest first.
-             What was missed is made up; a second call does nothing. This is
-             what a CronJob runs.
---all        every group, everything pending, whether its date is over or not
-
-A date (2026-01-15) means its beginning in the group's own calendar: midnight in
-its time zone, or its day boundary. An instant is written as RFC 3339. The window
-includes --since and excludes --until.
-
-With --due and --all, [jobs] concurrency groups are worked on at a time. A group
-that fails stops no other; it is left alone for a while (--due), and parked after
-[jobs] park_after failures in a row until ` + "`reverie groups resume`" + `. Busy groups are
-skipped. A first signal lets what is under way finish within [jobs] grace. What
-[budget] does not allow any more is left for the next run, which begins with it.
-
-Where impressions are on ([impression] enabled, or groups set GROUP --impressions
-on), the impression job follows on what has been taken in, with runs, failures and
-lines of its own. Under --json, --group answers with it in the field impression; with
---due and --all its lines and summary come after evolve's and say "job":"impression".
-
---dry-run asks the model and prints what would be done; it writes nothing but
-the calls it made and cached embeddings. Impressions do not follow it.
-
-` + exitHelp,
-		Example: `  reverie evolve --group g1
-  reverie evolve --group g1 --since 2026-01-15 --until 2026-01-16
-  reverie evolve --due                # hourly, from cron
-  reverie evolve --due --shard 0/4    # of 4 workers, the first`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(f.check(cmd), f.checkDays()); err != nil {
-				return usageError(err)
-			}
-			return a.evolve(cmd.Context(), f)
-		},
-	}
-	selectionFlags(cmd, &f.selection, "evolve")
-	cmd.Flags().IntVar(&f.days, "days", 0, "also show the model this many days of earlier messages, as context")
+	cmd := command("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.evolve(ctx, f) })
+	f.flags(a, cmd, "evolve")
+	daysFlag(cmd, &f.days)
 	return cmd
 }
 
-func (f evolveFlags) checkDays() error {
-	if f.days < 0 || f.days > maxDays {
-		return fmt.Errorf("--days %d: it is 0 to %d", f.days, maxDays)
-	}
-	return nil
+func daysFlag(cmd *cobra.Command, to *int) {
+	number(cmd, to, "days", 0, 0, maxDays, "also show the model this many days of earlier messages, as context")
 }
 
 func (a *app) evolve(ctx context.Context, f evolveFlags) error {
@@ -88,54 +38,31 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.group == "" {
-		batch := a.EvolveDue(p.Evolve, f.days, f.plan(a, a.Store))
-		if f.dryRun {
-			return a.dryRuns(ctx, batch, f.selection, f.nothing, func(g reverie.Group, window selection) error {
-				return a.evolveOne(ctx, p, g, evolveFlags{window, f.days})
-			})
+	if f.group != "" {
+		g, w, err := f.groupAndWindow(ctx, a)
+		if err != nil {
+			return err
 		}
-		return a.evolveMany(ctx, batch, p, f)
+		return a.evolveOne(ctx, p, g, w, f)
 	}
-	g, err := a.Store.Group(ctx, f.group)
-	if err != nil {
-		return fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
+	batch := a.EvolveDue(p.Evolve, f.days, f.plan(a, a.Store))
+	if f.dryRun {
+		return a.runAll(ctx, batch, f.selection, f.nothing,
+			func(g reverie.Group, w reverie.Window) error { return a.evolveOne(ctx, p, g, w, f) })
 	}
-	return invalidIsUsage(a.evolveOne(ctx, p, g, f))
-}
-
-// evolveMany works on every group that has something to do, and then on the
-// impressions of those that follow people.
-func (a *app) evolveMany(ctx context.Context, batch *application.FanOut, p application.Pipelines, f evolveFlags) (err error) {
-	if batch.Shard, err = parseShard(f.shard); err != nil {
-		return usageError(err)
-	}
-	batch.IgnoreRetry = f.all
+	// Impressions follow, of the groups that follow people.
+	batch.Shard, batch.IgnoreRetry = f.shard, f.all
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
-	done := a.runMany(ctx, work, batch, f.json, f.nothing)
-	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()), f.json)
-}
-
-// invalidIsUsage makes what was asked of one group and cannot be done a mistake in
-// the command line.
-func invalidIsUsage(err error) error {
-	var coded *codeError
-	if err != nil && !errors.As(err, &coded) && errors.Is(err, reverie.ErrInvalid) && !errors.Is(err, reverie.ErrConfiguration) {
-		return usageError(err)
-	}
-	return err
+	done := a.runMany(ctx, work, batch, f.nothing)
+	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()))
 }
 
 // evolveOne runs one group, and then its impressions where they are on, and prints
 // what came of it, also when it failed.
-func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, f evolveFlags) error {
-	w, err := f.span(g, a.Now())
-	if err != nil {
-		return err
-	}
+func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, w reverie.Window, f evolveFlags) (err error) {
 	stop := func() {}
-	if !f.json {
+	if !a.JSON {
 		if stop, err = a.watch(ctx, p.Evolve, g.ID, w); err != nil {
 			return err
 		}
@@ -144,38 +71,37 @@ func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.
 	began := time.Now()
 	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: f.dryRun}
 	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {
-		if stop(); !f.json && a.Follows(g) {
+		if stop(); !a.JSON && a.Follows(g) {
 			stop = a.WatchObserving(p.Impression)
 		}
 	})
 	stop()
 	if s := end.Parked; s != nil {
-		fmt.Fprintf(a.Stderr, "warning: impressions of group %q are passed over: %s; %s\n", g.ID, cli.SetbackText(*s), cli.Remedy(*s, g.ID))
+		a.Warn(fmt.Sprintf("impressions of group %q are passed over: %s; %s", g.ID, cli.SetbackText(*s), cli.Remedy(*s, g.ID)))
 	}
 	res, _ := end.Run.Result.(evolve.Result)
-	if f.json {
+	if a.JSON {
 		return errors.Join(err, end.NextErr, a.writeEvolved(ctx, res, end.Next, f))
 	}
 	took := time.Since(began)
 	if err == nil {
 		took = end.Run.Took
 	}
+	errs := []error{err, end.NextErr}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.printRun(ctx, res, took, f.date)
+		errs = append(errs, a.printRun(ctx, res, took, w.Date))
 	}
 	if end.Next.RunID != "" {
-		a.printRun(ctx, end.Next, time.Since(began)-took, f.date)
+		errs = append(errs, a.printRun(ctx, end.Next, time.Since(began)-took, w.Date))
 	}
-	return errors.Join(err, end.NextErr)
+	return errors.Join(errs...)
 }
 
 // writeEvolved answers in JSON. What came of impressions is a field of the same
 // document.
 func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.Result, f evolveFlags) error {
 	if !f.dryRun {
-		for _, why := range res.Held {
-			fmt.Fprintf(a.Stderr, "warning: run %s of group %q is held: %s\n", res.RunID, res.GroupID, why)
-		}
+		a.WarnHeld(res.RunID, res.GroupID, res.Held)
 	}
 	reply := struct {
 		reverie.EvolveReply

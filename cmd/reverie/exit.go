@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 
-// The exit codes. Scripts and Kubernetes rely on them.
+// The exit codes. Scripts and Kubernetes rely on them; help.toml explains them.
 const (
 	exitOK          = 0
 	exitError       = 1   // something went wrong
@@ -19,15 +20,6 @@ const (
 	exitBusy        = 11  // another run has the group
 	exitInterrupted = 130 // stopped by a signal
 )
-
-const exitHelp = `Exit codes:
-  0    done
-  1    error
-  2    usage or configuration: trying again does not help
-  3    some groups failed, the others are done
-  4    deferred: the model or the budget gave out; what is left stays pending
-  11   busy: another run has the group
-  130  interrupted`
 
 // codeError carries an exit code that its cause does not tell. An empty cause
 // prints nothing more.
@@ -40,7 +32,36 @@ func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
 // usageError is a mistake in the command line.
-func usageError(err error) error { return &codeError{exitUsage, err} }
+func usageError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{exitUsage, err}
+}
+
+// hints say of what is not found where to look for it.
+var hints = []struct{ missing, hint string }{
+	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` makes a team"},
+	{"group ", "`reverie groups list` shows which there are, `reverie groups add` makes one"},
+	{"run ", "`reverie runs list` has the ids"},
+	{"entity ", "`reverie entity list --group G` has the ids"},
+	{"memory ", "`reverie memory list --group G --status all` has the ids"},
+	{"token ", "`reverie token list` shows which there are"},
+}
+
+// withHint adds to an error about something that is not there where to look for it, unless
+// it says so itself.
+func withHint(err error) error {
+	if !errors.Is(err, reverie.ErrNotFound) || strings.Contains(err.Error(), "`reverie ") {
+		return err
+	}
+	for _, h := range hints {
+		if strings.Contains(": "+err.Error(), ": "+h.missing) {
+			return fmt.Errorf("%w; %s", err, h.hint)
+		}
+	}
+	return err
+}
 
 // exitCode is the one place where an error becomes an exit code.
 func exitCode(err error, interrupted bool) int {

@@ -32,27 +32,12 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "reverie",
-		Short: "The nightly memory of chat groups",
-		Long: `Reverie keeps the long-term memory of chat groups. For each group it takes the
-old memories and the new messages, asks a model what to keep, update, create and
-delete, checks the answer, and applies it to PostgreSQL as new versions. Nothing
-is overwritten, and everything says why, by which run and from which messages.
-
-Without REVERIE_DATABASE_URL it runs a private PostgreSQL of its own.
-
-Try it without a key:
-  reverie import chat.jsonl --group g1
-  reverie evolve --group g1 --llm offline
-  reverie memory list --group g1
-
-` + exitHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	root := group("reverie", newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a),
+		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
+		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
+		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
+		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer())
+	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
@@ -70,17 +55,11 @@ Try it without a key:
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
-	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a),
-		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
-		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
-		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
-		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer(a))
 	markUsage(root)
 	return root
 }
 
-// markUsage makes wrong arguments of any command a usage error, and a group of
-// commands called without one show its help.
+// markUsage makes wrong arguments of any command a usage error.
 func markUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -107,21 +86,3 @@ func meant(cmd *cobra.Command, args []string) string {
 	}
 	return fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
 }
-
-// group is a command that only holds others.
-func group(use, short string, subs ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(subs...)
-	return cmd
-}
-
-// settingFlag is a flag that stands for a setting; only given ones are kept.
-type settingFlag struct {
-	path   string
-	values map[string]string
-}
-
-func (f *settingFlag) String() string     { return "" }
-func (f *settingFlag) Set(s string) error { f.values[f.path] = s; return nil }
-func (f *settingFlag) Type() string       { return "string" }

@@ -1,36 +1,24 @@
 package cli
 
-import (
-	"fmt"
+import "reverie/internal/reverie"
 
-	"reverie/internal/reverie"
-)
+// violated is an invariant, and how many of its violations are not listed.
+type violated struct {
+	reverie.Invariant
+	NotListed int
+}
 
+// PrintAudit shows which invariants hold, and where others do not.
 func (con *Console) PrintAudit(list []reverie.Invariant) error {
-	s := con.Style()
 	var t Table
+	var page []violated
 	t.Row("", "INVARIANT", "CHECKED", "VIOLATIONS")
 	for _, i := range list {
-		mark := s.Green("ok")
-		if i.Violated > 0 {
-			mark = s.Red("--")
-		}
-		t.Row(mark, i.Name, i.Checked, i.Violated)
+		t.Row(con.Style().Mark(i.Violated == 0), i.Name, i.Checked, i.Violated)
+		page = append(page, violated{i, i.Violated - len(i.Violations)})
 	}
-	if err := t.Write(con.Stdout, s); err != nil {
+	if err := con.Print(t); err != nil {
 		return err
 	}
-	for _, i := range list {
-		if i.Violated == 0 {
-			continue
-		}
-		fmt.Fprintf(con.Stdout, "\n%s: %s\n", s.Bold(i.Name), i.Says)
-		for _, v := range i.Violations {
-			fmt.Fprintf(con.Stdout, "  %s: %s\n", Visible(v.GroupID), Visible(v.What))
-		}
-		if more := i.Violated - len(i.Violations); more > 0 {
-			fmt.Fprintf(con.Stdout, "  and %d more\n", more)
-		}
-	}
-	return nil
+	return con.Page("audit", page)
 }

@@ -21,6 +21,7 @@ import (
 type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	JSON           bool // answers are for programs
 	Env            []string
 	Now            func() time.Time
 	Tick           func(every time.Duration) (ticks <-chan time.Time, stop func())
@@ -58,15 +59,14 @@ func (con *Console) Style() Style {
 	return Style{Terminal(con.Stdout) && con.Getenv("NO_COLOR") == "" && con.Getenv("TERM") != "dumb"}
 }
 
-// Input opens a file or, for "-", standard input. The size is 0 where it is not
-// known.
-func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+// Input opens a file or, for "-", standard input.
+func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(&PatientReader{Ctx: ctx, From: con.Stdin}), 0, nil
+		return io.NopCloser(&PatientReader{Ctx: ctx, From: con.Stdin}), nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open the file: %w", err)
+		return nil, fmt.Errorf("open the file: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
@@ -74,9 +74,9 @@ func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, int6
 	}
 	if err != nil {
 		f.Close()
-		return nil, 0, err
+		return nil, err
 	}
-	return f, info.Size(), nil
+	return f, nil
 }
 
 // PatientReader waits for input until the context ends, which a plain read from
@@ -187,7 +187,7 @@ func whereToWrite(name string) (place string, special bool, err error) {
 // Seekable opens a file that is read several times. Standard input is copied to a
 // temporary one, which goes when it is closed.
 func (con *Console) Seekable(ctx context.Context, name string) (io.ReadSeekCloser, error) {
-	in, _, err := con.Input(ctx, name)
+	in, err := con.Input(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -37,44 +37,20 @@ func DreamReply(r dream.Result) reverie.DreamReply {
 
 // PrintDream shows a dream to a person: why it was, the narrative, and the items, on
 // what grounds.
-func (con *Console) PrintDream(r dream.Result, took time.Duration) {
-	s, w := con.Style(), con.Stdout
+func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
+	defer con.Warn(r.Warnings...)
 	if r.None != "" {
-		fmt.Fprintf(w, "%s: no dream: %s\n", Visible(r.GroupID), Visible(r.None))
-		con.PrintWarnings(r.Warnings)
-		return
+		return con.Say("%s: no dream: %s\n", Visible(r.GroupID), Visible(r.None))
 	}
-	of := s.Bold(Visible(r.GroupID))
+	of := con.Style().Bold(Visible(r.GroupID))
 	if r.SessionID != "" {
 		of += "  up to " + Visible(r.SessionID)
 	}
-	con.runHead(of+"  dream", r.Result, took)
-	if r.Reason != "" {
-		fmt.Fprintf(w, "  %s\n", s.Dim("because "+Visible(r.Reason)))
-	}
-	fmt.Fprintf(w, "  %s\n", Counts(reverie.JobDream, r.Stats))
-	if r.Narrative != "" {
-		fmt.Fprintf(w, "  %s %s\n", s.Bold("narrative"), Visible(r.Narrative))
-	}
+	page := outcome{Because: r.Reason, Line: Counts(reverie.JobDream, r.Stats), Narrative: r.Narrative}
 	for _, c := range r.Changes {
-		if slices.Contains(r.Closed, c.MemoryID) {
-			con.printClosed(s, c)
-			continue
-		}
-		con.PrintChange(s, c)
+		page.Changes = append(page.Changes, shownChange{c, slices.Contains(r.Closed, c.MemoryID)})
 	}
-	con.runGrounds(r.Result)
-	con.runRest(r.Result)
-	con.PrintWarnings(r.Warnings)
-}
-
-// printClosed shows an open thread that has come to its end.
-func (con *Console) printClosed(s Style, c reverie.Change) {
-	fmt.Fprintf(con.Stdout, "  %s %s\n", s.Green("x"), Visible(c.NewStatement))
-	if c.OldStatement != c.NewStatement {
-		fmt.Fprintf(con.Stdout, "      %s\n", s.Dim("was open: "+Visible(c.OldStatement)))
-	}
-	con.printEvidence(s, c.Evidence, 3)
+	return con.printOutcome(of+"  dream", r.Result, took, page)
 }
 
 // dreamPage sets what a group's dreams have left as a page to read, in so many
@@ -121,7 +97,7 @@ var dreamSections = []struct {
 	}, // came in without the tag of a type
 }
 
-func (p dreamPage) Print(d reverie.Dream) {
+func (p dreamPage) Print(d reverie.Dream) error {
 	p.head(d)
 	if n := d.Narrative; n != nil {
 		fmt.Fprintln(p.w)
@@ -147,6 +123,7 @@ func (p dreamPage) Print(d reverie.Dream) {
 			p.sources(item.Sources)
 		}
 	}
+	return nil
 }
 
 // head says whose dreams these are, what the last one looked back on, and what waits

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -24,7 +24,7 @@ func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) erro
 			lastSupported(e), into, Visible(strings.Join(r.Aliases, ", ")))
 	}
 	t.Trim("ACCOUNT", "PART OF", "ALSO")
-	if err := t.Write(con.Stdout, con.Style()); err != nil {
+	if err := con.Print(t); err != nil {
 		return err
 	}
 	return con.more(offset, len(list), total)
@@ -71,94 +71,41 @@ func ImpressionReply(r entity.Result, names map[string]string) reverie.Impressio
 // PrintImpression shows a run of the impression job to a person: what is known now
 // of whom, and on what grounds. The date of its window is "" where it need not be
 // told from others.
-func (con *Console) PrintImpression(r entity.Result, names map[string]string, took time.Duration, date string) {
-	s, w := con.Style(), con.Stdout
+func (con *Console) PrintImpression(r entity.Result, names map[string]string, took time.Duration, date string) error {
 	if r.NoNew {
-		fmt.Fprintf(w, "%s: no messages wait for impressions\n", Visible(r.GroupID))
-		return
+		return con.Say("%s: no messages wait for impressions\n", Visible(r.GroupID))
 	}
-	con.runHead(onDate(date, s.Bold(Visible(r.GroupID))+"  impression"), r.Result, took)
-	fmt.Fprintf(w, "  %s\n", Counts(reverie.JobImpression, r.Stats))
-	con.printEntityChanges(s, r.Changes, names)
-	con.printRefusals(s, r.Refusals)
+	return con.printOutcome(onDate(date, con.Style().Bold(Visible(r.GroupID))+"  impression"), r.Result, took,
+		outcome{Line: Counts(reverie.JobImpression, r.Stats), Entities: con.entityChanges(r.Changes, names)})
 }
 
-// printEntityChanges shows what a run found out, and whom it is about.
-func (con *Console) printEntityChanges(s Style, changes []reverie.EntityChange, names map[string]string) {
+// entityChange is a change of an entity in words, and in a history by whom it was made.
+type entityChange struct {
+	reverie.EntityChange
+	Text, By string
+}
+
+// entityChanges say what a run found out, and whom it is about.
+func (con *Console) entityChanges(changes []reverie.EntityChange, names map[string]string) (list []entityChange) {
+	s := con.Style()
 	for _, c := range changes {
 		text, name := Visible(c.NewText), s.Bold(Visible(names[c.EntityID]))
 		switch c.Action {
 		case reverie.EntityCreated:
-			text = name + "  " + s.Dim("new: "+c.EntityID)
+			text = s.Dim("new: " + c.EntityID)
 		case reverie.EntityNamed:
-			text = name + "  is also " + text
+			text = "is also " + text
 		case reverie.EntityReplaced:
-			text = name + "  " + WordDiff(s, c.OldText, c.NewText)
-		default:
-			text = name + "  " + text
+			text = WordDiff(s, c.OldText, c.NewText)
 		}
-		fmt.Fprintf(con.Stdout, "  %s %s\n", changeMark(s, c.Action), text)
-		if c.Reason != "" {
-			fmt.Fprintf(con.Stdout, "      %s\n", s.Dim("why: "+Visible(c.Reason)))
-		}
-		con.printEvidence(s, c.Evidence, 3)
+		list = append(list, entityChange{EntityChange: c, Text: name + "  " + text})
 	}
+	return list
 }
 
-// quotesShown is how many quotes a claim is printed with; --json has them all.
-const quotesShown = 3
-
-// EntityPage shows an entity as a page to read: what it is called, and what is
-// said of it, by whom, and in which words.
-func EntityPage(w io.Writer, s Style, e reverie.EntityReply) {
-	fmt.Fprintf(w, "%s  %s  v%d\n", s.Bold(Visible(e.Subject)), e.Kind, e.Version)
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(w, "  %-10s %s\n", name, text)
-		}
-	}
-	line("id", e.EntityID)
-	line("also", Visible(strings.Join(e.Aliases, ", ")))
-	line("account", Visible(strings.Join(e.Accounts, ", ")))
-	line("changed", Stamp(e.UpdatedAt)+" UTC, known since "+Stamp(e.CreatedAt))
-	for _, id := range e.Merged {
-		line("with", fmt.Sprintf("%s, which is part of it; `reverie entity unmerge %[1]s` parts them", id))
-	}
-	if e.MergedInto != nil {
-		line("part of", fmt.Sprintf("%s, which reads as both; `reverie entity unmerge %s` parts them", *e.MergedInto,
-			e.EntityID))
-	}
-	if len(e.Features)+len(e.Impressions)+len(e.Relations) == 0 {
-		fmt.Fprintln(w, "nothing is said of it yet")
-	}
-	claimSection(w, s, "features", len(e.Features), func(i int) (string, reverie.ClaimReply) {
-		return e.Features[i].Key + ": " + e.Features[i].Value, e.Features[i].ClaimReply
-	})
-	claimSection(w, s, "impressions", len(e.Impressions), func(i int) (string, reverie.ClaimReply) {
-		return e.Impressions[i].Text, e.Impressions[i].ClaimReply
-	})
-	claimSection(w, s, "relations", len(e.Relations), func(i int) (string, reverie.ClaimReply) {
-		text := e.Relations[i].Kind + ": " + e.Relations[i].Target
-		if id := e.Relations[i].TargetID; id != nil {
-			text += " (" + *id + ")"
-		}
-		return text, e.Relations[i].ClaimReply
-	})
-}
-
-// claimSection shows the claims of one aspect.
-func claimSection(w io.Writer, s Style, title string, n int, claim func(i int) (string, reverie.ClaimReply)) {
-	if n > 0 {
-		fmt.Fprintln(w, s.Bold(title))
-	}
-	for i := range n {
-		text, c := claim(i)
-		fmt.Fprintf(w, "  %s\n", Visible(text))
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s; strength %.2f, confidence %.2f", saidBy(c), c.Strength,
-			c.Confidence)))
-		printQuotes(w, s, c.Evidence)
-	}
-}
+// EntityPage shows what an entity is called, and what is said of it, by whom, and in which
+// words.
+func (con *Console) EntityPage(e reverie.EntityReply) error { return con.Page("entity", e) }
 
 // saidBy says whose word a claim is: the entity's own, or that of others.
 func saidBy(c reverie.ClaimReply) string {
@@ -187,40 +134,39 @@ func saidBy(c reverie.ClaimReply) string {
 	}
 }
 
-// printQuotes shows the newest quotes, the older first, and how many there are
-// besides.
-func printQuotes(w io.Writer, s Style, evidence []reverie.Evidence) {
-	if more := len(evidence) - quotesShown; more > 0 {
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s before these", Plural(more, "quote"))))
+// newestQuotes are the newest quotes, the older first, and how many there are besides.
+func newestQuotes(evidence []reverie.Evidence) (lines []string) {
+	const shown = 3 // --json has them all
+	if more := len(evidence) - shown; more > 0 {
+		lines = append(lines, Plural(more, "quote")+" before these")
 		evidence = evidence[more:]
 	}
 	for _, e := range evidence {
-		date := e.LocalDate
-		if date == "" {
-			date = e.SentAt.UTC().Format(time.DateOnly)
-		}
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author),
-			Visible(text.Excerpt(e.Quote, 100)))))
+		date := cmp.Or(e.LocalDate, day(e.SentAt))
+		lines = append(lines, fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author), Visible(text.Excerpt(e.Quote, 100))))
 	}
+	return lines
 }
 
-// EntityHistory shows the changes of an entity and then the versions of each
-// claim, newest last.
-func EntityHistory(w io.Writer, s Style, r reverie.EntityHistoryReply) {
-	fmt.Fprintf(w, "%s  %s  v%d\n", s.Bold(Visible(r.Subject)), r.EntityID, r.Version)
+// EntityHistory shows the changes of an entity and then the versions of each claim, newest
+// last.
+func (con *Console) EntityHistory(r reverie.EntityHistoryReply) error {
+	type claim struct {
+		reverie.Claim
+		Text string
+	}
+	s := con.Style()
+	page := struct {
+		reverie.EntityHistoryReply
+		Changes []entityChange
+		Claims  []claim
+	}{EntityHistoryReply: r}
 	for _, c := range r.Changes {
 		joins := c.Action == reverie.EntityMerge || c.Action == reverie.EntityUnmerge
 		if joins && c.EntityID != r.EntityID && c.OtherID != nil && *c.OtherID == r.EntityID {
 			continue // the other side of one that is shown
 		}
-		of := ""
-		if c.EntityID != r.EntityID {
-			of = "of " + c.EntityID + " "
-		}
-		printEntityChange(w, s, c, of)
-	}
-	if len(r.Claims) > 0 {
-		fmt.Fprintln(w, s.Bold("what is and was said"))
+		page.Changes = append(page.Changes, entityChange{c, changeText(s, c), changedBy(c, r.EntityID)})
 	}
 	before := reverie.Claim{}
 	for _, c := range r.Claims {
@@ -229,9 +175,9 @@ func EntityHistory(w io.Writer, s Style, r reverie.EntityHistoryReply) {
 			text = WordDiff(s, claimText(before), claimText(c))
 		}
 		before = c
-		fmt.Fprintf(w, "  %s  %s  %s  %s\n      %s\n", s.Bold(fmt.Sprint("v", c.Version)), Stamp(c.UpdatedAt), c.ID, c.Status,
-			text)
+		page.Claims = append(page.Claims, claim{c, text})
 	}
+	return con.Page("entity_history", page)
 }
 
 // claimText is a claim in a line.
@@ -242,39 +188,40 @@ func claimText(c reverie.Claim) string {
 	return c.Name + ": " + c.Value
 }
 
-// printEntityChange shows one change of an entity, and what it rests on. Of says
-// whose it is, where that is not plain.
-func printEntityChange(w io.Writer, s Style, c reverie.EntityChange, of string) {
+// changeText is what a change of an entity says.
+func changeText(s Style, c reverie.EntityChange) string {
 	text := Visible(c.NewText)
 	switch c.Action {
 	case reverie.EntityReplaced:
-		text = WordDiff(s, c.OldText, c.NewText)
+		return WordDiff(s, c.OldText, c.NewText)
 	case reverie.EntityUndo:
-		if text = Visible(c.OldText); c.NewText != "" {
-			text = WordDiff(s, c.OldText, c.NewText)
+		if c.NewText != "" {
+			return WordDiff(s, c.OldText, c.NewText)
 		}
+		return Visible(c.OldText)
 	case reverie.EntityWithdrawn:
-		text = Visible(c.OldText)
+		return Visible(c.OldText)
 	case reverie.EntityMerge, reverie.EntityUnmerge:
 		if c.OtherID != nil {
 			text = strings.TrimSpace(text + "  " + *c.OtherID)
 		}
 	}
+	return text
+}
+
+// changedBy says who made a change, and of which entity where that is not the one shown.
+func changedBy(c reverie.EntityChange, shown string) string {
 	by := "by a person"
-	if c.RunID != nil {
+	switch {
+	case c.UndoneRun != nil:
+		by = "takes back run " + *c.UndoneRun
+	case c.RunID != nil:
 		by = "run " + *c.RunID
 	}
-	if c.UndoneRun != nil {
-		by = "takes back run " + *c.UndoneRun
+	if c.EntityID != shown {
+		return "of " + c.EntityID + " " + by
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n", Stamp(c.CreatedAt), c.Action, s.Dim(of+by))
-	if text != "" {
-		fmt.Fprintf(w, "  %s %s\n", changeMark(s, c.Action), text)
-	}
-	if c.Reason != "" {
-		fmt.Fprintf(w, "      %s\n", s.Dim("why: "+Visible(c.Reason)))
-	}
-	printQuotes(w, s, c.Evidence)
+	return by
 }
 
 // changeMark is how a change begins in print: as those of memories do.
@@ -289,21 +236,7 @@ func changeMark(s Style, action reverie.EntityAction) string {
 }
 
 // WaitingPage shows observations that wait: of whom, why, and until when.
-func WaitingPage(w io.Writer, s Style, list []reverie.Observation) {
-	for _, o := range list {
-		fmt.Fprintf(w, "%s  %s  waits until %s\n", s.Bold(Visible(o.Subject)), o.Kind,
-			o.ExpiresAt.UTC().Format(time.DateOnly))
-		fmt.Fprintf(w, "      %s\n", s.Amber(whyWaiting(o)))
-		for _, c := range o.Claims {
-			text := c.Value
-			if c.Name != "" {
-				text = c.Name + ": " + c.Value
-			}
-			fmt.Fprintf(w, "  %s\n", Visible(text))
-			printQuotes(w, s, c.Evidence)
-		}
-	}
-}
+func (con *Console) WaitingPage(list []reverie.Observation) error { return con.Page("waiting", list) }
 
 // whyWaiting says what an observation waits for.
 func whyWaiting(o reverie.Observation) string {

@@ -74,7 +74,7 @@ func TestEntityPage(t *testing.T) {
 		},
 	}
 	var b bytes.Buffer
-	EntityPage(&b, Style{}, e.Reply())
+	show(t, &b, func(con *Console) error { return con.EntityPage(e.Reply()) })
 	wantLines(t, b.String(), `
 Lin  person  v4
   id         id-of-lin
@@ -104,11 +104,8 @@ relations
 func TestEntityPageOfOneMerged(t *testing.T) {
 	into := "id-of-lin"
 	var b bytes.Buffer
-	EntityPage(
-		&b,
-		Style{},
-		reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}.Reply(),
-	)
+	mei := reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}
+	show(t, &b, func(con *Console) error { return con.EntityPage(mei.Reply()) })
 	wantLines(t, b.String(), `
 年糕  thing  v1
   id         id-of-mei
@@ -176,7 +173,7 @@ func TestEntityHistoryPage(t *testing.T) {
 		},
 	)
 	var b bytes.Buffer
-	EntityHistory(&b, Style{}, r)
+	show(t, &b, func(con *Console) error { return con.EntityHistory(r) })
 	wantLines(t, b.String(), `
 Lin  id-of-lin  v5
 2026-01-05 12:00  create  run run-1
@@ -218,7 +215,7 @@ func TestWaitingPage(t *testing.T) {
 		{Aspect: reverie.AspectImpression, Value: "likes tea"},
 	}
 	var b bytes.Buffer
-	WaitingPage(&b, Style{}, []reverie.Observation{
+	waiting := []reverie.Observation{
 		{
 			Subject:     "Alex",
 			Kind:        reverie.EntityPerson,
@@ -228,7 +225,8 @@ func TestWaitingPage(t *testing.T) {
 			ExpiresAt:   until,
 		},
 		{Subject: "Zoë", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, ExpiresAt: until},
-	})
+	}
+	show(t, &b, func(con *Console) error { return con.WaitingPage(waiting) })
 	wantLines(t, b.String(), `
 Alex  person  waits until 2026-02-05
       several are called that: a1, a2; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one
@@ -238,4 +236,12 @@ Alex  person  waits until 2026-02-05
 Zoë  person  waits until 2026-02-05
       nobody of that name is known, and too little speaks of one; later messages may
 `)
+}
+
+// show prints a page into b.
+func show(t *testing.T, b *bytes.Buffer, page func(con *Console) error) {
+	t.Helper()
+	if err := page(&Console{Stdout: b}); err != nil {
+		t.Fatal(err)
+	}
 }

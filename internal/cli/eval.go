@@ -138,7 +138,7 @@ func (con *Console) PrintFaults(err error) error {
 }
 
 // PrintChecked says which scenarios there are, all of them in order.
-func (con *Console) PrintChecked(list []*eval.Scenario, asJSON bool) error {
+func (con *Console) PrintChecked(list []*eval.Scenario) error {
 	recorded, points := 0, 0
 	for _, s := range list {
 		points += s.Points()
@@ -146,15 +146,13 @@ func (con *Console) PrintChecked(list []*eval.Scenario, asJSON bool) error {
 			recorded++
 		}
 	}
-	if asJSON {
-		return PrintJSON(con.Stdout, struct {
-			Success   bool `json:"success"`
-			Scenarios int  `json:"scenarios"`
-			Recorded  int  `json:"recorded"` // with recorded answers
-			Points    int  `json:"points"`
-		}{true, len(list), recorded, points})
-	}
-	_, err := fmt.Fprintf(con.Stdout, "%s, %d with recorded answers, %s to earn: all in order\n",
-		Plural(len(list), "scenario"), recorded, Plural(points, "point"))
-	return err
+	return con.Show(struct {
+		Success   bool `json:"success"`
+		Scenarios int  `json:"scenarios"`
+		Recorded  int  `json:"recorded"` // with recorded answers
+		Points    int  `json:"points"`
+	}{true, len(list), recorded, points}, func() error {
+		return con.Say("%s, %d with recorded answers, %s to earn: all in order\n", Plural(len(list), "scenario"), recorded,
+			Plural(points, "point"))
+	})
 }

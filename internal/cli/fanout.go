@@ -19,8 +19,7 @@ import (
 // FanOutPrinter prints what becomes of a fan-out of one job.
 type FanOutPrinter struct {
 	*Console
-	Job  reverie.Job
-	JSON bool
+	Job reverie.Job
 	// Subjects are the names of the people and things that have changed.
 	Subjects func(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string
 }
@@ -35,8 +34,13 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 		return
 	}
 	_ = PrintJSONLine(p.Stdout, p.Line(e)) // a reader that has gone does not end the work
-	for _, why := range e.Held {
-		fmt.Fprintf(p.Stderr, "warning: run %s of group %q is held: %s\n", e.RunID, e.GroupID, why)
+	p.WarnHeld(e.RunID, e.GroupID, e.Held)
+}
+
+// WarnHeld says why plans of a run wait for a person.
+func (con *Console) WarnHeld(runID, groupID string, held []string) {
+	for _, why := range held {
+		fmt.Fprintf(con.Stderr, "warning: run %s of group %q is held: %s\n", runID, groupID, why)
 	}
 }
 

@@ -15,14 +15,14 @@ import (
 
 // ImportShown is what an import was asked for, as far as its report shows it.
 type ImportShown struct {
-	Dry, AsJSON         bool
+	Dry                 bool
 	Formats, PassedOver []string
 }
 
 // PrintChats says what came of an import.
 func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) error {
 	o.Formats = slices.Compact(slices.Sorted(slices.Values(o.Formats)))
-	if o.AsJSON {
+	if con.JSON {
 		return con.printChatsJSON(o, res, failed)
 	}
 	if len(o.Formats) == 0 {
@@ -145,4 +145,18 @@ func (con *Console) printChatsJSON(o ImportShown, res ingest.Result, failed erro
 		PassedOver []string `json:"passed_over,omitempty"`
 	}{failed == nil && res.Bad == 0, o.Dry, o.Formats, res, o.PassedOver}
 	return PrintJSON(con.Stdout, doc)
+}
+
+// PrintPulled says what came of a pull.
+func (con *Console) PrintPulled(dry bool, source string, res ingest.Result, whole bool, failed any) error {
+	if !con.JSON {
+		return con.PrintChats(ImportShown{Dry: dry, Formats: []string{source}}, res, nil)
+	}
+	return PrintJSON(con.Stdout, struct {
+		Success bool   `json:"success"`
+		DryRun  bool   `json:"dry_run,omitempty"`
+		Source  string `json:"source"`
+		ingest.Result
+		Failed any `json:"failed,omitempty"`
+	}{whole && res.Bad == 0, dry, source, res, failed})
 }

@@ -11,7 +11,6 @@ import (
 	"reverie/internal/archive"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
@@ -71,8 +70,8 @@ func kindOf(m reverie.Memory) string {
 	}
 }
 
-func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
-	if asJSON {
+func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit) error {
+	if con.JSON {
 		reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
 		for _, h := range hits {
 			reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
@@ -98,48 +97,46 @@ func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit, asJSON bool) e
 	return t.Write(con.Stdout, con.Style())
 }
 
-// PrintBlame shows whose each word is, and then who wrote each version.
-func (con *Console) PrintBlame(b reverie.Blame, why reverie.Why, cal jobs.Calendar) {
-	s, w := con.Style(), con.Stdout
-	fmt.Fprintln(w, s.Bold(Visible(b.Memory.Statement)))
-	for _, piece := range b.Words {
-		if words := strings.TrimSpace(piece.Text); words != "" {
-			fmt.Fprintf(w, "  %s  %s\n", s.Bold(fmt.Sprintf("%-4s", fmt.Sprint("v", piece.Version))), Visible(words))
+// PrintCleaned says which memories were deleted, or would be.
+func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun bool) error {
+	return con.Show(struct {
+		Success  bool             `json:"success"`
+		GroupID  string           `json:"group_id"`
+		DryRun   bool             `json:"dry_run,omitempty"`
+		Deleted  int              `json:"deleted"`
+		Memories []reverie.Memory `json:"memories"` // as they were
+	}{true, groupID, dryRun, len(list), append([]reverie.Memory{}, list...)}, func() error {
+		did := Plural(len(list), "memory") + " deleted; `reverie memory restore` brings one back"
+		switch {
+		case len(list) == 0:
+			did = "nothing to clean"
+		case dryRun:
+			did = Plural(len(list), "memory") + " would be deleted"
 		}
-	}
-	for i, v := range slices.Backward(why.Versions) {
-		mark := ""
-		if b.Versions[i].Remaining == 0 {
-			mark = s.Dim("  none of its words are left")
-		}
-		con.printVersion(why, i, mark)
-		con.printWriter(v, cal)
-		con.printSaid(v.Withdrawn)
-	}
+		return con.Say("%s: %s\n", Visible(groupID), did)
+	})
 }
 
-func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun, asJSON bool) error {
-	if asJSON {
-		if list == nil {
-			list = []reverie.Memory{}
+// PrintHistory shows the versions of a memory, oldest first, and how each differs from the
+// one before.
+func (con *Console) PrintHistory(versions []reverie.Memory) error {
+	s := con.Style()
+	for i, m := range versions {
+		text := Visible(m.Statement)
+		if i > 0 && versions[i-1].Statement != m.Statement {
+			text = WordDiff(s, versions[i-1].Statement, m.Statement)
 		}
-		return PrintJSON(con.Stdout, struct {
-			Success  bool             `json:"success"`
-			GroupID  string           `json:"group_id"`
-			DryRun   bool             `json:"dry_run,omitempty"`
-			Deleted  int              `json:"deleted"`
-			Memories []reverie.Memory `json:"memories"` // as they were
-		}{true, groupID, dryRun, len(list), list})
+		fmt.Fprintf(con.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID,
+			m.Status, text)
+		if m.ChangeSummary != "" {
+			fmt.Fprintf(con.Stdout, "    %s\n", s.Dim("why: "+Visible(m.ChangeSummary)))
+		}
 	}
-	switch {
-	case len(list) == 0:
-		return con.Say("%s: nothing to clean\n", Visible(groupID))
-	case dryRun:
-		return con.Say("%s: %s would be deleted\n", Visible(groupID), Plural(len(list), "memory"))
-	}
-	return con.Say("%s: %s deleted; `reverie memory restore` brings one back\n", Visible(groupID),
-		Plural(len(list), "memory"))
+	return nil
 }
+
+// PrintChanges shows changes of memories, with what made each.
+func (con *Console) PrintChanges(changes []reverie.Change) error { return con.Page("changes", changes) }
 
 // recordNames are what counts of records are called, in the order in which they
 // are said.
@@ -165,8 +162,8 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (con *Console) PrintImport(name string, res archive.Result, dryRun, asJSON bool) error {
-	if asJSON {
+func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) error {
+	if con.JSON {
 		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
 			Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
 	}
@@ -202,43 +199,45 @@ type importReply struct {
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
 
-func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) {
-	s, c := con.Style(), d.Counts
-	passing := ""
-	if c.Passing > 0 {
-		passing = fmt.Sprintf(", %d came and went", c.Passing)
-		if d.Passing == nil {
-			passing += " (--all)"
-		}
+// shownDiff is a memory that differs between two instants.
+type shownDiff struct {
+	reverie.DiffEntry
+	Text  string
+	Steps []shownStep
+}
+
+// shownStep is what became of it in between.
+type shownStep struct {
+	reverie.DiffStep
+	What, Who, ID string
+}
+
+// PrintMemoryDiff shows how what a group remembers differs between two instants.
+func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error {
+	s := con.Style()
+	type part struct {
+		Title string
+		List  []shownDiff
 	}
-	fmt.Fprintf(con.Stdout, "%s, %s to %s UTC: %d added, %d changed, %d gone, %d as before%s\n",
-		s.Bold(Visible(d.GroupID)), Stamp(d.From), Stamp(d.To), c.Added, c.Changed, c.Gone, c.Unchanged, passing)
-	for _, part := range []struct {
-		title string
-		list  []reverie.DiffEntry
-		show  func(reverie.DiffEntry) string
-	}{
-		{"added", d.Added, func(e reverie.DiffEntry) string { return s.Green("+ " + Visible(e.After.Statement)) }},
-		{"changed", d.Changed, func(e reverie.DiffEntry) string {
-			return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
-		}},
-		{"gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) }},
-		{"came and went, or changed and changed back", d.Passing,
-			func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) }},
-	} {
-		if len(part.list) == 0 {
-			continue
+	page := struct {
+		reverie.MemoryDiff
+		Parts []part
+	}{MemoryDiff: d}
+	add := func(title string, list []reverie.DiffEntry, text func(reverie.DiffEntry) string) {
+		p := part{Title: title}
+		for _, e := range list {
+			p.List = append(p.List, shownDiff{e, text(e), diffSteps(e)})
 		}
-		fmt.Fprintf(con.Stdout, "\n%s\n", s.Bold(part.title))
-		for _, e := range part.list {
-			kind := "" // told where it tells something
-			if e.Kind != reverie.KindGroup {
-				kind = s.Dim("  " + string(e.Kind))
-			}
-			fmt.Fprintf(con.Stdout, "  %s%s\n", part.show(e), kind)
-			con.printDiffSteps(e)
-		}
+		page.Parts = append(page.Parts, p)
 	}
+	add("added", d.Added, func(e reverie.DiffEntry) string { return s.Green("+ " + Visible(e.After.Statement)) })
+	add("changed", d.Changed, func(e reverie.DiffEntry) string {
+		return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
+	})
+	add("gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) })
+	add("came and went, or changed and changed back", d.Passing,
+		func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) })
+	return con.Page("memory_diff", page)
 }
 
 // tagDiff is how tags became others, "" where they did not.
@@ -268,34 +267,24 @@ var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie
 	reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
 	reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
 
-// printDiffSteps shows what became of a memory in between, and leads to it.
-func (con *Console) printDiffSteps(e reverie.DiffEntry) {
-	s, id := con.Style(), ""
-	if e.Back {
-		fmt.Fprintf(con.Stdout, "      %s\n", "remembered before, and back again")
-	}
+// diffSteps say what became of a memory in between; the last one leads to it.
+func diffSteps(e reverie.DiffEntry) (steps []shownStep) {
 	for i, step := range e.Steps {
-		who := ""
+		shown := shownStep{DiffStep: step, What: cmp.Or(stepped[step.Action], "taken over")}
 		switch {
 		case step.RunID != "":
-			who = fmt.Sprintf(" by %s, run %s", step.Job, step.RunID)
+			shown.Who = fmt.Sprintf(" by %s, run %s", step.Job, step.RunID)
 		case step.UndoneRunID != "":
-			who = fmt.Sprintf(", where %s run %s was taken back", step.Job, step.UndoneRunID)
+			shown.Who = fmt.Sprintf(", where %s run %s was taken back", step.Job, step.UndoneRunID)
 		case step.Action != reverie.ActionHold && step.Action != reverie.ActionUndo && step.Action != "":
-			who = " by a person"
-		}
-		what := stepped[step.Action]
-		if what == "" {
-			what = "taken over"
+			shown.Who = " by a person"
 		}
 		if i == len(e.Steps)-1 {
-			id = "  " + s.Dim(step.MemoryID)
+			shown.ID = step.MemoryID
 		}
-		fmt.Fprintf(con.Stdout, "      %s  v%d %s%s%s\n", Stamp(step.At), step.Version, what, who, id)
-		if step.Reason != "" {
-			fmt.Fprintf(con.Stdout, "        %s\n", s.Dim("why: "+Visible(step.Reason)))
-		}
+		steps = append(steps, shown)
 	}
+	return steps
 }
 
 // StatsReply is how memories stand.

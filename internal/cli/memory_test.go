@@ -49,8 +49,8 @@ func TestMemoriesOfDreams(t *testing.T) {
 	for _, err := range []error{
 		a.PrintMemories(list, len(list), reverie.MemoryQuery{}),
 		a.PrintMemories(nil, 0, reverie.MemoryQuery{GroupID: "g1", Kind: reverie.KindDream}),
-		a.PrintHits(recall.Query{}, hits, false),
-		a.PrintHits(recall.Query{}, hits[:1], false),
+		a.PrintHits(recall.Query{}, hits),
+		a.PrintHits(recall.Query{}, hits[:1]),
 	} {
 		if err != nil {
 			t.Error(err)

@@ -31,6 +31,24 @@ func PrintJSONLine(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// Show prints an answer: as JSON where that was asked for, else as print does.
+func (con *Console) Show(reply any, print func() error) error {
+	if con.JSON {
+		return PrintJSON(con.Stdout, reply)
+	}
+	return print()
+}
+
+// Print prints a table.
+func (con *Console) Print(t Table) error { return t.Write(con.Stdout, con.Style()) }
+
+// Warn tells on standard error of what keeps nothing from its end.
+func (con *Console) Warn(warnings ...string) {
+	for _, text := range warnings {
+		fmt.Fprintf(con.Stderr, "warning: %s\n", Visible(text))
+	}
+}
+
 // Terminal tells whether w is one.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
@@ -52,6 +70,14 @@ func (s Style) Dim(t string) string   { return s.paint("2", t) }
 func (s Style) Red(t string) string   { return s.paint("31", t) }
 func (s Style) Green(t string) string { return s.paint("32", t) }
 func (s Style) Amber(t string) string { return s.paint("33", t) }
+
+// Mark is ok where something is, and a warning where it is not.
+func (s Style) Mark(ok bool) string {
+	if ok {
+		return s.Green("ok")
+	}
+	return s.Red("--")
+}
 
 // Table aligns columns by what they take up on a screen, where a Chinese
 // character is two wide. The last column is left as long as it is.

@@ -100,8 +100,8 @@ type ImportBar struct {
 }
 
 // ImportBar is nothing where the size of the source is not known.
-func (con *Console) ImportBar(in *ingest.Input, asJSON bool) ImportBar {
-	if in.Size == 0 || asJSON {
+func (con *Console) ImportBar(in *ingest.Input) ImportBar {
+	if in.Size == 0 || con.JSON {
 		return ImportBar{}
 	}
 	return ImportBar{con.NewBar(in.Size, "importing", "", progressbar.OptionShowBytes(true),

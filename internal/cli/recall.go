@@ -12,16 +12,11 @@ import (
 // PrintContext prints the text alone, as it goes into a prompt; warnings, and on a
 // terminal or where there is no text a line on what it is made of, go to standard
 // error.
-func (con *Console) PrintContext(r reverie.ContextReply, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(con.Stdout, r)
-	}
+func (con *Console) PrintContext(r reverie.ContextReply) error {
 	if _, err := io.WriteString(con.Stdout, r.Text); err != nil {
 		return fmt.Errorf("print the context: %w", err)
 	}
-	for _, w := range r.Warnings {
-		fmt.Fprintln(con.Stderr, "warning:", Visible(w))
-	}
+	con.Warn(r.Warnings...)
 	if Terminal(con.Stderr) || r.Text == "" {
 		fmt.Fprintln(con.Stderr, contextSummary(r))
 	}
@@ -66,12 +61,9 @@ var skippedWhy = map[string]string{
 }
 
 func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {
-	for _, w := range reply.Warnings {
-		fmt.Fprintln(con.Stderr, "warning:", Visible(w))
-	}
+	con.Warn(reply.Warnings...)
 	if reply.Offered == 0 {
-		_, err := fmt.Fprintln(con.Stdout, reply.Message+"; reverie context offers them")
-		return err
+		return con.Say("%s; reverie context offers them\n", reply.Message)
 	}
 	var t Table
 	t.Row("USED", "SCORE", "WEIGHT", "STATEMENT")
@@ -82,13 +74,11 @@ func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {
 		}
 		t.Row(used, m.ReferenceScore, m.Weight, Visible(m.Statement))
 	}
-	if err := t.Write(con.Stdout, con.Style()); err != nil {
+	if err := con.Print(t); err != nil {
 		return err
 	}
 	if reply.Known {
-		_, err := fmt.Fprintln(con.Stdout, "it was reported before: nothing has moved")
-		return err
+		return con.Say("it was reported before: nothing has moved\n")
 	}
-	_, err := fmt.Fprintf(con.Stdout, "%d of %s used\n", reply.Referenced, Plural(reply.Offered, "memory"))
-	return err
+	return con.Say("%d of %s used\n", reply.Referenced, Plural(reply.Offered, "memory"))
 }

@@ -138,98 +138,63 @@ func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calen
 	return t.Write(con.Stdout, s)
 }
 
+// PrintRun shows a run as a page.
 func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs.Calendar) error {
-	r, w, s := d.Run, con.Stdout, con.Style()
-	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.Bold(r.ID), r.Job, Visible(r.GroupID), s.Status(r.Status))
-	window := fmt.Sprintf("%s to %s UTC", Stamp(r.WindowSince), Stamp(r.WindowUntil))
-	if dates := datesOf(r, cal); dates != "" {
-		window = dates + " (" + window + ")"
+	type heldPlan struct {
+		reverie.HeldPlan
+		Changes []reverie.Change
 	}
-	switch {
-	case r.SessionID == "":
-	case r.Job == reverie.JobDream:
-		fmt.Fprintf(w, "  up to     session %s\n", Visible(r.SessionID))
-	default:
-		fmt.Fprintf(w, "  session   %s\n", Visible(r.SessionID))
+	page := struct {
+		reverie.Run
+		Dates, Spent string
+		ToDo         []string
+		Changes      []reverie.Change
+		Entities     []entityChange
+		Facts        []runFact
+		Chunks       []reverie.Chunk
+		Held         []heldPlan
+	}{Run: d.Run, Dates: datesOf(d.Run, cal), Spent: spent(d.Spend), Changes: d.Changes,
+		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks}
+	if d.Run.Job == reverie.JobPropose { // it has read nothing
+		page.Chunks = nil
 	}
-	if r.Job == reverie.JobPropose { // it covers none
-		fmt.Fprintf(w, "  %s\n", Visible(r.Model))
-	} else {
-		fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
-	}
-	if r.Model != "" && r.Job != reverie.JobPropose { // maintain asks none
-		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
-	}
-	switch {
-	case r.Stats.Plan != "" && r.Stats.Edited:
-		fmt.Fprintf(w, "  plan      applied from a file, %s\n", s.Amber("edited by a person"))
-	case r.Stats.Plan != "":
-		fmt.Fprintln(w, "  plan      applied from a file, as it was planned")
-	case r.Stats.Edited:
-		fmt.Fprintf(w, "  plan      what it held was %s\n", s.Amber("edited by a person"))
-	}
-	if r.Stats.Approved > 0 {
-		fmt.Fprintf(w, "            %s\n", s.Amber(LetPass(r.Stats.Approved)))
-	}
-	fmt.Fprintf(w, "  time      %s, took %s\n", Stamp(r.StartedAt)+" UTC", took(r))
-	fmt.Fprintf(w, "  result    %s\n", Counts(r.Job, r.Stats))
-	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend))
-	if r.Error != "" {
-		fmt.Fprintf(w, "  %s     %s\n", s.Red("error"), Visible(r.Error))
-	}
-	if r.UndoneAt != nil {
-		fmt.Fprintf(w, "  undone    %s UTC: its work was taken back\n", Stamp(*r.UndoneAt))
-	}
-	waits := slices.ContainsFunc(d.Held, func(h reverie.HeldPlan) bool { return h.Status == reverie.HeldWaiting })
-	for _, line := range whatNext(r, waits, g) {
-		fmt.Fprintf(w, "  to do     %s\n", line)
-	}
-	for _, c := range d.Changes {
-		con.PrintChange(s, c)
-	}
-	con.printEntityChanges(s, d.Entities, d.Names)
-	con.printRunDecisions(d.Decisions, d.Held)
-	for _, c := range d.Chunks {
-		if r.Job == reverie.JobPropose { // it has read nothing
-			break
-		}
-		about := Plural(len(c.MessageIDs), "message")
-		if r.Job == reverie.JobDream {
-			about = Plural(len(c.MemoryIDs), "memory")
-		}
-		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, about)
-		for _, f := range c.Refusals {
-			con.printRefusal(s, f)
-		}
-	}
+	waits := false
 	for _, h := range d.Held {
-		where := fmt.Sprintf("held in chunk %d", h.ChunkNo)
-		if r.Job == reverie.JobPropose {
-			where = "held"
-		}
-		fmt.Fprintf(w, "%s  %s  %s\n", where, h.Status, Visible(h.Reason))
+		waits = waits || h.Status == reverie.HeldWaiting
+		plan := heldPlan{HeldPlan: h}
 		for _, st := range h.Steps {
 			if st.Action != reverie.ActionKeep {
-				con.PrintChange(s, reverie.Change{Action: st.Action, OldStatement: st.OldStatement, NewStatement: st.Statement,
-					Summary: st.Reason, Version: st.Head.Version + 1, Evidence: st.Evidence})
+				plan.Changes = append(plan.Changes, reverie.Change{Action: st.Action, OldStatement: st.OldStatement,
+					NewStatement: st.Statement, Summary: st.Reason, Version: st.Head.Version + 1, Evidence: st.Evidence})
 			}
 		}
+		page.Held = append(page.Held, plan)
 	}
-	if len(d.Calls) == 0 {
-		return nil
+	page.ToDo = whatNext(d.Run, waits, g)
+	if err := con.Page("run", page); err != nil || len(d.Calls) == 0 {
+		return err
 	}
 	var t Table
 	t.Row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
 	for _, c := range d.Calls {
 		t.Row(c.Purpose, c.Provider+"/"+c.Model, c.InputTokens, c.OutputTokens, fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
 	}
-	return t.Write(w, s)
+	return con.Print(t)
 }
 
-// printRunDecisions shows the decisions of a run that tell more than its changes:
-// where a fact was compared, was known already, or was not stored. Where their
-// chunk is held whole, they have come to nothing unless a person let it pass.
-func (con *Console) printRunDecisions(list []reverie.Decision, held []reverie.HeldPlan) {
+// runFact is a fact that a run decided on.
+type runFact struct {
+	reverie.Decision
+	HeldWith string // where its chunk is held whole, how that stands
+}
+
+// Shown is the decision under its fact.
+func (f runFact) Shown() shownDecision { return showDecision(f.Decision, f.Statement) }
+
+// runFacts are the decisions of a run that tell more than its changes: where a fact was
+// compared, was known already, or was not stored. Where their chunk is held whole, they
+// have come to nothing unless a person let it pass.
+func runFacts(list []reverie.Decision, held []reverie.HeldPlan) (facts []runFact) {
 	whole := map[int]reverie.HeldStatus{}
 	for _, h := range held {
 		if h.Whole {
@@ -240,13 +205,13 @@ func (con *Console) printRunDecisions(list []reverie.Decision, held []reverie.He
 		if d.Action == reverie.DecisionAdd && (d.Basis == reverie.BasisShown || d.Basis == reverie.BasisNone) {
 			continue
 		}
-		mark := ""
+		f := runFact{Decision: d}
 		if status := whole[d.ChunkNo]; status != "" {
-			mark = con.Style().Amber(fmt.Sprintf("  held with chunk %d, %s", d.ChunkNo, status))
+			f.HeldWith = fmt.Sprintf("  held with chunk %d, %s", d.ChunkNo, status)
 		}
-		fmt.Fprintf(con.Stdout, "fact  %s%s\n", Visible(d.Statement), mark)
-		con.printDecision(d, d.Statement)
+		facts = append(facts, f)
 	}
+	return facts
 }
 
 // left says what becomes of what a run of a job has not come to.
@@ -303,66 +268,49 @@ func spent(s reverie.Spend) string {
 		cmp.Or(USD(s.CostUSD), "0"))
 }
 
-// runHead is the first line on a run: of what, how it ended, and its id.
-func (con *Console) runHead(of string, r pipeline.Result, took time.Duration) {
+// outcome is a run of any job as it is shown when it ends: what it did, in a line and on
+// what grounds.
+type outcome struct {
+	pipeline.Result
+	Head, Because, Line, Narrative, Summary string
+
+	Changes  []shownChange
+	Entities []entityChange
+	Folded   *reverie.SessionSummary
+}
+
+// shownChange is a change of memories; one that closes an open thread is shown otherwise.
+type shownChange struct {
+	reverie.Change
+	Closed bool
+}
+
+// printOutcome shows a run of which the first line begins with of.
+func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duration, page outcome) error {
 	s := con.Style()
 	id := s.Dim("run " + r.RunID)
 	if r.DryRun {
 		id = s.Amber("dry run: nothing was written")
 	}
-	fmt.Fprintf(con.Stdout, "%s %s in %s  %s\n", of, s.Status(r.Status), took.Round(10*time.Millisecond), id)
+	page.Result = r
+	page.Head = fmt.Sprintf("%s %s in %s  %s", of, s.Status(r.Status), took.Round(10*time.Millisecond), id)
+	return con.Page("outcome", page)
 }
 
 // onDate leads with the date of a run's window, which is "" where it need not be told
 // from others.
 func onDate(date, text string) string { return strings.TrimLeft(date+"  "+text, " ") }
 
-// runGrounds shows what was kept, on which new grounds.
-func (con *Console) runGrounds(r pipeline.Result) {
-	s := con.Style()
-	for _, k := range r.Supported {
-		fmt.Fprintf(con.Stdout, "  = %s\n", Visible(k.OldStatement))
-		con.printEvidence(s, k.Evidence, 1)
-	}
-}
-
-// runRest shows what was refused, and what is held.
-func (con *Console) runRest(r pipeline.Result) {
-	con.printRefusals(con.Style(), r.Refusals)
-	con.printHeld(con.Style(), r.Held, r.RunID)
-}
-
-// PrintResult shows a run to a person: what it did, in a line and on what grounds.
-func (con *Console) PrintResult(r evolve.Result, took time.Duration, date, line string) {
+// PrintResult shows a run of evolve to a person.
+func (con *Console) PrintResult(r evolve.Result, took time.Duration, date, line string) error {
 	if r.NoNew {
-		fmt.Fprintf(con.Stdout, "%s: no new messages\n", Visible(r.GroupID))
-		return
+		return con.Say("%s: no new messages\n", Visible(r.GroupID))
 	}
-	con.runHead(onDate(date, con.Style().Bold(Visible(r.GroupID))+" "), r.Result, took)
-	fmt.Fprintf(con.Stdout, "  %s\n", line)
+	page := outcome{Line: line}
 	for _, c := range r.Changes {
-		con.PrintChange(con.Style(), c)
+		page.Changes = append(page.Changes, shownChange{Change: c})
 	}
-	con.runGrounds(r.Result)
-	con.runRest(r.Result)
-}
-
-// printHeld says why plans are held, and of a run that has an id how to decide on
-// them.
-func (con *Console) printHeld(s Style, held []string, runID string) {
-	for _, h := range held {
-		fmt.Fprintf(con.Stdout, "  %s held: %s\n", s.Amber("?"), Visible(h))
-		if runID != "" {
-			fmt.Fprintf(con.Stdout, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", runID)
-		}
-	}
-}
-
-// PrintWarnings tells of what did not keep a run from its end.
-func (con *Console) PrintWarnings(warnings []string) {
-	for _, text := range warnings {
-		fmt.Fprintf(con.Stderr, "warning: %s\n", Visible(text))
-	}
+	return con.printOutcome(onDate(date, con.Style().Bold(Visible(r.GroupID))+" "), r.Result, took, page)
 }
 
 // Status colours how a run stands.
@@ -424,55 +372,21 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 	return text
 }
 
-// printRefusals shows the first lines that were not accepted, and how many more
-// there are.
-func (con *Console) printRefusals(s Style, list []reverie.Refusal) {
-	const shown = 10
-	for i, f := range list {
-		if i == shown {
-			fmt.Fprintf(con.Stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.Amber("!"),
-				len(list)-shown)
-			break
-		}
-		con.printRefusal(s, f)
-	}
-}
+// first are the first n of a list.
+func first(n int, list []reverie.Refusal) []reverie.Refusal { return list[:min(n, len(list))] }
 
-// printRefusal shows a line of the answer that was not accepted.
-func (con *Console) printRefusal(s Style, f reverie.Refusal) {
-	what := strings.Join(strings.Fields("refused "+f.Action+" "+Visible(f.Handle)), " ")
-	fmt.Fprintf(con.Stdout, "  %s %s %s: %s\n", s.Amber("!"), what, s.Dim("("+f.Rule+")"), Visible(f.Detail))
-}
+// more is how many of a list are left behind the first n.
+func more(n int, list []reverie.Refusal) int { return max(len(list)-n, 0) }
 
-// PrintChange shows one change and its evidence.
-func (con *Console) PrintChange(s Style, c reverie.Change) {
-	w := con.Stdout
-	switch c.Action {
-	case reverie.ActionCreate:
-		fmt.Fprintf(w, "  %s %s\n", s.Green("+"), Visible(c.NewStatement))
-	case reverie.ActionDelete:
-		fmt.Fprintf(w, "  %s %s\n", s.Red("-"), Visible(c.OldStatement))
-	default:
-		fmt.Fprintf(w, "  %s %s  %s\n", s.Amber("~"), WordDiff(s, c.OldStatement, c.NewStatement),
-			s.Dim(fmt.Sprintf("v%d", c.Version)))
+// quotes are the first n quotes of a change, the last of which says how many more there are.
+func quotes(n int, evidence []reverie.Evidence) (lines []string) {
+	for _, e := range evidence[:min(n, len(evidence))] {
+		lines = append(lines, fmt.Sprintf("%s: “%s”", Visible(e.Author), Visible(text.Excerpt(e.Quote, 100))))
 	}
-	if c.Summary != "" {
-		fmt.Fprintf(w, "      %s\n", s.Dim("why: "+Visible(c.Summary)))
+	if more := len(evidence) - n; more > 0 {
+		lines[n-1] += fmt.Sprintf(" and %d more", more)
 	}
-	con.printEvidence(s, c.Evidence, 3)
-}
-
-// printEvidence shows the first quotes of a change, and how many more there are.
-func (con *Console) printEvidence(s Style, evidence []reverie.Evidence, shown int) {
-	for i, e := range evidence {
-		line := fmt.Sprintf("%s: “%s”", Visible(e.Author), Visible(text.Excerpt(e.Quote, 100)))
-		if more := len(evidence) - shown; i == shown-1 && more > 0 {
-			line += fmt.Sprintf(" and %d more", more)
-		}
-		if i < shown {
-			fmt.Fprintf(con.Stdout, "      %s\n", s.Dim(line))
-		}
-	}
+	return lines
 }
 
 // ExtractReply is a result in the shape of the API.
@@ -501,33 +415,23 @@ func ExtractReply(r session.Result) reverie.ExtractReply {
 
 // PrintExtraction shows a run of extraction to a person: the facts and the summary,
 // and on what grounds.
-func (con *Console) PrintExtraction(r session.Result, took time.Duration) {
-	s, w := con.Style(), con.Stdout
+func (con *Console) PrintExtraction(r session.Result, took time.Duration) error {
 	if r.NoNew {
-		fmt.Fprintf(w, "%s  %s: nothing waits to be extracted\n", Visible(r.GroupID), Visible(r.SessionID))
-		return
+		return con.Say("%s  %s: nothing waits to be extracted\n", Visible(r.GroupID), Visible(r.SessionID))
 	}
-	con.runHead(s.Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took)
-	fmt.Fprintf(w, "  %s\n", Counts(reverie.JobExtract, r.Stats))
+	page := outcome{Line: Counts(reverie.JobExtract, r.Stats), Summary: r.Summary, Folded: r.Folded}
 	for _, c := range r.Changes {
-		if !slices.Contains(r.Recaps, c.MemoryID) { // the newest is shown below
-			con.PrintChange(s, c)
+		if !slices.Contains(r.Recaps, c.MemoryID) { // the newest is the summary
+			page.Changes = append(page.Changes, shownChange{Change: c})
 		}
 	}
-	con.runGrounds(r.Result)
-	if r.Summary != "" {
-		fmt.Fprintf(w, "  %s %s\n", s.Bold("summary"), Visible(r.Summary))
-	}
-	if f := r.Folded; f != nil {
-		fmt.Fprintf(w, "  %s  %s\n", s.Bold("folded"), s.Dim(covers(*f)))
-		fmt.Fprintf(w, "    %s\n", Visible(text.Excerpt(f.Summary, 300)))
-	}
-	con.runRest(r.Result)
-	con.PrintWarnings(r.Warnings)
+	err := con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took, page)
+	con.Warn(r.Warnings...)
+	return err
 }
 
 // covers says which part of a session a rolling summary is about.
-func covers(f reverie.SessionSummary) string {
+func covers(f *reverie.SessionSummary) string {
 	return fmt.Sprintf("%s, %s, from %s to %s UTC", Plural(f.Turns, "turn"), Plural(f.Messages, "message"),
 		Stamp(f.CoversSince), Stamp(f.CoversUntil))
 }

@@ -19,11 +19,10 @@ import (
 // ScanReport prints findings as they come, and counts them.
 type ScanReport struct {
 	*Console
-	AsJSON bool
-	Texts  int // lines of a file, or texts of a group
-	Bytes  int64
-	Found  int
-	Rules  map[reverie.ScanFinding]int // by class and rule alone
+	Texts int // lines of a file, or texts of a group
+	Bytes int64
+	Found int
+	Rules map[reverie.ScanFinding]int // by class and rule alone
 }
 
 // The columns that a finding is printed in; one that is wider moves the rest.
@@ -36,7 +35,7 @@ const (
 func (r *ScanReport) Add(f reverie.ScanFinding) error {
 	r.Found++
 	r.Rules[reverie.ScanFinding{Class: f.Class, Rule: f.Rule}]++
-	if r.AsJSON {
+	if r.JSON {
 		return PrintJSONLine(r.Stdout, f)
 	}
 	s := r.Style()
@@ -83,7 +82,7 @@ func (r *ScanReport) counts() []scanCount {
 func (r *ScanReport) End() error {
 	var err error
 	switch {
-	case r.AsJSON:
+	case r.JSON:
 		err = PrintJSONLine(r.Stdout, struct {
 			Success bool        `json:"success"`
 			Texts   int         `json:"texts"`

@@ -40,15 +40,21 @@ func commas(n int) string {
 	return text
 }
 
-// PrintSessions shows a table of sessions; the group is left out where it was asked
+// PrintSessions shows a page of so many sessions; the group is left out where it was asked
 // for.
-func (con *Console) PrintSessions(list []SessionEntry, group string) error {
+func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, total int) error {
+	switch {
+	case len(list) == 0 && f.Waiting:
+		return con.Say("no session has anything that waits to be extracted\n")
+	case len(list) == 0:
+		return con.Say("no sessions; an import makes them\n")
+	}
 	s := con.Style()
 	var t Table
 	t.Row("SESSION", "GROUP", "BEGAN", "LAST", "MESSAGES", "TURNS", "TOKENS", "TOOLS", "EXTRACTED", "WAITS", "DUE")
 	for _, e := range list {
 		of, tools, extracted, waits, due := "", "", "", "", ""
-		if group == "" {
+		if f.GroupID == "" {
 			of = Visible(text.Excerpt(e.GroupID, 24))
 		}
 		if e.Total.ToolCalls > 0 {
@@ -74,7 +80,11 @@ func (con *Console) PrintSessions(list []SessionEntry, group string) error {
 			tools, extracted, waits, due)
 	}
 	t.Trim("GROUP", "TOOLS", "EXTRACTED", "WAITS", "DUE")
-	return t.Write(con.Stdout, s)
+	err := con.Print(t)
+	if shown := f.Offset + len(list); err == nil && shown < total {
+		err = con.Say("%d of %s; go on with --offset %d\n", len(list), Plural(total, "session"), shown)
+	}
+	return err
 }
 
 // SessionDetail is everything that is known of a session.
@@ -86,64 +96,24 @@ type SessionDetail struct {
 	Facts   []reverie.Memory        `json:"facts"`           // active memories that the session taught
 }
 
-func (con *Console) PrintSession(d SessionDetail, rule reverie.SessionRule) {
-	s, w, e := con.Style(), con.Stdout, d.Session
-	fmt.Fprintf(w, "%s  of %s", s.Bold(Visible(e.ID)), Visible(e.GroupID))
-	if e.Cut {
-		fmt.Fprint(w, "  cut by silence")
-	}
-	fmt.Fprintf(w, "\n  time       %s to %s UTC\n", Stamp(e.FirstAt), Stamp(e.LastAt))
-	fmt.Fprintf(w, "  holds      %s\n", tally(e.Total))
-	switch {
-	case e.New.Messages == 0:
-		fmt.Fprintf(w, "  waits      nothing\n")
-	default:
-		fmt.Fprintf(w, "  waits      %s\n", tally(e.New))
-	}
-	if e.Asking {
-		fmt.Fprintf(w, "             and the newest question has no answer yet\n")
-	}
-	fmt.Fprintf(w, "  due        %s\n", con.dueText(e, rule))
-	con.printFailures(e.Session)
-	if e.ExtractedUntil != nil {
-		fmt.Fprintf(w, "  extracted  %s, up to %s UTC\n", Plural(e.Extractions, "time"), Stamp(*e.ExtractedUntil))
-	}
-	if m := d.Summary; m != nil {
-		fmt.Fprintf(w, "summary  %s\n  %s\n", s.Dim(fmt.Sprintf("%s v%d", m.ID, m.Version)), Visible(m.Statement))
-	}
-	if len(d.Facts) > 0 {
-		fmt.Fprintf(w, "facts\n")
-		for _, m := range d.Facts {
-			fmt.Fprintf(w, "  %s  %s\n", Visible(m.Statement), s.Dim(strings.Join(append([]string{m.ID}, m.Tags...), " ")))
-		}
-	}
-	if f := d.Rolling; f != nil {
-		fmt.Fprintf(w, "rolling summary  %s\n  %s\n", s.Dim("covers "+covers(*f)), Visible(f.Summary))
-	}
-	con.printDialogue(d.Open)
+// PrintSession shows a session as a page.
+func (con *Console) PrintSession(d SessionDetail, rule reverie.SessionRule) error {
+	const newest = 30
+	page := struct {
+		SessionDetail
+		Due    string
+		Hidden int
+	}{d, con.dueText(d.Session, rule), max(len(d.Open)-newest, 0)}
+	page.Open = d.Open[page.Hidden:]
+	return con.Page("session", page)
 }
 
-// printFailures says what repeated failure has led to, and what to do about it.
-func (con *Console) printFailures(e reverie.Session) {
-	if e.Failures > 0 {
-		state := "failed"
-		if e.ParkedAt != nil {
-			state = "parked"
-		}
-		fmt.Fprintf(con.Stdout, "  %-9s  after %s in a row: %s\n", con.Style().Amber(state), Plural(e.Failures, "failure"),
-			Visible(text.Excerpt(e.Failure, 200)))
-		switch {
-		case e.ParkedAt != nil:
-			fmt.Fprintf(con.Stdout, "             since %s UTC: mend the cause, then `reverie extract --session`, or `reverie "+
-				"groups resume %s`\n", Stamp(*e.ParkedAt), Operand(e.GroupID))
-		case e.RetryAt != nil:
-			fmt.Fprintf(con.Stdout, "             --due tries again after %s UTC, --all at once\n", Stamp(*e.RetryAt))
-		}
+// author names who wrote a message, and as what.
+func author(m reverie.Message) string {
+	if m.Role == reverie.RoleUser {
+		return Visible(m.Author)
 	}
-	if e.FoldRetryAt != nil {
-		fmt.Fprintf(con.Stdout, "  fold       failed %s in a row, tried again after %s UTC\n", Plural(e.FoldFailures, "time"),
-			Stamp(*e.FoldRetryAt))
-	}
+	return strings.TrimSpace(Visible(m.Author) + " (" + string(m.Role) + ")")
 }
 
 // dueText says whether a session is due, and if not, what it lacks.
@@ -171,30 +141,4 @@ func tally(t reverie.Tally) string {
 		text += ", " + Plural(t.ToolCalls, "tool call")
 	}
 	return text
-}
-
-// printDialogue shows the newest messages that stand word for word, and how many
-// there are before them.
-func (con *Console) printDialogue(list []reverie.Message) {
-	const shown, longest = 30, 200
-	if len(list) == 0 {
-		return
-	}
-	s, w := con.Style(), con.Stdout
-	fmt.Fprintf(w, "word for word\n")
-	if hidden := len(list) - shown; hidden > 0 {
-		fmt.Fprintf(w, "  %s\n", s.Dim(fmt.Sprintf("%s before these; --json has them", Plural(hidden, "message"))))
-		list = list[hidden:]
-	}
-	for _, m := range list {
-		who := Visible(m.Author)
-		if m.Role != reverie.RoleUser {
-			who = strings.TrimSpace(who + " (" + string(m.Role) + ")")
-		}
-		text := Visible(text.Excerpt(m.Text, longest))
-		if m.Text == "" { // a bare name would look as if nothing were known
-			text = s.Dim("(text pruned, or none)")
-		}
-		fmt.Fprintf(w, "  %s  %s: %s\n", s.Dim(Stamp(m.SentAt)), s.Bold(who), text)
-	}
 }

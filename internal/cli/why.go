@@ -6,62 +6,107 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 	"reverie/jobs"
 )
 
 // PrintWhy shows what stands behind a memory as a page.
-func (con *Console) PrintWhy(why reverie.Why, asked string, cal jobs.Calendar) {
-	s, w, m := con.Style(), con.Stdout, why.Memory
-	fmt.Fprintln(w, s.Bold(Visible(m.Statement)))
-	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, Visible(m.GroupID),
-		m.Status, m.Strength, m.Weight, Stamp(m.LastSupportedAt), Plural(len(why.Versions), "version"))
-	if m.JudgeAgain != "" {
-		fmt.Fprintf(w, "  %s\n", s.Amber(Visible(m.JudgeAgain)+"; it is judged again in the next run"))
+func (con *Console) PrintWhy(why reverie.Why, asked string, cal jobs.Calendar) error {
+	const mostResting = 10
+	page := struct {
+		reverie.Why
+		MoreResting int
+		Versions    []shownVersion
+	}{Why: why, MoreResting: max(len(why.Resting)-mostResting, 0), Versions: con.shownVersions(why, cal)}
+	page.Resting = page.Resting[:len(page.Resting)-page.MoreResting]
+	for i, v := range page.Versions {
+		if v.Memory.ID == asked && i > 0 {
+			page.Versions[i].Mark = con.Style().Amber("  the one you asked for")
+		}
 	}
-	if why.Usage.Offered > 0 {
-		fmt.Fprintf(w, "  %s\n", usedHow(why.Usage))
+	return con.Page("why", page)
+}
+
+// PrintBlame shows whose each word is, and then who wrote each version.
+func (con *Console) PrintBlame(b reverie.Blame, why reverie.Why, cal jobs.Calendar) error {
+	page := struct {
+		reverie.Blame
+		Versions []shownVersion
+	}{b, con.shownVersions(why, cal)}
+	page.Words = nil
+	for _, piece := range b.Words {
+		if piece.Text = strings.TrimSpace(piece.Text); piece.Text != "" {
+			page.Words = append(page.Words, piece)
+		}
 	}
-	con.printResting(why.Resting)
+	for i := range page.Versions {
+		if b.Versions[len(b.Versions)-1-i].Remaining == 0 {
+			page.Versions[i].Mark = con.Style().Dim("  none of its words are left")
+		}
+	}
+	return con.Page("blame", page)
+}
+
+// shownVersion is a version as pages show it.
+type shownVersion struct {
+	reverie.WhyVersion
+	Mark, Text, MadeBy string
+	Decisions          []shownDecision
+	Later              []shownLater
+}
+
+// shownLater is what became of a version later, and the decisions that this rests on.
+type shownLater struct {
+	reverie.WhyLater
+	What, Who string
+	Supported []shownDecision
+	Replaced  []reverie.Decision
+}
+
+// shownVersions are the versions of a memory, newest first, and how each differs from the
+// one before.
+func (con *Console) shownVersions(why reverie.Why, cal jobs.Calendar) (list []shownVersion) {
 	for i, v := range slices.Backward(why.Versions) {
-		mark := ""
-		if v.Memory.ID == asked && i < len(why.Versions)-1 {
-			mark = s.Amber("  the one you asked for")
+		shown := showVersion(v, cal)
+		shown.Text = Visible(v.Memory.Statement)
+		if i > 0 && why.Versions[i-1].Memory.Statement != v.Memory.Statement {
+			shown.Text = WordDiff(con.Style(), why.Versions[i-1].Memory.Statement, v.Memory.Statement)
 		}
-		con.printVersion(why, i, mark)
-		con.printVersionWhy(v, cal)
+		list = append(list, shown)
 	}
+	return list
 }
 
-// printVersion shows a version, and how it differs from the one before.
-func (con *Console) printVersion(why reverie.Why, i int, mark string) {
-	s, m := con.Style(), why.Versions[i].Memory
-	text := Visible(m.Statement)
-	if i > 0 && why.Versions[i-1].Memory.Statement != m.Statement {
-		text = WordDiff(s, why.Versions[i-1].Memory.Statement, m.Statement)
-	}
-	fmt.Fprintf(con.Stdout, "\n%s  %s  %s  %s%s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID,
-		m.Status, mark, text)
-}
-
-// printResting shows what was made of a memory, and would have to be judged again if that
-// changed: the first of it.
-func (con *Console) printResting(list []reverie.Resting) {
-	const most = 10
-	s, w := con.Style(), con.Stdout
-	for i, r := range list {
-		if i == most {
-			fmt.Fprintf(w, "  %s\n", s.Dim(fmt.Sprintf("and %d more rest on it (--json has all)", len(list)-most)))
-			break
+// showVersion puts the decisions on a version with what became of it by them.
+func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
+	shown := shownVersion{WhyVersion: v, MadeBy: madeBy(v, cal)}
+	told := map[int]bool{}
+	for _, l := range v.Later {
+		later := shownLater{WhyLater: l, What: became[l.Action], Who: "by a person"}
+		switch {
+		case l.RunID != "":
+			later.Who = "by run " + l.RunID + passed(l.Approved)
+		case l.UndoneRunID != "":
+			later.Who = "with run " + l.UndoneRunID
 		}
-		mark := ""
-		if r.JudgeAgain != "" {
-			mark = s.Amber("  judged again in the next run")
+		for i, d := range v.Decisions {
+			switch {
+			case supportedBy(l, d):
+				later.Supported = append(later.Supported, showDecision(d, v.Memory.Statement))
+			case replacedBy(v, l, d):
+				later.Replaced = append(later.Replaced, d)
+			default:
+				continue
+			}
+			told[i] = true
 		}
-		fmt.Fprintf(w, "  a %s rests on it: %s  %s%s\n",
-			map[bool]string{true: "dream", false: "memory"}[r.Kind == reverie.KindDream],
-			Visible(text.Excerpt(r.Statement, 200)), s.Dim(r.MemoryID), mark)
+		shown.Later = append(shown.Later, later)
 	}
+	for i, d := range v.Decisions {
+		if !told[i] {
+			shown.Decisions = append(shown.Decisions, showDecision(d, v.Memory.Statement))
+		}
+	}
+	return shown
 }
 
 // usedHow says what readers made of a memory.
@@ -74,66 +119,6 @@ func usedHow(u reverie.UsageCount) string {
 		return text + "; nobody has said whether it helped"
 	}
 	return text + fmt.Sprintf("; %s used it, %d did not", Plural(u.Referenced, "answer"), u.Ignored)
-}
-
-// printWriter shows who wrote a version: the run, and on what it rests.
-func (con *Console) printWriter(v reverie.WhyVersion, cal jobs.Calendar) {
-	s, w := con.Style(), con.Stdout
-	fmt.Fprintf(w, "  %s\n", madeBy(v, cal))
-	if v.Reason != "" {
-		fmt.Fprintf(w, "    %s\n", s.Dim("why: "+Visible(v.Reason)))
-	}
-	if r := v.Run; r != nil {
-		fmt.Fprintf(w, "    run %s, chunk %d\n", r.ID, v.ChunkNo)
-		fmt.Fprintf(w, "    model %s, prompt version %s (%.12s)\n", Visible(r.Model), Visible(r.PromptVersion),
-			r.PromptSHA256)
-		switch st := r.Stats; {
-		case st.Plan == "":
-		case st.Approved > 0:
-			fmt.Fprintf(w, "    applied with a plan from a file; %s\n", LetPass(st.Approved))
-		default:
-			fmt.Fprintln(w, "    applied with a plan from a file")
-		}
-		if r.UndoneAt != nil {
-			fmt.Fprintf(w, "    %s\n", s.Amber(fmt.Sprintf("taken back %s: its messages support nothing any more",
-				Stamp(*r.UndoneAt))))
-		}
-	}
-	con.printSources(v.Sources)
-	con.printSaid(v.Evidence)
-}
-
-// printVersionWhy shows what stands behind one version.
-func (con *Console) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
-	s, w := con.Style(), con.Stdout
-	con.printWriter(v, cal)
-	for _, d := range v.Decisions {
-		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) || replacedBy(v, l, d) }) {
-			con.printDecision(d, v.Memory.Statement)
-		}
-	}
-	for _, l := range v.Later {
-		who := "by a person"
-		switch {
-		case l.RunID != "":
-			who = "by run " + l.RunID + passed(l.Approved)
-		case l.UndoneRunID != "":
-			who = "with run " + l.UndoneRunID
-		}
-		fmt.Fprintf(w, "  %s  %s %s\n", Stamp(l.At), s.Bold(befell[l.Action]), who)
-		if l.Reason != "" {
-			fmt.Fprintf(w, "    %s\n", s.Dim("why: "+Visible(l.Reason)))
-		}
-		con.printSaid(l.Evidence)
-		for _, d := range v.Decisions {
-			switch {
-			case supportedBy(l, d):
-				con.printDecision(d, v.Memory.Statement)
-			case replacedBy(v, l, d):
-				fmt.Fprintf(w, "    replaced by: %s  %s\n", Visible(d.Statement), s.Dim(d.MemoryID))
-			}
-		}
-	}
 }
 
 // supportedBy tells whether a decision is why a version was supported.
@@ -155,11 +140,11 @@ func passed(approved bool) string {
 	return ""
 }
 
-// What made a version, and what befell one later, in words.
+// What made a version, and what became of one later, in words.
 var (
 	made = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
 		reverie.ActionRestore: "restored", reverie.ActionUndo: "brought back"}
-	befell = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
+	became = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
 		reverie.ActionArchive: "archived", reverie.ActionStrength: "strength set", reverie.ActionWeight: "weight set",
 		reverie.ActionUndo: "taken back"}
 )
@@ -175,32 +160,13 @@ func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)
 }
 
-// printSaid shows messages: when, by whom, and the words that count.
-func (con *Console) printSaid(evidence []reverie.Evidence) {
-	for _, e := range evidence {
-		fmt.Fprintf(con.Stdout, "    %s  %s: “%s”\n", Stamp(e.SentAt), Visible(e.Author), Visible(e.Quote))
+// sourceWhat says what a memory is that a version rests on.
+func sourceWhat(src reverie.SourceMemory) string {
+	what := sourceKind(src)
+	if src.SessionID != "" {
+		what = strings.TrimPrefix(what+" of session "+src.SessionID, "session of ")
 	}
-}
-
-// printSources shows the memories that a version rests on, as they were then: as of
-// when, what they are, and what they said.
-func (con *Console) printSources(sources []reverie.SourceMemory) {
-	s := con.Style()
-	for _, src := range sources {
-		what := sourceKind(src)
-		if src.SessionID != "" {
-			what = strings.TrimPrefix(what+" of session "+src.SessionID, "session of ")
-		}
-		mark := ""
-		switch {
-		case src.Now != "":
-			mark = s.Amber(fmt.Sprintf("  says by now: “%s”", Visible(text.Excerpt(src.Now, 200))))
-		case !src.Active:
-			mark = s.Amber("  no longer stands")
-		}
-		fmt.Fprintf(con.Stdout, "    %s  from %s: “%s”  %s%s\n", Stamp(src.At), Visible(what),
-			Visible(text.Excerpt(src.Statement, 200)), s.Dim(src.MemoryID), mark)
-	}
+	return what
 }
 
 // What was decided on a fact, and what that rests on, in words.
@@ -222,42 +188,25 @@ var (
 	}
 )
 
-// printDecision shows what became of a fact and why: what it was held against,
-// and what each of those is to it. What stands above or below already is not said
-// again, the statement above least of all.
-func (con *Console) printDecision(d reverie.Decision, above string) {
-	s, w := con.Style(), con.Stdout
-	became := decidedAs[d.Action]
+// shownDecision is what became of a fact and why: what it was held against, and what each
+// of those is to it.
+type shownDecision struct {
+	reverie.Decision
+	Became, Basis string
+	Fact, Because string // where they do not stand above or below already
+}
+
+// showDecision shows a decision beneath a statement.
+func showDecision(d reverie.Decision, above string) shownDecision {
+	shown := shownDecision{Decision: d, Became: decidedAs[d.Action], Basis: onBasisOf[d.Basis]}
 	if d.Action == reverie.DecisionHold && d.MemoryID != "" {
-		became += ", who approved it"
+		shown.Became += ", who approved it"
 	}
-	if d.UndoneAt != nil {
-		became += s.Amber(fmt.Sprintf(", in a run that was taken back %s", Stamp(*d.UndoneAt)))
-	}
-	fmt.Fprintf(w, "    decision %s: %s; %s\n", s.Bold(string(d.Action)), became, onBasisOf[d.Basis])
 	if d.Statement != above {
-		fmt.Fprintf(w, "      fact: %s\n", Visible(d.Statement))
+		shown.Fact = d.Statement
 	}
-	if d.Reason != "" &&
-		!slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {
-		fmt.Fprintf(w, "      %s\n", s.Dim("why: "+Visible(d.Reason)))
+	if !slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {
+		shown.Because = d.Reason
 	}
-	if d.Calls > 0 {
-		fmt.Fprintf(w, "      asked %s, prompt version %s (%.12s), %s\n", Visible(d.Model), Visible(d.PromptVersion),
-			d.PromptSHA256, Plural(d.Calls, "time"))
-	}
-	for _, c := range d.Candidates {
-		relation := string(c.Relation)
-		if relation == "" {
-			relation = "not judged"
-		}
-		fmt.Fprintf(w, "      %.2f  %-10s  %s  %s\n", c.Score, Visible(relation), Visible(c.Statement),
-			s.Dim(fmt.Sprintf("v%d %s", c.Version, Visible(c.MemoryID))))
-		if c.Reason != "" {
-			fmt.Fprintf(w, "            %s\n", s.Dim("why: "+Visible(c.Reason)))
-		}
-		if c.Merged != "" {
-			fmt.Fprintf(w, "            %s\n", s.Dim("together: "+Visible(c.Merged)))
-		}
-	}
+	return shown
 }

@@ -56,11 +56,13 @@ func TestWhyPage(t *testing.T) {
 	}
 	var b bytes.Buffer
 	a := &Console{Stdout: &b}
-	a.printVersionWhy(v, utc())
-	a.printVersionWhy(
-		reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"},
-		utc(),
-	)
+	if err := a.Page("version why", showVersion(v, utc())); err != nil {
+		t.Fatal(err)
+	}
+	back := reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}
+	if err := a.Page("version why", showVersion(back, utc())); err != nil {
+		t.Fatal(err)
+	}
 	wantLines(t, b.String(), `
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
@@ -107,7 +109,9 @@ func TestWhySources(t *testing.T) {
 	}
 	var b bytes.Buffer
 	a := &Console{Stdout: &b}
-	a.printVersionWhy(v, utc())
+	if err := a.Page("version why", showVersion(v, utc())); err != nil {
+		t.Fatal(err)
+	}
 	wantLines(t, b.String(), `
   created by dream for 2026-02-09 22:30..02-09 23:30
     run id-of-run, chunk 1
@@ -130,8 +134,11 @@ func TestRunDecisionsOfAHeldChunk(t *testing.T) {
 	later := known
 	later.ChunkNo = 2
 	var b bytes.Buffer
-	(&Console{Stdout: &b}).printRunDecisions([]reverie.Decision{known, later}, []reverie.HeldPlan{
+	facts := runFacts([]reverie.Decision{known, later}, []reverie.HeldPlan{
 		{ChunkNo: 1, Whole: true, Status: reverie.HeldWaiting}, {ChunkNo: 2, Status: reverie.HeldWaiting}})
+	if err := (&Console{Stdout: &b}).Page("facts", facts); err != nil {
+		t.Fatal(err)
+	}
 	wantLines(t, b.String(), `
 fact  Tea is drunk.  held with chunk 1, waiting
     decision NONE: known already; the very words were known

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"reverie/internal/reverie"
+)
+
+// cleanBatch is how many memories are deleted in one transaction.
+const cleanBatch = 500
+
+// CleanMemories deletes the listed memories, and returns those that it has: what moved in
+// between stays.
+func (a *App) CleanMemories(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory, reason string) ([]reverie.Memory, error) {
+	var gone []reverie.Memory
+	for len(list) > 0 {
+		n := min(len(list), cleanBatch)
+		ids := make([]string, n)
+		for i, m := range list[:n] {
+			ids[i] = m.ID
+		}
+		list = list[n:]
+		done, err := a.Store.Clean(ctx, q, ids, reason)
+		if err != nil {
+			return gone, fmt.Errorf("%d deleted before this; the same command goes on: %w", len(gone), err)
+		}
+		gone = append(gone, done...)
+	}
+	return gone, nil
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
+)
+
+// CheckImport refuses what a new group cannot have, and settles in which time zone times
+// are that name none: zone, or the group's, or the configured one.
+func (a *App) CheckImport(o *Import, zone string) error {
+	if o.Group.ID != "" {
+		if err := reverie.CheckGroupID(o.Group.ID); err != nil {
+			return err
+		}
+	}
+	if _, err := o.Group.Location(); err != nil {
+		return badRequest(err)
+	}
+	zone = cmp.Or(zone, o.Group.TimeZone, a.Config.Group.TimeZone)
+	loc, err := reverie.Group{TimeZone: zone}.Location()
+	if err != nil {
+		return badRequest(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", zone))
+	}
+	o.Read.Zone = loc
+	return nil
+}
+
+// PullFailure is a chat that could not be pulled.
+type PullFailure struct {
+	ChatID string `json:"chat_id"`
+	Name   string `json:"name"`
+	Error  string `json:"error"`
+	Err    error  `json:"-"`
+}
+
+// PullAll pulls chats one after the other; one that fails does not stop the others. watch
+// hears of each before it, and returns who hears of its records and of its end.
+func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
+	watch func(ingest.Session) (onRead func(records int), end func())) (sum ingest.Result, failed []PullFailure, err error) {
+	sum = ingest.Result{Groups: []*ingest.ChatResult{}}
+	for _, s := range sessions {
+		onRead, end := watch(s)
+		o.OnRead = onRead
+		res, err := a.Pull(ctx, o, s)
+		end()
+		if res != nil {
+			addResult(&sum, *res)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return sum, failed, ctx.Err()
+		case err != nil:
+			failed = append(failed, PullFailure{s.ID, s.Name, err.Error(), err})
+		}
+	}
+	return sum, failed, nil
+}
+
+// addResult adds what came of a chat.
+func addResult(to *ingest.Result, res ingest.Result) {
+	to.Records, to.New, to.Known, to.Erased, to.Bad = to.Records+res.Records, to.New+res.New, to.Known+res.Known,
+		to.Erased+res.Erased, to.Bad+res.Bad
+	if to.Filtered == nil {
+		to.Filtered, to.BadBy = map[reverie.Filter]int{}, map[string]int{}
+	}
+	for f, n := range res.Filtered {
+		to.Filtered[f] += n
+	}
+	for why, n := range res.BadBy {
+		to.BadBy[why] += n
+	}
+	to.Groups = append(to.Groups, res.Groups...)
+}

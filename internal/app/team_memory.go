@@ -1,0 +1,102 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie/internal/reverie"
+	"reverie/internal/safety"
+)
+
+// TeamName is the team that is meant: the one named, or the configured one.
+func (a *App) TeamName(given string) (string, error) {
+	name := cmp.Or(given, a.Config.Team.Name)
+	if name == "" {
+		return "", badRequest(errors.New("which team? give --team NAME, or set [team] name"))
+	}
+	return name, reverie.CheckTeam(name)
+}
+
+// TeamMemory is the memory of a team that an id names, and the team: the id is that of its
+// head, or its own.
+func (a *App) TeamMemory(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
+	if team != "" {
+		if team, err = a.TeamName(team); err != nil {
+			return m, "", err
+		}
+	}
+	m, of, err = a.Store.TeamMemoryOf(ctx, team, id)
+	switch {
+	case errors.Is(err, reverie.ErrNotFound):
+		return m, "", fmt.Errorf("%w; `reverie memory list --group team:NAME` shows a team's", err)
+	case err == nil && id != m.ID && id != m.VersionID:
+		return m, "", &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.VersionID, Version: m.Version}}
+	}
+	return m, of, err
+}
+
+// TeamWords are a person's statement and reason as they may be remembered.
+func (a *App) TeamWords(statement, reason string) (text, why string, err error) {
+	privacy := PrivacyOf(a.Config)
+	if text, err = privacy.Statement(statement); err != nil {
+		return "", "", err
+	}
+	return text, safety.CleanReason(privacy.Mask(reason)), nil
+}
+
+// EditTeamMemory gives a team's memory new words.
+func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason string) (m reverie.TeamMemory, of string, err error) {
+	text, why, err := a.TeamWords(statement, reason)
+	if err != nil {
+		return m, "", err
+	}
+	if m, of, err = a.TeamMemory(ctx, team, id); err != nil {
+		return m, "", err
+	}
+	switch {
+	case m.Status != reverie.StatusActive:
+		return m, "", fmt.Errorf("memory %s is deleted; `reverie memory restore %s` brings it back: %w", m.ID, m.VersionID,
+			reverie.ErrConflict)
+	case m.Statement == text:
+		return m, "", fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
+	}
+	m, _, err = a.Store.PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
+		ID: m.ID, Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
+	return m, of, err
+}
+
+// ToShare is a group's memory as it may be shared with a team, "" being the group's own,
+// or why it may not be.
+func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare, found []reverie.ScanFinding, err error) {
+	m, err := a.Store.Memory(ctx, "", id)
+	if err != nil {
+		return none, nil, err
+	}
+	if m, err = a.Store.LineageHead(ctx, m.GroupID, m.LineageID); err != nil {
+		return none, nil, err
+	}
+	switch of, is := reverie.TeamOf(m.GroupID); {
+	case is:
+		return none, nil, fmt.Errorf("memory %s is the team %s's already: %w", m.ID, of, reverie.ErrInvalid)
+	case m.ID != id:
+		return none, nil, &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.ID, Version: m.Version}}
+	case m.Status != reverie.StatusActive:
+		return none, nil, fmt.Errorf("memory %s is %s: only active ones are shared: %w", m.ID, m.Status, reverie.ErrConflict)
+	}
+	if team == "" {
+		if team, err = a.Store.GroupTeam(ctx, m.GroupID); err != nil {
+			return none, nil, err
+		}
+		if team == reverie.GroupOff {
+			return none, nil, badRequest(fmt.Errorf("group %s belongs to no team: give --team NAME", m.GroupID))
+		}
+	}
+	share := reverie.TeamShare{Memory: m, Reason: cmp.Or(reason, m.ChangeSummary), Quotes: a.Config.Team.Quotes}
+	if share.Team, err = a.TeamName(team); err != nil {
+		return none, nil, err
+	}
+	found, err = safety.PrepareTeamShare(&share, PrivacyOf(a.Config))
+	return share, found, err
+}
