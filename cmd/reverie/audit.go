@@ -16,7 +16,7 @@ import (
 
 func newAudit(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		list, err := a.audit(ctx, groupID)
 		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
 		if err != nil {
@@ -65,7 +65,7 @@ func unsound(list []reverie.Invariant) error {
 }
 
 func newDoctor(a *app) *cobra.Command {
-	cmd := command("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		findings := a.examine(ctx)
 		var errs []error
 		for _, f := range findings {

@@ -20,7 +20,10 @@ type backfillFlags struct {
 
 func newBackfill(a *app) *cobra.Command {
 	var f backfillFlags
-	cmd := command("reverie backfill", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.backfill(ctx, f) })
+	cmd := newCommand("reverie backfill", cobra.NoArgs, func(ctx context.Context,
+		_ []string) error {
+		return a.backfill(ctx, f)
+	})
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
 	fl.StringVar(&f.To, "to", "", "last date, included (required)")
@@ -71,7 +74,8 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 }
 
 // backfillRuns does the work, under the eyes of whoever waits for it.
-func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut, f backfillFlags, est application.Estimate) ending {
+func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut, f backfillFlags,
+	est application.Estimate) ending {
 	progress := a.NewProgress(est.Windows)
 	defer progress.End()
 	out := a.printer(reverie.JobEvolve)

@@ -18,11 +18,11 @@ func newConfig(a *app) *cobra.Command {
 		}
 		return config.Write(a.Stdout, a.Config, a.prov, a.JSON)
 	}
-	cmd := command("reverie config", cobra.NoArgs, show)
-	again := command("reverie config show", cobra.NoArgs, show)
+	cmd := newCommand("reverie config", cobra.NoArgs, show)
+	again := newCommand("reverie config show", cobra.NoArgs, show)
 	a.jsonFlag(cmd)
 	a.jsonFlag(again)
-	cmd.AddCommand(again, command("reverie config init", cobra.NoArgs,
+	cmd.AddCommand(again, newCommand("reverie config init", cobra.NoArgs,
 		func(context.Context, []string) error { return config.WriteInit(a.Stdout) }))
 	return cmd
 }
@@ -31,7 +31,7 @@ func newConfig(a *app) *cobra.Command {
 var version = "dev"
 
 func newVersion(a *app) *cobra.Command {
-	cmd := command("reverie version", cobra.NoArgs, func(context.Context, []string) error {
+	cmd := newCommand("reverie version", cobra.NoArgs, func(context.Context, []string) error {
 		platform := runtime.GOOS + "/" + runtime.GOARCH
 		return a.Show(map[string]any{"version": version, "go": runtime.Version(), "platform": platform,
 			"schema": store.WantedVersion()}, func() error {
@@ -45,7 +45,7 @@ func newVersion(a *app) *cobra.Command {
 // newLocalServer is the process behind the private database. The binary starts it by
 // itself; nobody types it.
 func newLocalServer() *cobra.Command {
-	cmd := command("reverie local-server", cobra.ExactArgs(1),
+	cmd := newCommand("reverie local-server", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return localdb.Supervise(ctx, args[0]) })
 	cmd.Hidden = true
 	return cmd

@@ -21,7 +21,7 @@ const maxQuery = 1 << 20
 func newContext(a *app) *cobra.Command {
 	var req recall.ContextRequest
 	var at string
-	cmd := command("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+	cmd := newCommand("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
 		if req.Query, err = a.textOrStdin(ctx, req.Query, "query", maxQuery); err != nil {
 			return err
 		}
@@ -50,7 +50,8 @@ func newContext(a *app) *cobra.Command {
 		"short-term memory")
 	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
 	required(cmd, "query")
-	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt, "tokens of the text at most (default [recall] max_tokens)")
+	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
+		"tokens of the text at most (default [recall] max_tokens)")
 	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")
 	f.BoolVar(&a.JSON, "json", false, "print as JSON: the text, and each memory with its score")
 	return cmd
@@ -74,7 +75,7 @@ func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (
 
 func newFeedback(a *app) *cobra.Command {
 	var req recall.FeedbackRequest
-	cmd := command("reverie feedback", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+	cmd := newCommand("reverie feedback", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
 		if req.Response, err = a.textOrStdin(ctx, req.Response, "answer", reverie.MaxMessageTextLength); err != nil {
 			return err
 		}

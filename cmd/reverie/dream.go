@@ -17,7 +17,10 @@ import (
 
 func newDream(a *app) *cobra.Command {
 	var f selection
-	cmd := command("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.dream(ctx, f) })
+	cmd := newCommand("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.dream(ctx,
+			f)
+	})
 	fl := cmd.Flags()
 	fl.BoolVar(&f.due, "due", false, "every group that is due")
 	groupFlag(cmd, &f.group, "the group to dream of, or that the session is of; with --due: only this one")
@@ -70,7 +73,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 
 func newDreamShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie dream show", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie dream show", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		d, err := a.Store.Dream(ctx, groupID)
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func newEntityList(a *app) *cobra.Command {
 	var groupID string
 	var q reverie.EntityFilter
 	var limit, offset int
-	cmd := command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		g, err := a.Store.Group(ctx, groupID)
 		if err != nil {
 			return err
@@ -61,12 +61,13 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 	}
 	return fmt.Sprintf("%s: nobody and nothing is known yet: people and things are not followed here\n"+
 		"  `reverie groups set %[2]s --impressions on` follows them from the next night on, or [impression] enabled in "+
-		"all groups\n  `reverie impression --group %[2]s` looks at the messages that are there already", cli.Visible(g.ID), id)
+		"all groups\n  `reverie impression --group %[2]s` looks at the messages that are there already", cli.Visible(g.ID),
+		id)
 }
 
 func newEntityShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie entity show", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie entity show", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		e, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -81,7 +82,7 @@ func newEntityShow(a *app) *cobra.Command {
 
 func newEntityHistory(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie entity history", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie entity history", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		e, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -101,7 +102,7 @@ func newEntityHistory(a *app) *cobra.Command {
 func newEntityWaiting(a *app) *cobra.Command {
 	var groupID string
 	var limit int
-	cmd := command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
 		if err != nil {
 			return err
@@ -121,7 +122,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 
 func newEntityMerge(a *app) *cobra.Command {
 	var groupID, reason string
-	cmd := command("reverie entity merge", cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie entity merge", cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
 		into, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -149,7 +150,7 @@ func newEntityMerge(a *app) *cobra.Command {
 
 func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
-	cmd := command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if !reverie.IsID(args[0]) {
 			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
 		}

@@ -23,7 +23,7 @@ type eraseOrder struct {
 
 func newErase(a *app) *cobra.Command {
 	var o eraseOrder
-	cmd := command("reverie erase", cobra.NoArgs,
+	cmd := newCommand("reverie erase", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.erase(ctx, o) }))
 	f := cmd.Flags()
 	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")

@@ -22,7 +22,7 @@ type evalFlags struct {
 
 func newEval(a *app) *cobra.Command {
 	f := evalFlags{PlayOptions: application.PlayOptions{Playing: a.tellPlaying}}
-	cmd := command("reverie eval", cobra.ExactArgs(1),
+	cmd := newCommand("reverie eval", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return a.eval(ctx, args[0], f) })
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.names, "scenario", nil, "only the scenarios of these names or patterns")

@@ -23,7 +23,10 @@ type evolveFlags struct {
 
 func newEvolve(a *app) *cobra.Command {
 	var f evolveFlags
-	cmd := command("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.evolve(ctx, f) })
+	cmd := newCommand("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.evolve(ctx,
+			f)
+	})
 	f.flags(a, cmd, "evolve")
 	daysFlag(cmd, &f.days)
 	return cmd
@@ -60,7 +63,8 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 
 // evolveOne runs one group, and then its impressions where they are on, and prints
 // what came of it, also when it failed.
-func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, w reverie.Window, f evolveFlags) (err error) {
+func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, w reverie.Window,
+	f evolveFlags) (err error) {
 	stop := func() {}
 	if !a.JSON {
 		if stop, err = a.watch(ctx, p.Evolve, g.ID, w); err != nil {
@@ -77,7 +81,8 @@ func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.
 	})
 	stop()
 	if s := end.Parked; s != nil {
-		a.Warn(fmt.Sprintf("impressions of group %q are passed over: %s; %s", g.ID, cli.SetbackText(*s), cli.Remedy(*s, g.ID)))
+		a.Warn(fmt.Sprintf("impressions of group %q are passed over: %s; %s", g.ID, cli.SetbackText(*s),
+			cli.Remedy(*s, g.ID)))
 	}
 	res, _ := end.Run.Result.(evolve.Result)
 	if a.JSON {
@@ -123,7 +128,8 @@ func (f evolveFlags) nothing() string {
 }
 
 // watch shows a run's progress on a terminal, and returns what ends the show.
-func (a *app) watch(ctx context.Context, p *evolve.Pipeline, groupID string, w reverie.Window) (stop func(), err error) {
+func (a *app) watch(ctx context.Context, p *evolve.Pipeline, groupID string, w reverie.Window) (
+	stop func(), err error) {
 	if !cli.Terminal(a.Stderr) {
 		return func() {}, nil
 	}

@@ -13,7 +13,10 @@ import (
 
 func newExtract(a *app) *cobra.Command {
 	var f selection
-	cmd := command("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.extract(ctx, f) })
+	cmd := newCommand("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.extract(ctx,
+			f)
+	})
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", "", "the session to extract")
 	groupFlag(cmd, &f.group, "the group of the session; with --due and --all: only this one")

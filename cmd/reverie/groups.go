@@ -16,7 +16,8 @@ import (
 )
 
 func newGroups(a *app) *cobra.Command {
-	cmd := group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a), newGroupsResume(a))
+	cmd := group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a),
+		newGroupsResume(a))
 	for _, sub := range cmd.Commands() {
 		sub.SetFlagErrorFunc(groupFlagError)
 	}
@@ -78,7 +79,7 @@ func (a *app) calendar(g reverie.Group) jobs.Calendar {
 
 func newGroupsList(a *app) *cobra.Command {
 	var q reverie.GroupQuery
-	cmd := command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		asked := q
 		asked.Limit++ // to see whether there are more
 		groups, err := a.Store.GroupList(ctx, asked)
@@ -135,7 +136,8 @@ var groupSettings = []struct {
 	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai",
 		of:     func(g *reverie.Group) *string { return &g.TimeZone },
 		change: func(c *reverie.GroupChange) **string { return &c.TimeZone }},
-	{flag: "day-boundary", usage: "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before",
+	{flag: "day-boundary",
+		usage:  "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before",
 		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
 		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
 	{flag: "language", usage: `language of the memories: zh, en, or "" to go by the messages`,
@@ -244,7 +246,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 
 func newGroupsAdd(a *app) *cobra.Command {
 	var g reverie.Group
-	cmd := command("reverie groups add", oneGroup, nil)
+	cmd := newCommand("reverie groups add", oneGroup, nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.settings(); err != nil {
 			return err
@@ -279,7 +281,7 @@ func newGroupsAdd(a *app) *cobra.Command {
 func newGroupsSet(a *app) *cobra.Command {
 	var to reverie.Group
 	var change reverie.GroupChange
-	cmd := command("reverie groups set", oneGroup, func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie groups set", oneGroup, func(ctx context.Context, args []string) error {
 		asked := reverie.Group{ID: args[0]}
 		change.Apply(&asked)
 		if err := asked.Normalize(); err != nil {
@@ -368,7 +370,7 @@ func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie
 }
 
 func newGroupsPause(a *app) *cobra.Command {
-	cmd := command("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
 		g, err := a.Store.PauseGroup(ctx, args[0])
 		if err != nil {
 			return err
@@ -389,7 +391,7 @@ func newGroupsResume(a *app) *cobra.Command {
 		}
 		return oneGroup(cmd, args)
 	}
-	cmd := command("reverie groups resume", args, a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie groups resume", args, a.opened(func(ctx context.Context, args []string) error {
 		if parked {
 			return a.resumeParked(ctx)
 		}

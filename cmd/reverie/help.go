@@ -31,9 +31,9 @@ var help = sync.OnceValue(func() (file struct {
 // commandAction is what a command does, with its arguments.
 type commandAction = func(ctx context.Context, args []string) error
 
-// command makes the command that help.toml has under a path such as "reverie runs list".
+// newCommand makes the command that help.toml has under a path such as "reverie runs list".
 // An error about something that is not there says where to look for it.
-func command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
+func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	words, found := help().Commands[path]
 	if !found {
 		panic("help.toml has no command " + path)
@@ -47,7 +47,7 @@ func command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Co
 
 // group is a command that only holds others.
 func group(path string, subs ...*cobra.Command) *cobra.Command {
-	cmd := command(path, cobra.NoArgs, nil)
+	cmd := newCommand(path, cobra.NoArgs, nil)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(subs...)
 	return cmd

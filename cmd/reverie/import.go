@@ -27,7 +27,7 @@ type importOrder struct {
 
 func newImport(a *app) *cobra.Command {
 	var o importOrder
-	cmd := command("reverie import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		o.path = args[0]
 		return a.importChats(ctx, o)
 	})
@@ -128,7 +128,8 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	if len(res.Groups) == 0 && err == nil && o.Group.ID != "" { // an empty file
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.Group.ID})
 	}
-	if perr := a.PrintChats(cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}, res, err); perr != nil {
+	perr := a.PrintChats(cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}, res, err)
+	if perr != nil {
 		return errors.Join(err, perr)
 	}
 	switch {
@@ -152,15 +153,16 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 func newPull(a *app) *cobra.Command {
 	var o application.Pull
 	var tokenFile string
-	cmd := command("reverie pull", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie pull", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		return a.pull(ctx, o, args[0], tokenFile)
 	})
 	importFlags(cmd, a, &o.Import)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
 	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN)")
-	a.sinceFlag(cmd, &o.Since, "messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
-		"pull ended)")
+	a.sinceFlag(cmd, &o.Since,
+		"messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
+			"pull ended)")
 	f.BoolVar(&o.All, "all", false, "all messages, from the beginning")
 	check(cmd, func() error {
 		if o.All && !o.Since.IsZero() {
@@ -204,7 +206,8 @@ func (a *app) pull(ctx context.Context, o application.Pull, address, tokenFile s
 	o.OnBad = bad.show
 	res, failed, err := a.PullAll(ctx, o, sessions, a.watchPull)
 	bad.end()
-	return errors.Join(err, a.PrintPulled(o.DryRun, source, res, len(failed) == 0, failed), pullError(res, failed, len(sessions)))
+	return errors.Join(err, a.PrintPulled(o.DryRun, source, res, len(failed) == 0, failed),
+		pullError(res, failed, len(sessions)))
 }
 
 // watchPull shows under a bar on a terminal how far the pull of a chat is.

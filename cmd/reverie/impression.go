@@ -13,7 +13,7 @@ import (
 
 func newImpression(a *app) *cobra.Command {
 	var f selection
-	cmd := command("reverie impression", cobra.NoArgs,
+	cmd := newCommand("reverie impression", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return a.observePeople(ctx, f) })
 	f.flags(a, cmd, "observe")
 	return cmd

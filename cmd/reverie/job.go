@@ -165,7 +165,8 @@ func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, noth
 
 // runAll is runMany within [jobs] grace, and the error that it ends with. A dry run plans
 // for each window by one instead.
-func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string, one workOnOne) error {
+func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string,
+	one workOnOne) error {
 	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.shard, f.group, f.all
 	if f.dryRun {
 		return a.dryRuns(ctx, batch, f.due, nothing, one)
@@ -239,7 +240,8 @@ func (a *app) writeJSON(v any, line bool) error {
 
 // dryRuns plans for every group that a fan-out is for, one after the other, and prints
 // it all.
-func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, due bool, nothing func() string, one workOnOne) error {
+func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, due bool, nothing func() string,
+	one workOnOne) error {
 	failed, planned := 0, false
 	fails := func(g reverie.DueGroup, err error) {
 		failed++

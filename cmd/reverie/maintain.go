@@ -15,7 +15,7 @@ import (
 
 func newMaintain(a *app) *cobra.Command {
 	var f selection
-	cmd := command("reverie maintain", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie maintain", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if f.group != "" {
 			return a.maintainOne(ctx, f)
 		}

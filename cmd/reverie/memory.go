@@ -31,7 +31,7 @@ const allStatuses reverie.Status = "all"
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
 	var at string
-	cmd := command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := newCommand("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
@@ -46,7 +46,8 @@ func newMemoryList(a *app) *cobra.Command {
 			func() error { return a.PrintMemories(list, total, q) })
 	}))
 	groupNeeded(cmd, &q.GroupID)
-	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all", reverie.StatusActive,
+	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
+		reverie.StatusActive,
 		reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	f := cmd.Flags()
@@ -70,7 +71,8 @@ func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind reverie.Kind
 	var at string
-	cmd := command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) (err error) {
+	cmd := newCommand("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) (err error) {
 		if q.Text = args[0]; kind != "" {
 			q.Kinds = []reverie.Kind{kind}
 		}
@@ -116,7 +118,8 @@ func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (tim
 
 func newMemoryHistory(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := command("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
 			return err
@@ -141,7 +144,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 func newMemoryChanges(a *app) *cobra.Command {
 	var groupID string
 	var days, limit int
-	cmd := command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return err
 		}
@@ -168,7 +171,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 
 func newMemoryStats(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		st, err := a.Store.MemoryStats(ctx, groupID)
 		if err != nil {
 			return err
@@ -182,7 +185,7 @@ func newMemoryStats(a *app) *cobra.Command {
 
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		why, err := a.Store.Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -197,7 +200,7 @@ func newMemoryWhy(a *app) *cobra.Command {
 
 func newMemoryBlame(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := command("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
 			return err
@@ -231,7 +234,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 	var q reverie.BetweenQuery
 	var from, to string
 	var all bool
-	cmd := command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := newCommand("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
 			return err
 		}
@@ -270,7 +273,7 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 	if most > 0 {
 		args = cobra.ExactArgs(2)
 	}
-	cmd := command("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
 		e.MemoryID, e.Reason = args[0], safety.CleanReason(e.Reason)
 		if most > 0 {
 			v, err := strconv.ParseFloat(args[1], 64)
@@ -302,7 +305,7 @@ func newMemoryClean(a *app) *cobra.Command {
 	var reason string
 	var unused time.Duration
 	var yes, dryRun bool
-	cmd := command("reverie memory clean", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie memory clean", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, err := a.Store.CleanList(ctx, q)
 		if err != nil {
 			return err
@@ -316,7 +319,8 @@ func newMemoryClean(a *app) *cobra.Command {
 		what := cli.Plural(len(list), "memory")
 		if ask {
 			refused := fmt.Errorf("%s would be deleted: say --yes to do it", what)
-			yes, err := a.confirm(ctx, fmt.Sprintf("delete %s of %s?", what, cli.Visible(q.GroupID)), "nothing is deleted", refused)
+			yes, err := a.confirm(ctx, fmt.Sprintf("delete %s of %s?", what, cli.Visible(q.GroupID)), "nothing is deleted",
+				refused)
 			if err != nil || !yes {
 				return err
 			}

@@ -19,7 +19,7 @@ func newMemoryExport(a *app) *cobra.Command {
 	var q reverie.ExportQuery
 	var name string
 	var all bool
-	cmd := command("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		var s archive.Summary
 		write := func(w io.Writer) (err error) {
 			out := archive.NewWriter(w, a.Now(), !q.NoVectors)
@@ -73,7 +73,7 @@ const shownBad = 20
 
 func newMemoryImport(a *app) *cobra.Command {
 	var opts archive.Options
-	cmd := command("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		file, err := a.Seekable(ctx, args[0])
 		if err != nil {
 			return err

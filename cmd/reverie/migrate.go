@@ -31,7 +31,7 @@ type migrationsReply struct {
 }
 
 func newMigrateUp(a *app) *cobra.Command {
-	cmd := command("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func newMigrateUp(a *app) *cobra.Command {
 }
 
 func newMigrateStatus(a *app) *cobra.Command {
-	cmd := command("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ const maxFires = 1000
 func newSchedule(a *app) *cobra.Command {
 	var in string
 	var count int
-	cmd := command("reverie schedule", cobra.NoArgs, func(context.Context, []string) error {
+	cmd := newCommand("reverie schedule", cobra.NoArgs, func(context.Context, []string) error {
 		if err := a.settings(); err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ type planFlags struct {
 
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
-	cmd := command("reverie plan", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.plan(ctx, f) })
+	cmd := newCommand("reverie plan", cobra.NoArgs,
+		func(ctx context.Context, _ []string) error { return a.plan(ctx, f) })
 	fl := cmd.Flags()
 	fl.String("run", "", "removed: what a run holds cannot be edited")
 	removed(cmd, "run",
@@ -64,7 +65,8 @@ func (a *app) plan(ctx context.Context, f planFlags) error {
 		return err
 	}
 	began := time.Now()
-	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: true, PlanID: reverie.NewID()}
+	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: true,
+		PlanID: reverie.NewID()}
 	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {})
 	stop()
 	res, _ := end.Run.Result.(evolve.Result)
@@ -100,14 +102,15 @@ func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error
 		if err != nil || name == "-" {
 			return err
 		}
-		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(), "step"),
+		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(),
+			"step"),
 			cli.Visible(plan.GroupID))
 	})
 }
 
 func newApply(a *app) *cobra.Command {
 	var approve bool
-	cmd := command("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		in, err := a.Input(ctx, args[0])
 		if err != nil {
 			return err
@@ -138,10 +141,14 @@ func (a *app) applyPlan(ctx context.Context, plan *planfile.File, approve bool) 
 	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
 	}
-	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string, _ reverie.Window) (evolve.Result, error) {
+	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string,
+		_ reverie.Window) (evolve.Result, error) {
 		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan, approve)
 	})
-	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil } // a plan's fault is not the group's
+	j.Failed = func(context.Context, string, reverie.Window,
+		error) error {
+		return nil
+	} // a plan's fault is not the group's
 	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
 	res, _ = done.Last().Result.(evolve.Result)
 	return res, done.Err

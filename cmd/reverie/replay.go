@@ -21,7 +21,10 @@ type replayFlags struct {
 
 func newReplay(a *app) *cobra.Command {
 	var f replayFlags
-	cmd := command("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.replay(ctx, f) })
+	cmd := newCommand("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.replay(ctx,
+			f)
+	})
 	groupNeeded(cmd, &f.GroupID)
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
@@ -78,7 +81,8 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	case err != nil:
 	case nothing:
-		err = &codeError{exitError, fmt.Errorf("nothing was replayed: of %s none can be", cli.Plural(len(report.Skipped), "run"))}
+		err = &codeError{exitError, fmt.Errorf("nothing was replayed: of %s none can be", cli.Plural(len(report.Skipped),
+			"run"))}
 	case report.Recorded && !report.Same():
 		err = &codeError{exitError, errors.New("the recorded nights came to something else")}
 	}

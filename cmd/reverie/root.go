@@ -32,7 +32,8 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 }
 
 func newRoot(a *app) *cobra.Command {
-	root := group("reverie", newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a),
+	root := group("reverie", newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a),
+		newExtract(a),
 		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
 		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
 		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),

@@ -22,7 +22,7 @@ func newRuns(a *app) *cobra.Command {
 
 func newRunsList(a *app) *cobra.Command {
 	var q reverie.RunQuery
-	cmd := command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if q.GroupID != "" { // no runs, or no such group?
 			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 				return err
@@ -36,16 +36,17 @@ func newRunsList(a *app) *cobra.Command {
 		}
 		more := len(runs) > q.Limit
 		runs = runs[:min(q.Limit, len(runs))]
-		return a.Show(reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more}, func() error {
-			calendars, err := a.calendars(ctx, runs)
-			if err != nil || len(runs) == 0 {
-				return errors.Join(err, a.Say("no runs\n"))
-			}
-			if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
-				return err
-			}
-			return a.Say("the newest %d; more with --limit\n", q.Limit)
-		})
+		return a.Show(reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more},
+			func() error {
+				calendars, err := a.calendars(ctx, runs)
+				if err != nil || len(runs) == 0 {
+					return errors.Join(err, a.Say("no runs\n"))
+				}
+				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
+					return err
+				}
+				return a.Say("the newest %d; more with --limit\n", q.Limit)
+			})
 	}))
 	groupFlag(cmd, &q.GroupID, "only this group's")
 	choice(cmd, &q.Job, "job", "", "only of this job: "+either(reverie.Jobs), reverie.Jobs...)
@@ -74,7 +75,7 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 }
 
 func newRunsShow(a *app) *cobra.Command {
-	cmd := command("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -90,7 +91,7 @@ func newRunsShow(a *app) *cobra.Command {
 }
 
 func newRunsApprove(a *app) *cobra.Command {
-	cmd := command("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -113,7 +114,7 @@ func newRunsApprove(a *app) *cobra.Command {
 
 func newRunsReject(a *app) *cobra.Command {
 	var requeue bool
-	cmd := command("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -143,7 +144,7 @@ type undoQuery struct {
 
 func newRunsUndo(a *app) *cobra.Command {
 	var q undoQuery
-	cmd := command("reverie runs undo", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie runs undo", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			q.RunID = args[0]
 		}

@@ -16,7 +16,7 @@ import (
 func newScan(a *app) *cobra.Command {
 	var groupID string
 	var statements bool
-	cmd := command("reverie scan", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) (err error) {
+	cmd := newCommand("reverie scan", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) (err error) {
 		report := &cli.ScanReport{Console: &a.Console, Rules: map[reverie.ScanFinding]int{}}
 		switch {
 		case groupID != "" && len(args) > 0:

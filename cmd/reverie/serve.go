@@ -19,7 +19,7 @@ import (
 )
 
 func newServe(a *app) *cobra.Command {
-	cmd := command("reverie serve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie serve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		if err := a.stay(true); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func newServe(a *app) *cobra.Command {
 
 func newRun(a *app) *cobra.Command {
 	var cmd *cobra.Command
-	cmd = command("reverie run", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd = newCommand("reverie run", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		serves := cmd.Flags().Changed("listen")
 		if err := a.stay(serves); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (a *app) stay(serves bool) error {
 func newMCP(a *app) *cobra.Command {
 	var write bool
 	var token, group string
-	cmd := command("reverie mcp", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie mcp", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		return a.agent(ctx, cmp.Or(token, a.Getenv(config.EnvToken)), group, write)
 	}))
 	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")

@@ -22,7 +22,7 @@ func (a *app) entry(s reverie.Session) cli.SessionEntry {
 
 func newSessionsList(a *app) *cobra.Command {
 	var f reverie.SessionFilter
-	cmd := command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, total, err := a.Store.ListSessions(ctx, f)
 		if err != nil {
 			return err
@@ -47,7 +47,8 @@ func newSessionsList(a *app) *cobra.Command {
 
 func newSessionsShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
 		d, err := a.sessionDetail(ctx, groupID, args[0])
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 }
 
 func newTeamCreate(a *app) *cobra.Command {
-	return command("reverie team create", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	return newCommand("reverie team create", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if err := reverie.CheckTeam(args[0]); err != nil {
 			return err
 		}
@@ -60,7 +60,8 @@ const overwriteUsage = "put it in the place of what the team has written, or del
 func newTeamShare(a *app) *cobra.Command {
 	var name, reason string
 	var overwrite bool
-	cmd := command("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
 		reply := cli.TeamReply{Success: true, Memories: []reverie.TeamMemory{}}
 		for _, id := range args {
 			if err := a.share(ctx, id, name, reason, overwrite, &reply); err != nil {
@@ -117,7 +118,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 
 func newTeamEdit(a *app) *cobra.Command {
 	var name, statement, reason string
-	cmd := command("reverie team edit", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie team edit", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		m, of, err := a.EditTeamMemory(ctx, name, args[0], statement, reason)
 		if err != nil {
 			return err
@@ -136,7 +137,7 @@ func newTeamPush(a *app) *cobra.Command {
 	var name, id string
 	var o team.PushOptions
 	var overwrite bool
-	cmd := command("reverie team push", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie team push", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -203,7 +204,7 @@ func syncError(err error, refused []reverie.TeamRefusal, heldBack []reverie.Team
 func newTeamPull(a *app) *cobra.Command {
 	var name string
 	var o team.PullOptions
-	cmd := command("reverie team pull", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie team pull", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -228,7 +229,7 @@ func newTeamPull(a *app) *cobra.Command {
 
 func newTeamStatus(a *app) *cobra.Command {
 	var name string
-	cmd := command("reverie team status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie team status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -243,7 +244,7 @@ func newTeamStatus(a *app) *cobra.Command {
 
 func newTeamConflicts(a *app) *cobra.Command {
 	var name string
-	cmd := command("reverie team conflicts", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie team conflicts", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		name, err := a.TeamName(name)
 		if err != nil {
 			return err
@@ -276,7 +277,7 @@ func newTeamConflicts(a *app) *cobra.Command {
 func newTeamResolve(a *app) *cobra.Command {
 	var name, statement, reason string
 	var d team.Decision
-	cmd := command("reverie team resolve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie team resolve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		name, err := a.TeamName(name)
 		if err != nil {
 			return err

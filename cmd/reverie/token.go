@@ -55,7 +55,7 @@ func newTokenCreate(a *app) *cobra.Command {
 	var n api.NewToken
 	var scope, expires string
 	var all bool
-	cmd := command("reverie token create", cobra.NoArgs,
+	cmd := newCommand("reverie token create", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.createToken(ctx, n) }))
 	groupFlag(cmd, &n.GroupID, "for this group")
 	f := cmd.Flags()
@@ -114,7 +114,7 @@ func (a *app) createToken(ctx context.Context, n api.NewToken) error {
 
 func newTokenList(a *app) *cobra.Command {
 	var groupID string
-	cmd := command("reverie token list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := newCommand("reverie token list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if groupID != "" { // no tokens, or no such group?
 			if _, err := a.Store.Group(ctx, groupID); err != nil {
 				return err
@@ -139,7 +139,7 @@ func newTokenList(a *app) *cobra.Command {
 }
 
 func newTokenRevoke(a *app) *cobra.Command {
-	cmd := command("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := newCommand("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		t, err := a.Store.RevokeToken(ctx, args[0])
 		if err != nil {
 			return err

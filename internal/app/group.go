@@ -31,7 +31,8 @@ func (a *App) ChangeGroup(ctx context.Context, id string, change reverie.GroupCh
 		return done, err
 	}
 	past := done.Group.Past
-	if !known || done.Group.SameCalendar(done.Before) || len(past) == 0 || past[len(past)-1].ValidUntil.Before(done.Open.Until) {
+	if !known || done.Group.SameCalendar(done.Before) || len(past) == 0 ||
+		past[len(past)-1].ValidUntil.Before(done.Open.Until) {
 		return done, nil
 	}
 	cal, err := jobs.CalendarOf(done.Group)

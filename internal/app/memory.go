@@ -12,7 +12,8 @@ const cleanBatch = 500
 
 // CleanMemories deletes the listed memories, and returns those that it has: what moved in
 // between stays.
-func (a *App) CleanMemories(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory, reason string) ([]reverie.Memory, error) {
+func (a *App) CleanMemories(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory,
+	reason string) ([]reverie.Memory, error) {
 	var gone []reverie.Memory
 	for len(list) > 0 {
 		n := min(len(list), cleanBatch)

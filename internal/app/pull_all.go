@@ -40,7 +40,8 @@ type PullFailure struct {
 // PullAll pulls chats one after the other; one that fails does not stop the others. watch
 // hears of each before it, and returns who hears of its records and of its end.
 func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
-	watch func(ingest.Session) (onRead func(records int), end func())) (sum ingest.Result, failed []PullFailure, err error) {
+	watch func(ingest.Session) (onRead func(records int), end func())) (sum ingest.Result, failed []PullFailure,
+	err error) {
 	sum = ingest.Result{Groups: []*ingest.ChatResult{}}
 	for _, s := range sessions {
 		onRead, end := watch(s)

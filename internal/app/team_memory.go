@@ -47,7 +47,8 @@ func (a *App) TeamWords(statement, reason string) (text, why string, err error) 
 }
 
 // EditTeamMemory gives a team's memory new words.
-func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason string) (m reverie.TeamMemory, of string, err error) {
+func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason string) (m reverie.TeamMemory, of string,
+	err error) {
 	text, why, err := a.TeamWords(statement, reason)
 	if err != nil {
 		return m, "", err
@@ -69,7 +70,8 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 
 // ToShare is a group's memory as it may be shared with a team, "" being the group's own,
 // or why it may not be.
-func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare, found []reverie.ScanFinding, err error) {
+func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare,
+	found []reverie.ScanFinding, err error) {
 	m, err := a.Store.Memory(ctx, "", id)
 	if err != nil {
 		return none, nil, err

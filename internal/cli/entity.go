@@ -47,7 +47,8 @@ func lastSupported(e reverie.Entity) string {
 
 // ImpressionReply is a result in the shape of the API, with the names of what changed.
 func ImpressionReply(r entity.Result, names map[string]string) reverie.ImpressionsReply {
-	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID,
+	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID,
+		RunID:  r.RunID,
 		DryRun: r.DryRun, Status: r.Status,
 		Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed,
 			Refused: r.Stats.Refused},
@@ -62,7 +63,8 @@ func ImpressionReply(r entity.Result, names map[string]string) reverie.Impressio
 	if !r.At.IsZero() {
 		reply.ImpressionTime = &r.At
 	}
-	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered, Filtered: r.Stats.Filtered,
+	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
+		Filtered: r.Stats.Filtered,
 		Deferred: r.Stats.Deferred}
 	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, names)...)
 	return reply

@@ -110,7 +110,8 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 	if p.named() != "" {
 		of = string(p.Job) + ": "
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", of, Plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
+	_, err = fmt.Fprintf(p.Stdout, "%s%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", of,
+		Plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
 		Plural(s.Windows, "window"), s.Left)
 	return err
 }
@@ -132,7 +133,8 @@ func (p FanOutPrinter) printWindow(e jobs.Report) {
 	case e.Window.SessionID != "":
 		session = "  " + Visible(e.Window.SessionID)
 	}
-	fmt.Fprintf(p.Stdout, "%s%s%s  %s%s in %s  %s\n", date, s.Bold(Visible(e.GroupID)), session, of, s.Status(e.Status), e.Took.Round(10*time.Millisecond), s.Dim("run "+e.RunID))
+	fmt.Fprintf(p.Stdout, "%s%s%s  %s%s in %s  %s\n", date, s.Bold(Visible(e.GroupID)), session, of, s.Status(e.Status),
+		e.Took.Round(10*time.Millisecond), s.Dim("run "+e.RunID))
 	fmt.Fprintf(p.Stdout, "  %s\n", Counts(p.Job, e.Stats))
 	for _, h := range e.Held {
 		fmt.Fprintf(p.Stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.Amber("?"), Visible(h), e.RunID)
@@ -155,10 +157,12 @@ func (p FanOutPrinter) printGroup(r jobs.GroupResult) {
 		fmt.Fprintf(p.Stderr, "reverie: %s %s: %s\n", what, r.Outcome, Visible(r.Reason))
 	}
 	if r.Parked && r.Outcome == jobs.Failed {
-		fmt.Fprintf(p.Stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what, r.GroupID)
+		fmt.Fprintf(p.Stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what,
+			r.GroupID)
 	}
 	if r.Capped > 0 {
-		fmt.Fprintf(p.Stderr, "reverie: %s has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
+		fmt.Fprintf(p.Stderr,
+			"reverie: %s has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
 			what, Plural(r.Capped, "more night"))
 	}
 }
@@ -223,7 +227,8 @@ func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
 			run += "  " + p.Style().Status(r.Status)
 		}
 		cells := []string{name}
-		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers, r.Pruned.Usage} {
+		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers,
+			r.Pruned.Usage} {
 			cells = append(cells, unlessZero(n))
 		}
 		t.Cells(append(cells, run))
@@ -240,7 +245,8 @@ func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
 		if err == nil && s.Skipped == 0 {
 			fmt.Fprintln(p.Stdout, nothingFades)
 			if p.ByActivity {
-				fmt.Fprintln(p.Stdout, p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
+				fmt.Fprintln(p.Stdout,
+					p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
 			}
 		}
 		return nil

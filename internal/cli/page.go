@@ -65,7 +65,10 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"usedHow": usedHow, "sourceWhat": sourceWhat,
 		"tables": tableCounts, "counted": counted,
 		"side": sideOf, "items": func(what string, list []reverie.TeamItem) teamItems { return teamItems{what, list} },
-		"tally": tally, "author": author, "idAndTags": func(m reverie.Memory) []string { return append([]string{m.ID}, m.Tags...) },
+		"tally": tally, "author": author, "idAndTags": func(m reverie.Memory) []string {
+			return append([]string{m.ID},
+				m.Tags...)
+		},
 		"saidBy": saidBy, "newestQuotes": newestQuotes, "whyWaiting": whyWaiting,
 		"first": first, "more": more, "letPass": LetPass, "covers": covers, "passed": passed,
 	}

@@ -425,7 +425,8 @@ func (con *Console) PrintExtraction(r session.Result, took time.Duration) error 
 			page.Changes = append(page.Changes, shownChange{Change: c})
 		}
 	}
-	err := con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took, page)
+	err := con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took,
+		page)
 	con.Warn(r.Warnings...)
 	return err
 }
