@@ -1,12 +1,20 @@
 package eval
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"reverie/internal/llm"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
+	"reverie/prompts"
 )
 
 // scene is where in a scenario a question is asked.
@@ -87,4 +95,252 @@ func (a Answer) response(n names) llm.Response {
 		resp.Finish = llm.Finish(a.Finish)
 	}
 	return resp
+}
+
+// Model answers a prompt.
+type Model interface {
+	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
+	Name() string // provider/model
+}
+
+// Recorder keeps what models answer, in the words of the scenario.
+type Recorder struct {
+	scene
+	answers []Answer
+	err     error
+}
+
+// Of is a model whose answers are kept.
+func (r *Recorder) Of(m Model) Model { return recording{m, r} }
+
+// At says which night of which scenario comes next.
+func (r *Recorder) At(s *Scenario, night string, standing Standing) {
+	if r.scenario != s {
+		r.answers, r.err = nil, nil
+	}
+	r.scene = scene{s, night, standing}
+}
+
+// Err is why an answer could not be kept.
+func (r *Recorder) Err() error { return r.err }
+
+// Save writes the answers of the scenario into its folder, over those that were there.
+func (r *Recorder) Save() error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, a := range r.answers {
+		if err := enc.Encode(a); err != nil {
+			return fmt.Errorf("write the answers of scenario %s: %w", r.scenario.Name, err)
+		}
+	}
+	file := filepath.Join(r.scenario.Dir, answersFile)
+	temp := file + ".new"
+	if err := os.WriteFile(temp, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the answers of scenario %s: %w", r.scenario.Name, err)
+	}
+	return os.Rename(temp, file)
+}
+
+// recording is a model and who keeps its answers.
+type recording struct {
+	Model
+	to *Recorder
+}
+
+// Generate asks the model and keeps its answer, masked as everything that models say.
+func (r recording) Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error) {
+	resp, err := r.Model.Generate(ctx, meta, req)
+	if err != nil {
+		return resp, err
+	}
+	n, err := r.to.names(ctx, req)
+	if err != nil {
+		r.to.err = err
+		return resp, err
+	}
+	r.to.answers = append(r.to.answers, n.record(r.to.night, purposeOf(req), resp))
+	return resp, nil
+}
+
+// record is an answer as a scenario keeps it: its lines, where they are all there is to
+// it, else its text.
+func (n names) record(night, purpose string, resp llm.Response) Answer {
+	a := Answer{Night: night, Purpose: purpose}
+	if resp.Finish != llm.FinishStop {
+		a.Finish, a.Text = string(resp.Finish), resp.Text
+		return a
+	}
+	read := answer.Read(resp.Text)
+	if len(read.Skipped) > 0 || len(read.Lines) == 0 {
+		if a.Text = resp.Text; a.Text == "" {
+			a.Finish = string(resp.Finish)
+		}
+		return a
+	}
+	for _, l := range read.Lines {
+		a.Lines = append(a.Lines, n.told(l.Object))
+	}
+	return a
+}
+
+// What answers are recorded for, by the prompt that asks.
+const (
+	purposeEvolve  = "evolve"
+	purposeCompare = "compare"
+)
+
+func purposeOf(req llm.Request) string {
+	prompt, _, _ := strings.Cut(req.Prompt, ".") // memory_evolve.en
+	return map[string]string{prompts.MemoryEvolve: purposeEvolve, prompts.MemoryCompare: purposeCompare}[prompt]
+}
+
+// Standing says what the memories of a scenario say by now, by their names in it.
+type Standing func(ctx context.Context) (map[string]string, error)
+
+// names are what one question calls memories and messages, and what the scenario does.
+type names struct {
+	handles  map[string]string // a memory's name, or what it says -> m3
+	memories map[string]string // m3 -> name, or what it says
+	numbers  map[string]int    // a message's id -> 12
+	messages map[int]string    // 12 -> id
+}
+
+// namesIn reads a question as the model sees it.
+func namesIn(question string, messages []reverie.Message, standing map[string]string) names {
+	var asked struct {
+		Memories   []prompts.MemoryView    `json:"existing_memories"`
+		Earlier    []prompts.MessageView   `json:"earlier_discussions"`
+		New        []prompts.MessageView   `json:"new_discussions"`
+		Candidates []prompts.CandidateView `json:"candidates"`
+	}
+	n := names{map[string]string{}, map[string]string{}, map[string]int{}, map[int]string{}}
+	// A prompt of the operator's own may have words around the object.
+	first, last := strings.Index(question, "{"), strings.LastIndex(question, "}")
+	if last < first || first < 0 || json.Unmarshal([]byte(question[first:last+1]), &asked) != nil {
+		return n
+	}
+	called := make(map[string]string, len(standing)) // by what it says
+	for name, says := range standing {
+		called[says] = name
+	}
+	memory := func(handle, says string) {
+		n.handles[says], n.memories[handle] = handle, says
+		if name, ok := called[says]; ok {
+			n.handles[name], n.memories[handle] = handle, name
+		}
+	}
+	for _, m := range asked.Memories {
+		memory(m.ID, m.Statement)
+	}
+	for _, c := range asked.Candidates {
+		memory(c.ID, c.Statement)
+	}
+	for _, view := range append(asked.Earlier, asked.New...) {
+		if id, ok := n.shownIn(view, messages); ok {
+			n.numbers[id], n.messages[view.ID] = view.ID, id
+		}
+	}
+	return n
+}
+
+// shownIn finds the message that the model sees there: of those that one author sent in
+// one second, the one with that text, or the first, where a mask has changed it.
+func (n names) shownIn(v prompts.MessageView, messages []reverie.Message) (id string, found bool) {
+	at, err := time.Parse(time.RFC3339, v.Time)
+	if err != nil {
+		return "", false
+	}
+	for _, m := range messages {
+		if _, taken := n.numbers[m.ID]; taken || !at.Equal(m.SentAt.Truncate(time.Second)) {
+			continue
+		}
+		as := prompts.Message(v.ID, v.ReplyTo, m, at.Location())
+		switch {
+		case as.Author != v.Author:
+		case as.Text == v.Text:
+			return m.ID, true
+		case !found:
+			id, found = m.ID, true
+		}
+	}
+	return id, found
+}
+
+// answerLine is what of a line names something.
+type answerLine struct {
+	Action    string `json:"action"`
+	OldID     string `json:"old_id"`
+	ID        string `json:"id"` // of a candidate, in a comparison
+	Statement string `json:"statement"`
+	Evidence  []struct {
+		Message json.RawMessage `json:"message"`
+		Quote   string          `json:"quote"`
+	} `json:"evidence"`
+}
+
+// asked is a line in the words of a scenario as the model would have written it. What
+// it does not know stays, and will be refused like any other mistake.
+func (n names) asked(line json.RawMessage) json.RawMessage {
+	return rewrite(line, func(name string) string {
+		if handle, ok := n.handles[name]; ok {
+			return handle
+		}
+		return name
+	}, func(raw json.RawMessage) json.RawMessage {
+		var id string
+		if json.Unmarshal(raw, &id) == nil {
+			if number, ok := n.numbers[id]; ok {
+				return json.RawMessage(strconv.Itoa(number))
+			}
+		}
+		return raw
+	})
+}
+
+// told is a line that a model wrote in the words of the scenario.
+func (n names) told(line json.RawMessage) json.RawMessage {
+	return rewrite(line, func(handle string) string {
+		if name, ok := n.memories[handle]; ok {
+			return name
+		}
+		return handle
+	}, func(raw json.RawMessage) json.RawMessage {
+		var number int
+		if json.Unmarshal(raw, &number) == nil {
+			if id, ok := n.messages[number]; ok {
+				quoted, _ := json.Marshal(id) // a string always encodes
+				return quoted
+			}
+		}
+		return raw
+	})
+}
+
+// rewrite renames what a line names, and leaves a line that is not of the form as it is.
+func rewrite(line json.RawMessage, memory func(string) string, message func(json.RawMessage) json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(line, &fields) != nil {
+		return line
+	}
+	for _, key := range []string{"old_id", "id"} {
+		var name string
+		if json.Unmarshal(fields[key], &name) == nil && name != "" {
+			fields[key], _ = json.Marshal(memory(name))
+		}
+	}
+	var evidence []map[string]json.RawMessage
+	if json.Unmarshal(fields["evidence"], &evidence) == nil {
+		for _, e := range evidence {
+			if e["message"] != nil {
+				e["message"] = message(e["message"])
+			}
+		}
+		fields["evidence"], _ = json.Marshal(evidence)
+	}
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return line
+	}
+	return out
 }
