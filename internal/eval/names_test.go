@@ -48,15 +48,15 @@ func TestNames(t *testing.T) {
 	now, _ := standing(t.Context())
 	n := namesIn(req.User, s.Messages, now)
 	for _, c := range [][2]string{{told, asked}, {`{"old_id":"Ben sings."}`, `{"old_id":"m2"}`}} {
-		if got := string(n.asked(json.RawMessage(c[0]))); got != c[1] {
+		if got := string(n.asked.line(json.RawMessage(c[0]))); got != c[1] {
 			t.Errorf("asked %s, want %s", got, c[1])
 		}
-		if got := string(n.told(json.RawMessage(c[1]))); got != c[0] {
+		if got := string(n.told.line(json.RawMessage(c[1]))); got != c[0] {
 			t.Errorf("told %s, want %s", got, c[0])
 		}
 	}
 	for _, same := range []string{`{"old_id":"m9"}`, `{"evidence":[{"message":99}]}`, `{"evidence":"none"}`, `[1]`, `{"evidence":[{"message":"zz"}]}`} {
-		if a, b := string(n.asked(json.RawMessage(same))), string(n.told(json.RawMessage(same))); a != same || b != same {
+		if a, b := string(n.asked.line(json.RawMessage(same))), string(n.told.line(json.RawMessage(same))); a != same || b != same {
 			t.Errorf("%s became %s and %s", same, a, b)
 		}
 	}

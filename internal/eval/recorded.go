@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,7 +87,7 @@ func (a Answer) response(n names) llm.Response {
 	if len(a.Lines) > 0 {
 		lines := make([]string, len(a.Lines))
 		for i, l := range a.Lines {
-			lines[i] = string(n.asked(l))
+			lines[i] = string(n.asked.line(l))
 		}
 		text = strings.Join(lines, "\n")
 	}
@@ -179,7 +180,7 @@ func (n names) record(night, purpose string, resp llm.Response) Answer {
 		return a
 	}
 	for _, l := range read.Lines {
-		a.Lines = append(a.Lines, n.told(l.Object))
+		a.Lines = append(a.Lines, n.told.line(l.Object))
 	}
 	return a
 }
@@ -199,12 +200,10 @@ func purposeOf(req llm.Request) string {
 type Standing func(ctx context.Context) (map[string]string, error)
 
 // names are what one question calls memories and messages, and what the scenario does.
-type names struct {
-	handles  map[string]string // a memory's name, or what it says -> m3
-	memories map[string]string // m3 -> name, or what it says
-	numbers  map[string]int    // a message's id -> 12
-	messages map[int]string    // 12 -> id
-}
+type names struct{ asked, told renaming }
+
+// renaming has other names for memories, and for messages as they stand in JSON.
+type renaming struct{ memories, messages map[string]string }
 
 // namesIn reads a question as the model sees it.
 func namesIn(question string, messages []reverie.Message, standing map[string]string) names {
@@ -214,7 +213,7 @@ func namesIn(question string, messages []reverie.Message, standing map[string]st
 		New        []prompts.MessageView   `json:"new_discussions"`
 		Candidates []prompts.CandidateView `json:"candidates"`
 	}
-	n := names{map[string]string{}, map[string]string{}, map[string]int{}, map[int]string{}}
+	n := names{renaming{map[string]string{}, map[string]string{}}, renaming{map[string]string{}, map[string]string{}}}
 	// A prompt of the operator's own may have words around the object.
 	first, last := strings.Index(question, "{"), strings.LastIndex(question, "}")
 	if last < first || first < 0 || json.Unmarshal([]byte(question[first:last+1]), &asked) != nil {
@@ -225,10 +224,8 @@ func namesIn(question string, messages []reverie.Message, standing map[string]st
 		called[says] = name
 	}
 	memory := func(handle, says string) {
-		n.handles[says], n.memories[handle] = handle, says
-		if name, ok := called[says]; ok {
-			n.handles[name], n.memories[handle] = handle, name
-		}
+		name := cmp.Or(called[says], says)
+		n.asked.memories[says], n.asked.memories[name], n.told.memories[handle] = handle, handle, name
 	}
 	for _, m := range asked.Memories {
 		memory(m.ID, m.Statement)
@@ -238,10 +235,17 @@ func namesIn(question string, messages []reverie.Message, standing map[string]st
 	}
 	for _, view := range append(asked.Earlier, asked.New...) {
 		if id, ok := n.shownIn(view, messages); ok {
-			n.numbers[id], n.messages[view.ID] = view.ID, id
+			number := strconv.Itoa(view.ID)
+			n.asked.messages[quote(id)], n.told.messages[number] = number, quote(id)
 		}
 	}
 	return n
+}
+
+// quote is a text in JSON.
+func quote(s string) string {
+	quoted, _ := json.Marshal(s) // a string always encodes
+	return string(quoted)
 }
 
 // shownIn finds the message that the model sees there: of those that one author sent in
@@ -252,7 +256,7 @@ func (n names) shownIn(v prompts.MessageView, messages []reverie.Message) (id st
 		return "", false
 	}
 	for _, m := range messages {
-		if _, taken := n.numbers[m.ID]; taken || !at.Equal(m.SentAt.Truncate(time.Second)) {
+		if n.asked.messages[quote(m.ID)] != "" || !at.Equal(m.SentAt.Truncate(time.Second)) {
 			continue
 		}
 		as := prompts.Message(v.ID, v.ReplyTo, m, at.Location())
@@ -279,46 +283,9 @@ type answerLine struct {
 	} `json:"evidence"`
 }
 
-// asked is a line in the words of a scenario as the model would have written it. What
-// it does not know stays, and will be refused like any other mistake.
-func (n names) asked(line json.RawMessage) json.RawMessage {
-	return rewrite(line, func(name string) string {
-		if handle, ok := n.handles[name]; ok {
-			return handle
-		}
-		return name
-	}, func(raw json.RawMessage) json.RawMessage {
-		var id string
-		if json.Unmarshal(raw, &id) == nil {
-			if number, ok := n.numbers[id]; ok {
-				return json.RawMessage(strconv.Itoa(number))
-			}
-		}
-		return raw
-	})
-}
-
-// told is a line that a model wrote in the words of the scenario.
-func (n names) told(line json.RawMessage) json.RawMessage {
-	return rewrite(line, func(handle string) string {
-		if name, ok := n.memories[handle]; ok {
-			return name
-		}
-		return handle
-	}, func(raw json.RawMessage) json.RawMessage {
-		var number int
-		if json.Unmarshal(raw, &number) == nil {
-			if id, ok := n.messages[number]; ok {
-				quoted, _ := json.Marshal(id) // a string always encodes
-				return quoted
-			}
-		}
-		return raw
-	})
-}
-
-// rewrite renames what a line names, and leaves a line that is not of the form as it is.
-func rewrite(line json.RawMessage, memory func(string) string, message func(json.RawMessage) json.RawMessage) json.RawMessage {
+// line renames what a line names. What has no other name stays, and will be refused like any
+// other mistake; so does a line that is not of the form.
+func (r renaming) line(line json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) != nil {
 		return line
@@ -326,14 +293,19 @@ func rewrite(line json.RawMessage, memory func(string) string, message func(json
 	for _, key := range []string{"old_id", "id"} {
 		var name string
 		if json.Unmarshal(fields[key], &name) == nil && name != "" {
-			fields[key], _ = json.Marshal(memory(name))
+			fields[key] = json.RawMessage(quote(cmp.Or(r.memories[name], name)))
 		}
 	}
 	var evidence []map[string]json.RawMessage
 	if json.Unmarshal(fields["evidence"], &evidence) == nil {
 		for _, e := range evidence {
-			if e["message"] != nil {
-				e["message"] = message(e["message"])
+			raw := string(e["message"])
+			var id string
+			if json.Unmarshal(e["message"], &id) == nil {
+				raw = quote(id)
+			}
+			if name := r.messages[raw]; name != "" {
+				e["message"] = json.RawMessage(name)
 			}
 		}
 		fields["evidence"], _ = json.Marshal(evidence)

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 
 	"reverie/internal/reverie"
@@ -78,36 +79,20 @@ type Recall struct {
 	BM25      int `json:"bm25"`
 }
 
-// Add adds the figures of others.
-func (f *Figures) Add(o Figures) {
-	for _, sum := range []struct {
-		to *int
-		n  int
-	}{
-		{&f.Right, o.Right}, {&f.Points, o.Points}, {&f.Nights, o.Nights},
-		{&f.Facts.Expected, o.Facts.Expected}, {&f.Facts.Right, o.Facts.Right}, {&f.Facts.Missing, o.Facts.Missing},
-		{&f.Facts.Twice, o.Facts.Twice}, {&f.Facts.WrongAction, o.Facts.WrongAction},
-		{&f.Forbidden.Forbidden, o.Forbidden.Forbidden}, {&f.Forbidden.Found, o.Forbidden.Found},
-		{&f.Duplicates, o.Duplicates}, {&f.WrongDeletes, o.WrongDeletes},
-		{&f.WrongHeld, o.WrongHeld}, {&f.Extra, o.Extra}, {&f.Deducted, o.Deducted},
-		{&f.Actions.Kept.Got, o.Actions.Kept.Got}, {&f.Actions.Kept.Want, o.Actions.Kept.Want},
-		{&f.Actions.Updated.Got, o.Actions.Updated.Got}, {&f.Actions.Updated.Want, o.Actions.Updated.Want},
-		{&f.Actions.Created.Got, o.Actions.Created.Got}, {&f.Actions.Created.Want, o.Actions.Created.Want},
-		{&f.Actions.Deleted.Got, o.Actions.Deleted.Got}, {&f.Actions.Deleted.Want, o.Actions.Deleted.Want},
-		{&f.Evidence.Cited, o.Evidence.Cited}, {&f.Evidence.CitedRight, o.Evidence.CitedRight},
-		{&f.Evidence.Expected, o.Evidence.Expected}, {&f.Evidence.Found, o.Evidence.Found},
-		{&f.Refused, o.Refused}, {&f.Held, o.Held}, {&f.Unusable, o.Unusable},
-		{&f.Recall.Questions, o.Recall.Questions}, {&f.Recall.Search, o.Recall.Search},
-		{&f.Recall.Context, o.Recall.Context}, {&f.Recall.BM25, o.Recall.BM25},
-	} {
-		*sum.to += sum.n
-	}
-	f.Spend, f.Embedding, f.Seconds = plus(f.Spend, o.Spend), plus(f.Embedding, o.Embedding), f.Seconds+o.Seconds
-}
+// Add adds the figures of others: all of them are numbers.
+func (f *Figures) Add(o Figures) { addNumbers(reflect.ValueOf(f).Elem(), reflect.ValueOf(o)) }
 
-func plus(a, b reverie.Spend) reverie.Spend {
-	return reverie.Spend{Calls: a.Calls + b.Calls, InputTokens: a.InputTokens + b.InputTokens,
-		OutputTokens: a.OutputTokens + b.OutputTokens, CostUSD: a.CostUSD + b.CostUSD}
+func addNumbers(to, from reflect.Value) {
+	switch to.Kind() {
+	case reflect.Struct:
+		for i := range to.NumField() {
+			addNumbers(to.Field(i), from.Field(i))
+		}
+	case reflect.Int:
+		to.SetInt(to.Int() + from.Int())
+	default:
+		to.SetFloat(to.Float() + from.Float())
+	}
 }
 
 // Part is the sum of the scenarios of one topic, or one language, or all.
@@ -159,6 +144,7 @@ const Definition = "points earned of points there are: one for each expected fac
 // NewReport sums results up. Topics and languages are in the order of their names.
 func NewReport(model, embedder string, k int, results []Result) Report {
 	r := Report{Model: model, Embedder: embedder, K: k, Definition: Definition, Scenarios: results, Success: true}
+	r.Total.Percent = Wilson(0, 0)
 	topics, languages := map[string]*Part{}, map[string]*Part{}
 	for _, res := range results {
 		r.Success = r.Success && res.Error == ""
@@ -168,7 +154,6 @@ func NewReport(model, embedder string, k int, results []Result) Report {
 		}
 		of(languages, res.Language).add(res)
 	}
-	r.Total.close()
 	r.Topics, r.Languages = parts(topics), parts(languages)
 	return r
 }
@@ -183,14 +168,12 @@ func of(parts map[string]*Part, name string) *Part {
 func (p *Part) add(r Result) {
 	p.Scenarios++
 	p.Figures.Add(r.Figures)
+	p.Percent = Wilson(p.Right, p.Points)
 }
-
-func (p *Part) close() { p.Percent = Wilson(p.Right, p.Points) }
 
 func parts(all map[string]*Part) []Part {
 	list := []Part{}
 	for _, p := range all {
-		p.close()
 		list = append(list, *p)
 	}
 	slices.SortFunc(list, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })

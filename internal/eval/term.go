@@ -3,8 +3,8 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"reverie/internal/text"
@@ -59,26 +59,10 @@ func form(s string) string { return text.Simplify(text.Fold(s)) }
 // matches tells whether a statement is the fact.
 func (p pattern) matches(statement string) bool {
 	text := form(statement)
-	for _, t := range p.all {
-		if !t.in(text) {
-			return false
-		}
+	in := func(t term) bool {
+		return slices.ContainsFunc(t, func(a alternative) bool { return a.in(text) })
 	}
-	for _, t := range p.none {
-		if t.in(text) {
-			return false
-		}
-	}
-	return true
-}
-
-func (t term) in(text string) bool {
-	for _, a := range t {
-		if a.in(text) {
-			return true
-		}
-	}
-	return false
+	return !slices.ContainsFunc(p.all, func(t term) bool { return !in(t) }) && !slices.ContainsFunc(p.none, in)
 }
 
 func (a alternative) in(text string) bool {
@@ -98,27 +82,21 @@ func (a alternative) in(text string) bool {
 }
 
 // whole tells whether a word, or a number, may begin or end at byte i of a text.
-func whole(text string, i int) bool {
-	before, size := utf8.DecodeLastRuneInString(text[:i])
-	after, width := utf8.DecodeRuneInString(text[i:])
-	if spaced(before) && spaced(after) {
+func whole(s string, i int) bool {
+	before, size := utf8.DecodeLastRuneInString(s[:i])
+	after, width := utf8.DecodeRuneInString(s[i:])
+	if text.IsSpaced(before) && text.IsSpaced(after) {
 		return false
 	}
 	if numeric(before) && strings.ContainsRune(".,:", after) { // 3|.5
-		next, _ := utf8.DecodeRuneInString(text[i+width:])
+		next, _ := utf8.DecodeRuneInString(s[i+width:])
 		return !numeric(next)
 	}
 	if numeric(after) && strings.ContainsRune(".,:", before) { // 3.|5
-		prev, _ := utf8.DecodeLastRuneInString(text[:i-size])
+		prev, _ := utf8.DecodeLastRuneInString(s[:i-size])
 		return !numeric(prev)
 	}
 	return true
 }
 
 func numeric(r rune) bool { return r >= '0' && r <= '9' }
-
-// spaced tells whether r is of a script whose words have spaces between them.
-func spaced(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) &&
-		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
-}
