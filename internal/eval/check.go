@@ -22,9 +22,8 @@ var (
 // check refuses what no scenario may be, and works out what follows from it.
 func (r *reader) check() {
 	s := r.s
-	if !namePattern.MatchString(s.Name) {
-		r.faults.add(s.Dir, 0, "", "the name %q: a scenario's folder is lower-case letters, digits and hyphens", s.Name)
-	}
+	r.faults.check(namePattern.MatchString(s.Name), s.Dir, 0, "",
+		"the name %q: a scenario's folder is lower-case letters, digits and hyphens", s.Name)
 	r.checkMessages()
 	var err error
 	if s.Nights, err = nights(s); err != nil && !r.unread[scenarioFile] && s.TimeZone != "" {
@@ -60,29 +59,26 @@ func (r *reader) hasMemory(id string) bool {
 
 // says is a fault of scenario.toml.
 func (r *reader) says(table string, n int, key, format string, args ...any) {
-	field := key
-	if table != "" {
-		field = table + "." + key
+	r.faults.add(r.file(scenarioFile), r.at(table, n, key), strings.TrimPrefix(table+"."+key, "."), format, args...)
+}
+
+// must tells a fault of scenario.toml unless something is so.
+func (r *reader) must(ok bool, table string, n int, key, format string, args ...any) {
+	if !ok {
+		r.says(table, n, key, format, args...)
 	}
-	r.faults.add(r.file(scenarioFile), r.at(table, n, key), field, format, args...)
 }
 
 func (r *reader) checkHead() {
 	s := r.s
 	for _, f := range []struct{ key, value string }{{"title", s.Title}, {"about", s.About}, {"language", s.Language}, {"time_zone", s.TimeZone}} {
-		if strings.TrimSpace(f.value) == "" {
-			r.says("", 0, f.key, "is missing")
-		}
+		r.must(strings.TrimSpace(f.value) != "", "", 0, f.key, "is missing")
 	}
-	if s.Language != "" && s.Language != prompts.English && s.Language != prompts.Chinese {
-		r.says("", 0, "language", "%q: it is zh or en", s.Language)
-	}
-	if len(s.Topics) == 0 || slices.Contains(s.Topics, "") {
-		r.says("", 0, "topics", "name one or more")
-	}
-	if len(s.Expects)+len(s.Forbids)+len(s.Gone)+len(s.Stay) == 0 {
-		r.says("", 0, "title", "nothing is expected, forbidden, to go or to stay: there is nothing to count")
-	}
+	r.must(s.Language == "" || s.Language == prompts.English || s.Language == prompts.Chinese, "", 0, "language",
+		"%q: it is zh or en", s.Language)
+	r.must(len(s.Topics) > 0 && !slices.Contains(s.Topics, ""), "", 0, "topics", "name one or more")
+	r.must(len(s.Expects)+len(s.Forbids)+len(s.Gone)+len(s.Stay) > 0, "", 0, "title",
+		"nothing is expected, forbidden, to go or to stay: there is nothing to count")
 }
 
 func (r *reader) checkMessages() {
@@ -94,20 +90,14 @@ func (r *reader) checkMessages() {
 			r.unread[messagesFile] = true
 			continue
 		}
-		if seen[m.ID] {
-			r.faults.add(file, line, "id", "%q is there twice", m.ID)
-		}
-		if m.ReplyTo != "" && !seen[m.ReplyTo] && !r.unread[messagesFile] {
-			r.faults.add(file, line, "reply_to", "no message before it is called %q", m.ReplyTo)
-		}
-		if i > 0 && m.SentAt.Before(s.Messages[i-1].SentAt) {
-			r.faults.add(file, line, "sent_at", "is before that of the line before it")
-		}
+		r.faults.check(!seen[m.ID], file, line, "id", "%q is there twice", m.ID)
+		r.faults.check(m.ReplyTo == "" || seen[m.ReplyTo] || r.unread[messagesFile], file, line, "reply_to",
+			"no message before it is called %q", m.ReplyTo)
+		r.faults.check(i == 0 || !m.SentAt.Before(s.Messages[i-1].SentAt), file, line, "sent_at",
+			"is before that of the line before it")
 		seen[m.ID] = true
 	}
-	if len(s.Messages) == 0 && !r.unread[messagesFile] {
-		r.faults.add(r.file(messagesFile), 0, "", "nobody says anything")
-	}
+	r.faults.check(len(s.Messages) > 0 || r.unread[messagesFile], r.file(messagesFile), 0, "", "nobody says anything")
 }
 
 func (r *reader) checkMemories() {
@@ -124,25 +114,18 @@ func (r *reader) checkMemories() {
 		case seen[m.ID]:
 			r.faults.add(file, line, "id", "%q is there twice", m.ID)
 		}
-		if err := safety.CheckStatement(m.Statement); err != nil {
-			r.faults.add(file, line, "statement", "%v", err)
-		} else if said[hash] {
-			r.faults.add(file, line, "statement", "an earlier memory says this")
-		}
-		if m.Strength < 0 || m.Strength > 1 {
-			r.faults.add(file, line, "strength", "%v: it is 0 to 1", m.Strength)
-		}
-		if len(m.Support) == 0 {
-			r.faults.add(file, line, "support", "name a date on which it was borne out")
-		}
+		err := safety.CheckStatement(m.Statement)
+		r.faults.check(err == nil, file, line, "statement", "%v", err)
+		r.faults.check(err != nil || !said[hash], file, line, "statement", "an earlier memory says this")
+		r.faults.check(m.Strength >= 0 && m.Strength <= 1, file, line, "strength", "%v: it is 0 to 1", m.Strength)
+		r.faults.check(len(m.Support) > 0, file, line, "support", "name a date on which it was borne out")
 		for _, date := range m.Support {
-			if _, err := time.Parse(time.DateOnly, date); err != nil || first != "" && date >= first {
-				r.faults.add(file, line, "support", "%q: it is a date, YYYY-MM-DD, before the first night, %s", date, cmp.Or(first, "whenever that is"))
-			}
+			_, err := time.Parse(time.DateOnly, date)
+			r.faults.check(err == nil && (first == "" || date < first), file, line, "support",
+				"%q: it is a date, YYYY-MM-DD, before the first night, %s", date, cmp.Or(first, "whenever that is"))
 		}
-		if slices.Sort(m.Support); len(slices.Compact(slices.Clone(m.Support))) < len(m.Support) {
-			r.faults.add(file, line, "support", "a date is there twice")
-		}
+		slices.Sort(m.Support)
+		r.faults.check(len(slices.Compact(slices.Clone(m.Support))) == len(m.Support), file, line, "support", "a date is there twice")
 		seen[m.ID], said[hash] = true, true
 	}
 }
@@ -172,12 +155,8 @@ func (r *reader) checkLists() {
 		ids []string
 	}{{"gone", r.s.Gone}, {"stay", r.s.Stay}, {"may_go", r.s.MayGo}} {
 		for _, id := range l.ids {
-			if !r.hasMemory(id) {
-				r.says("", 0, l.key, "no memory is called %q", id)
-			}
-			if before := where[id]; before != "" {
-				r.says("", 0, l.key, "%q is in %s already", id, before)
-			}
+			r.must(r.hasMemory(id), "", 0, l.key, "no memory is called %q", id)
+			r.must(where[id] == "", "", 0, l.key, "%q is in %s already", id, where[id])
 			where[id] = l.key
 		}
 	}
@@ -190,14 +169,11 @@ func (r *reader) checkExpects() {
 		e := &r.s.Expects[i]
 		r.checkID("expect", i, e.ID, seen)
 		var err error
-		if e.pattern, err = newPattern(e.All, e.None); err != nil {
-			r.says("expect", i, "all", "%v", err)
-		}
+		e.pattern, err = newPattern(e.All, e.None)
+		r.must(err == nil, "expect", i, "all", "%v", err)
 		r.checkAction(i, e)
 		r.checkEvidence("expect", i, "evidence", e.Evidence)
-		if e.After != "" && !r.hasNight(e.After) {
-			r.says("expect", i, "after", "%q is no date on which anybody says anything", e.After)
-		}
+		r.must(e.After == "" || r.hasNight(e.After), "expect", i, "after", "%q is no date on which anybody says anything", e.After)
 	}
 }
 
@@ -238,9 +214,7 @@ func (r *reader) checkID(table string, i int, id string, seen map[string]bool) {
 
 func (r *reader) checkEvidence(table string, i int, key string, ids []string) {
 	for _, id := range ids {
-		if !r.hasMessage(id) {
-			r.says(table, i, key, "no message is called %q", id)
-		}
+		r.must(r.hasMessage(id), table, i, key, "no message is called %q", id)
 	}
 }
 
@@ -255,40 +229,29 @@ func (r *reader) checkForbids() {
 			r.says("forbid", i, "all", "%v", err)
 			continue
 		}
-		if f.When = cmp.Or(f.When, WhenEnd); f.When != WhenEnd && f.When != WhenEver {
-			r.says("forbid", i, "when", "%q: it is end or ever", f.When)
-		}
+		f.When = cmp.Or(f.When, WhenEnd)
+		r.must(f.When == WhenEnd || f.When == WhenEver, "forbid", i, "when", "%q: it is end or ever", f.When)
 		for _, e := range r.s.Expects {
-			if m, ok := r.s.memory(e.Of); ok && e.Action == Kept && f.pattern.matches(m.Statement) {
-				r.says("forbid", i, "all", "matches the memory %q, which is to be kept", m.ID)
-			}
+			m, ok := r.s.memory(e.Of)
+			r.must(!ok || e.Action != Kept || !f.pattern.matches(m.Statement), "forbid", i, "all",
+				"matches the memory %q, which is to be kept", m.ID)
 		}
 		for _, m := range r.s.Memories {
-			if f.When == WhenEver && f.pattern.matches(m.Statement) && !slices.Contains(r.s.Gone, m.ID) {
-				r.says("forbid", i, "when", "the memory %q says it before the first night: use end", m.ID)
-			}
+			r.must(f.When != WhenEver || !f.pattern.matches(m.Statement) || slices.Contains(r.s.Gone, m.ID), "forbid", i, "when",
+				"the memory %q says it before the first night: use end", m.ID)
 		}
 	}
 }
 
 func (r *reader) checkQuestions() {
 	for i, q := range r.s.Questions {
-		if strings.TrimSpace(q.Text) == "" {
-			r.says("question", i, "text", "is missing")
-		}
-		if len(q.Evidence) == 0 {
-			r.says("question", i, "evidence", "name the messages that answer it")
-		}
+		r.must(strings.TrimSpace(q.Text) != "", "question", i, "text", "is missing")
+		r.must(len(q.Evidence) > 0, "question", i, "evidence", "name the messages that answer it")
 		r.checkEvidence("question", i, "evidence", q.Evidence)
 		known := slices.ContainsFunc(r.s.Expects, func(e Expect) bool { return e.ID == q.Expect })
-		if q.Expect != "" && !known {
-			r.says("question", i, "expect", "no expected fact is called %q", q.Expect)
-		}
+		r.must(q.Expect == "" || known, "question", i, "expect", "no expected fact is called %q", q.Expect)
 	}
 }
-
-// answerPurposes are what answers can be recorded for.
-var answerPurposes = []string{purposeEvolve, purposeCompare}
 
 // checkAnswers refuses answers that could not be played.
 func (r *reader) checkAnswers() {
@@ -300,7 +263,7 @@ func (r *reader) checkAnswers() {
 			r.faults.add(file, a.line, "night", "%q is no date on which anybody says anything", a.Night)
 		case a.Night < night:
 			r.faults.add(file, a.line, "night", "%s comes after %s", a.Night, night)
-		case !slices.Contains(answerPurposes, a.Purpose):
+		case a.Purpose != purposeEvolve && a.Purpose != purposeCompare:
 			r.faults.add(file, a.line, "purpose", "%q: it is evolve or compare", a.Purpose)
 		case (len(a.Lines) == 0) == (a.Text == "") && a.Finish == "":
 			r.faults.add(file, a.line, "lines", "give lines, or the text of an answer")
@@ -326,19 +289,16 @@ func (r *reader) checkLine(a Answer, raw json.RawMessage) {
 			continue // a number, as a model wrote it
 		}
 		i := slices.IndexFunc(r.s.Messages, func(m reverie.Message) bool { return m.ID == id })
-		switch {
-		case i < 0:
-			r.faults.add(file, a.line, "lines.evidence", "no message is called %q", id)
-		case e.Quote != "" && !text.VerifyQuote(e.Quote, r.s.Messages[i].Text):
-			r.faults.add(file, a.line, "lines.evidence", "%q does not stand in message %s", e.Quote, id)
-		}
+		r.faults.check(i >= 0, file, a.line, "lines.evidence", "no message is called %q", id)
+		r.faults.check(i < 0 || e.Quote == "" || text.VerifyQuote(e.Quote, r.s.Messages[i].Text), file, a.line, "lines.evidence",
+			"%q does not stand in message %s", e.Quote, id)
 	}
 }
 
 // said tells whether an answer of a night before states this.
 func (r *reader) said(night, statement string) bool {
 	return slices.ContainsFunc(r.s.Answers, func(a Answer) bool {
-		return a.Night < night && slices.ContainsFunc(a.statements(), func(s string) bool { return s == statement })
+		return a.Night < night && slices.Contains(a.statements(), statement)
 	})
 }
 
@@ -377,22 +337,20 @@ func (s *Scenario) CheckAnswers() error {
 				all = append(all, m.Statement)
 			}
 		}
-		if len(s.Answers) > 0 && !slices.ContainsFunc(all, e.pattern.matches) {
-			r.says("expect", i, "all", "neither a memory nor a recorded answer says it (%s)", e.ID)
-		}
+		r.must(len(s.Answers) == 0 || slices.ContainsFunc(all, e.pattern.matches), "expect", i, "all",
+			"neither a memory nor a recorded answer says it (%s)", e.ID)
 	}
 	for i, f := range s.Forbids {
 		for _, statement := range said {
 			wanted := slices.ContainsFunc(s.Expects, func(e Expect) bool { return e.After == "" && e.pattern.matches(statement) })
-			if (wanted || f.When == WhenEver) && f.pattern.matches(statement) {
-				r.says("forbid", i, "all", "a recorded answer says it (%s): %q", f.ID, statement)
-			}
+			r.must(!wanted && f.When != WhenEver || !f.pattern.matches(statement), "forbid", i, "all",
+				"a recorded answer says it (%s): %q", f.ID, statement)
 		}
 	}
 	for _, w := range s.Nights {
-		if len(s.Answers) > 0 && !slices.ContainsFunc(s.Answers, func(a Answer) bool { return a.Night == w.Date && a.Purpose == purposeEvolve }) {
-			r.faults.add(r.file(answersFile), 0, "night", "there is no answer for %s", w.Date)
-		}
+		answers := func(a Answer) bool { return a.Night == w.Date && a.Purpose == purposeEvolve }
+		r.faults.check(len(s.Answers) == 0 || slices.ContainsFunc(s.Answers, answers), r.file(answersFile), 0, "night",
+			"there is no answer for %s", w.Date)
 	}
 	return errors.Join(r.faults...)
 }
@@ -404,9 +362,8 @@ func (r *reader) checkExamples() {
 		r.tryTerms("expect", i, e.pattern, e.Matches, e.Passes)
 		for _, f := range r.s.Forbids {
 			for _, says := range e.Matches {
-				if (e.After == "" || f.When == WhenEver) && f.pattern.matches(says) {
-					r.says("expect", i, "matches", "%q is forbidden as %s", says, f.ID)
-				}
+				r.must(e.After != "" && f.When != WhenEver || !f.pattern.matches(says), "expect", i, "matches",
+					"%q is forbidden as %s", says, f.ID)
 			}
 		}
 	}
@@ -420,13 +377,9 @@ func (r *reader) tryTerms(table string, i int, p pattern, matches, passes []stri
 		return // its terms are refused
 	}
 	for _, says := range matches {
-		if !p.matches(says) {
-			r.says(table, i, "matches", "%q does not match", says)
-		}
+		r.must(p.matches(says), table, i, "matches", "%q does not match", says)
 	}
 	for _, says := range passes {
-		if p.matches(says) {
-			r.says(table, i, "passes", "%q matches", says)
-		}
+		r.must(!p.matches(says), table, i, "passes", "%q matches", says)
 	}
 }

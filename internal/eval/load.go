@@ -266,3 +266,10 @@ type faults []error
 func (f *faults) add(file string, line int, field, format string, args ...any) {
 	*f = append(*f, &Fault{File: file, Line: line, Field: field, Problem: fmt.Sprintf(format, args...)})
 }
+
+// check adds a fault unless something is so.
+func (f *faults) check(ok bool, file string, line int, field, format string, args ...any) {
+	if !ok {
+		f.add(file, line, field, format, args...)
+	}
+}
