@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -82,10 +83,6 @@ func (e *BudgetError) Is(target error) bool { return target == ErrDeferred }
 // has, an end that somebody asked for. What it stopped stays pending, and it
 // never counts against a group.
 func Passing(err error) bool {
-	for _, target := range []error{ErrDeferred, ErrUnavailable, ErrLeaseLost, ErrBusy, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{ErrDeferred, ErrUnavailable, ErrLeaseLost, ErrBusy, context.Canceled, context.DeadlineExceeded},
+		func(target error) bool { return errors.Is(err, target) })
 }

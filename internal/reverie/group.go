@@ -1,6 +1,7 @@
 package reverie
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,11 +57,8 @@ func (g Group) Location() (*time.Location, error) {
 	if g.TimeZone == "" {
 		return time.UTC, nil
 	}
-	if g.TimeZone == "Local" { // would depend on the machine
-		return nil, fmt.Errorf("group %q: time zone %q: %w: use an IANA name such as Asia/Shanghai", g.ID, g.TimeZone, ErrInvalid)
-	}
 	loc, err := time.LoadLocation(g.TimeZone)
-	if err != nil {
+	if err != nil || g.TimeZone == "Local" { // that would depend on the machine
 		return nil, fmt.Errorf("group %q: time zone %q: %w: use an IANA name such as Asia/Shanghai", g.ID, g.TimeZone, ErrInvalid)
 	}
 	return loc, nil
@@ -155,12 +153,7 @@ func (g Group) Silence(otherwise time.Duration) (time.Duration, error) {
 // SameCalendar tells whether both groups divide time into dates alike, apart
 // from what they did before.
 func (g Group) SameCalendar(other Group) bool {
-	zone := func(g Group) string {
-		if g.TimeZone == "" {
-			return "UTC"
-		}
-		return g.TimeZone
-	}
+	zone := func(g Group) string { return cmp.Or(g.TimeZone, "UTC") }
 	mine, err := g.Boundary()
 	theirs, otherErr := other.Boundary()
 	return zone(g) == zone(other) && mine == theirs && err == nil && otherErr == nil
@@ -178,12 +171,7 @@ type GroupEntry struct {
 
 // Parked tells whether a job of the group waits for a person.
 func (g GroupEntry) Parked() bool {
-	for _, s := range g.Setbacks {
-		if s.ParkedAt != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Setbacks, func(s Setback) bool { return s.ParkedAt != nil })
 }
 
 // Setback is what holds a job of the group up, nil if nothing does.

@@ -2,6 +2,7 @@ package reverie
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -86,7 +87,7 @@ func (m *Message) Normalize() error {
 		return fmt.Errorf("role %q is none of user, assistant, tool: %w", m.Role, ErrInvalid)
 	case m.AuthorID == "" && m.Role == RoleUser && m.Filter != FilterEvent:
 		return fmt.Errorf("author and author_id are both missing: %w", ErrInvalid)
-	case m.Filter != FilterNone && m.Filter != FilterEmpty && m.Filter != FilterEvent && m.Filter != FilterCommand && m.Filter != FilterBot:
+	case !slices.Contains([]Filter{FilterNone, FilterEmpty, FilterEvent, FilterCommand, FilterBot}, m.Filter):
 		return fmt.Errorf("filter %q is none of empty, event, command, bot: %w", m.Filter, ErrInvalid)
 	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)

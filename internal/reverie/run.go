@@ -224,10 +224,7 @@ type Spend struct {
 
 // Add counts one call.
 func (s *Spend) Add(c Call) {
-	s.Calls++
-	s.InputTokens += c.InputTokens
-	s.OutputTokens += c.OutputTokens
-	s.CostUSD += c.CostUSD
+	*s = s.Plus(Spend{1, c.InputTokens, c.OutputTokens, c.CostUSD})
 }
 
 // Plus is both together.

@@ -2,6 +2,7 @@ package reverie
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -21,26 +22,16 @@ var Scopes = []Scope{ScopeRead, ScopeWrite, ScopeAdmin}
 // Covers tells whether a scope allows what another one does. What is no scope covers
 // nothing.
 func (s Scope) Covers(other Scope) bool {
-	mine, asked := -1, len(Scopes)
-	for i, known := range Scopes {
-		if known == s {
-			mine = i
-		}
-		if known == other {
-			asked = i
-		}
-	}
-	return mine >= asked
+	asked := slices.Index(Scopes, other)
+	return asked >= 0 && slices.Index(Scopes, s) >= asked
 }
 
 // ReadScope reads the name of a scope.
 func ReadScope(s string) (Scope, error) {
-	for _, known := range Scopes {
-		if string(known) == s {
-			return known, nil
-		}
+	if !slices.Contains(Scopes, Scope(s)) {
+		return "", fmt.Errorf("scope %q: it is read, write or admin: %w", s, ErrInvalid)
 	}
-	return "", fmt.Errorf("scope %q: it is read, write or admin: %w", s, ErrInvalid)
+	return Scope(s), nil
 }
 
 // Token lets a program or a person use the API, in one group or in all of them. Of the
