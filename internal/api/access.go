@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -85,9 +86,14 @@ func allowed(ctx context.Context, groupID string, scope reverie.Scope) (confined
 
 // reading is allowed for what only reads, with the context to read in: the database
 // shows it what the caller may see, or the group that is asked for, and nothing else (see
-// [store.AsReader]).
-func reading(ctx context.Context, groupID string, scope reverie.Scope) (reader context.Context, confined string, err error) {
-	if confined, err = allowed(ctx, groupID, scope); err != nil {
+// [store.AsReader]). The checks are of the question itself, and are of no account where the
+// caller may not ask it.
+func reading(ctx context.Context, groupID string, scope reverie.Scope,
+	checks ...error) (reader context.Context, confined string, err error) {
+	if confined, err = allowed(ctx, groupID, scope); err == nil {
+		err = errors.Join(checks...)
+	}
+	if err != nil {
 		return ctx, "", err
 	}
 	if confined == "" {
@@ -216,7 +222,7 @@ func (n NewToken) check(now time.Time) error {
 	if _, err := reverie.ReadScope(string(n.Scope)); err != nil {
 		return err
 	}
-	if !utf8.ValidString(n.Name) || strings.ContainsRune(n.Name, 0) || utf8.RuneCountInString(n.Name) > maxTokenName {
+	if !text.Storable(n.Name) || utf8.RuneCountInString(n.Name) > maxTokenName {
 		return fmt.Errorf("a token's name has at most %d characters: %w", maxTokenName, reverie.ErrInvalid)
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
@@ -265,30 +271,17 @@ func (s *Service) use(ctx context.Context, token reverie.Token) Caller {
 	return Caller{TokenID: token.ID, Name: token.Name, GroupID: token.GroupID, Scope: token.Scope}
 }
 
-func (s *Service) now() time.Time {
-	now := time.Now
-	if s.Now != nil {
-		now = s.Now
-	}
-	return now().UTC().Truncate(time.Microsecond)
-}
-
-const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
 // random is so many letters and digits, each as likely as any other.
 func random(length int) string {
-	text := make([]byte, 0, length)
-	for b := make([]byte, 64); ; {
-		_, _ = rand.Read(b) // it never fails
-		for _, c := range b {
-			if c >= 4*byte(len(letters)) {
-				continue // it would make the first letters likelier
-			}
-			if text = append(text, letters[int(c)%len(letters)]); len(text) == length {
-				return string(text)
-			}
-		}
+	most := new(big.Int).Exp(big.NewInt(62), big.NewInt(int64(length)), nil)
+	n, err := rand.Int(rand.Reader, most)
+	if err != nil {
+		panic(err) // the system has no randomness: crypto/rand ends the process itself
 	}
+	text := n.Text(62)
+	return strings.Repeat("0", length-len(text)) + text
 }
 
 func hash(secret string) []byte {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 
 	"reverie/internal/reverie"
 )
@@ -10,11 +9,8 @@ import (
 // Entities returns a page of the people and things of a group, by subject, without the
 // evidence of what is said of them.
 func (s *Service) Entities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) (reverie.EntitiesReply, error) {
-	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds))
 	if err != nil {
-		return reverie.EntitiesReply{}, err
-	}
-	if err := errors.Join(page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds)); err != nil {
 		return reverie.EntitiesReply{}, err
 	}
 	list, total, err := s.Store.ListEntities(ctx, groupID, f, limit, offset)

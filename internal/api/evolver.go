@@ -233,8 +233,8 @@ func (s *Service) Evolve(ctx context.Context, groupID string, days int) (Evolved
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return Evolved{}, err
 	}
-	if days < 0 || days > MaxDays {
-		return Evolved{}, fmt.Errorf("days %d: it is 0 to %d: %w", days, MaxDays, reverie.ErrInvalid)
+	if err := within("days", days, 0, MaxDays); err != nil {
+		return Evolved{}, err
 	}
 	if _, err := s.Store.Group(ctx, groupID); err != nil {
 		return Evolved{}, err

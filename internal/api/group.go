@@ -10,11 +10,8 @@ import (
 
 // Groups returns a page of the groups that the caller sees, by id.
 func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.GroupsReply, error) {
-	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0))
 	if err != nil {
-		return reverie.GroupsReply{}, err
-	}
-	if err := page(q.Limit, 0); err != nil {
 		return reverie.GroupsReply{}, err
 	}
 	limit := q.Limit
@@ -53,11 +50,8 @@ func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply
 // Costs says what models have cost, by day in UTC, group and model, over the last
 // [CostDays] days unless the question says otherwise.
 func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
-	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0))
 	if err != nil {
-		return reverie.CostsReply{}, err
-	}
-	if err := page(q.Limit, 0); err != nil {
 		return reverie.CostsReply{}, err
 	}
 	if q, err = s.period(q); err != nil {

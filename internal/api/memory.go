@@ -4,30 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reverie/internal/diff"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
 // List returns a page of a group's memories.
 func (s *Service) List(ctx context.Context, q reverie.MemoryQuery) (reverie.ListReply, error) {
-	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, q.Offset))
 	if err != nil {
-		return reverie.ListReply{}, err
-	}
-	if err := page(q.Limit, q.Offset); err != nil {
 		return reverie.ListReply{}, err
 	}
 	list, total, err := s.Store.ListMemories(ctx, q)
-	if err != nil {
-		return reverie.ListReply{}, err
+	return reverie.ListReply{Success: err == nil, GroupID: q.GroupID, Total: total, Memories: list}, err
+}
+
+// within checks a number.
+func within(what string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("%s %d: it is %d to %d: %w", what, n, least, most, reverie.ErrInvalid)
 	}
-	return reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list}, nil
+	return nil
 }
 
 // page checks which rows are asked for.
@@ -41,15 +42,10 @@ func page(limit, offset int) error {
 
 // Search returns the memories of a group that are nearest to a text, best first.
 func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchReply, error) {
-	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead,
+		page(q.Limit, 0), queryLength(q.Text), threshold(q.Threshold))
 	if err != nil {
 		return reverie.SearchReply{}, err
-	}
-	if err := errors.Join(page(q.Limit, 0), queryLength(q.Text)); err != nil {
-		return reverie.SearchReply{}, err
-	}
-	if !(q.Threshold >= 0 && q.Threshold <= 1) { // NaN fails too
-		return reverie.SearchReply{}, fmt.Errorf("threshold %v: it is 0 to 1: %w", q.Threshold, reverie.ErrInvalid)
 	}
 	searcher, err := s.Searcher(ctx, q.GroupID)
 	if err != nil {
@@ -72,6 +68,13 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 	return reply, nil
 }
 
+func threshold(t float64) error {
+	if t >= 0 && t <= 1 { // NaN is not
+		return nil
+	}
+	return fmt.Errorf("threshold %v: it is 0 to 1: %w", t, reverie.ErrInvalid)
+}
+
 func queryLength(text string) error {
 	if n := len([]rune(text)); n > MaxQuery {
 		return fmt.Errorf("the query has %d characters: %d is the most: %w", n, MaxQuery, reverie.ErrInvalid)
@@ -86,13 +89,12 @@ func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (r
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
-	read := s.Store.History
-	if !at.IsZero() {
-		read = func(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
-			return s.Store.HistoryAt(ctx, groupID, memoryID, at)
-		}
+	var versions []reverie.Memory
+	if at.IsZero() {
+		versions, err = s.Store.History(ctx, groupID, memoryID)
+	} else {
+		versions, err = s.Store.HistoryAt(ctx, groupID, memoryID, at)
 	}
-	versions, err := read(ctx, groupID, memoryID)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
@@ -133,12 +135,9 @@ func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []st
 
 // Changes returns the change log of a group over the last days, newest first.
 func (s *Service) Changes(ctx context.Context, groupID string, days int) (reverie.ChangesReply, error) {
-	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, within("days", days, 1, MaxDays))
 	if err != nil {
 		return reverie.ChangesReply{}, err
-	}
-	if days < 1 || days > MaxDays {
-		return reverie.ChangesReply{}, fmt.Errorf("days %d: it is 1 to %d: %w", days, MaxDays, reverie.ErrInvalid)
 	}
 	until := s.Now().UTC()
 	since := until.Add(-time.Duration(days) * 24 * time.Hour)
@@ -166,15 +165,12 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 		return reverie.MemoryReply{}, err
 	}
 	m, err := s.Store.Edit(ctx, e)
-	if err != nil {
-		return reverie.MemoryReply{}, err
-	}
-	return reverie.MemoryReply{Success: true, Memory: m}, nil
+	return reverie.MemoryReply{Success: err == nil, Memory: m}, err
 }
 
 // reasonLength refuses a reason that is too long, or that no table takes.
 func reasonLength(reason string) error {
-	if !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+	if !text.Storable(reason) {
 		return fmt.Errorf("the reason is not text in UTF-8: %w", reverie.ErrInvalid)
 	}
 	if n := len([]rune(reason)); n > reverie.MaxReason {
@@ -195,11 +191,8 @@ func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStat
 // Explain makes the context that [Service.Context] would, and says of every memory that
 // was looked at what became of it. It is no use of them: nothing is logged.
 func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (reverie.Recalled, error) {
-	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead, queryLength(req.Query))
 	if err != nil {
-		return reverie.Recalled{}, err
-	}
-	if err := queryLength(req.Query); err != nil {
 		return reverie.Recalled{}, err
 	}
 	r, err := s.Recaller(ctx, req.GroupID)
@@ -211,11 +204,8 @@ func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (rever
 
 // Context makes what a bot is given for its next turn.
 func (s *Service) Context(ctx context.Context, req recall.ContextRequest) (reverie.ContextReply, error) {
-	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead, queryLength(req.Query))
 	if err != nil {
-		return reverie.ContextReply{}, err
-	}
-	if err := queryLength(req.Query); err != nil {
 		return reverie.ContextReply{}, err
 	}
 	r, err := s.Recaller(ctx, req.GroupID)
@@ -240,11 +230,8 @@ func (s *Service) Report(ctx context.Context, req recall.FeedbackRequest) (rever
 // Diff says how what a group remembers differs between two instants. Passing asks for
 // what came and went in between, too.
 func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool) (reverie.DiffReply, error) {
-	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, q.Until(s.Now()))
 	if err != nil {
-		return reverie.DiffReply{}, err
-	}
-	if err := q.Until(s.Now()); err != nil {
 		return reverie.DiffReply{}, err
 	}
 	between, err := s.Store.Between(ctx, q)

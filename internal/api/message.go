@@ -21,20 +21,11 @@ import (
 // session or message that does not exist, or is another group's, is a
 // [reverie.ErrNotFound].
 func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
-	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0))
 	if err != nil {
 		return reverie.MessagesReply{}, err
 	}
-	if err := page(q.Limit, 0); err != nil {
-		return reverie.MessagesReply{}, err
-	}
-	anchors := 0
-	for _, id := range []string{q.Before, q.After, q.Around} {
-		if id != "" {
-			anchors++
-		}
-	}
-	if anchors > 1 {
+	if q.Before != "" && q.After != "" || q.Around != "" && q.Before+q.After != "" {
 		return reverie.MessagesReply{}, fmt.Errorf("messages before, after and around one exclude each other: %w", reverie.ErrInvalid)
 	}
 	return s.Store.Conversation(ctx, q)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -27,12 +26,9 @@ const (
 // is whole dates, else, and in any case if it is of maintenance, of the one on which it
 // began; what a person did is of the date of doing it.
 func (s *Service) Nights(ctx context.Context, groupID, before string, limit int) (reverie.NightsReply, error) {
-	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, within("limit", limit, 1, MaxNights))
 	if err != nil {
 		return reverie.NightsReply{}, err
-	}
-	if limit < 1 || limit > MaxNights {
-		return reverie.NightsReply{}, fmt.Errorf("limit %d: it is 1 to %d: %w", limit, MaxNights, reverie.ErrInvalid)
 	}
 	g, err := s.Store.Group(ctx, groupID)
 	if err != nil {

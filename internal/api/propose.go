@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
@@ -84,7 +82,8 @@ func checkProposal(p reverie.Proposal) error {
 		return invalid("it cites %d messages: %d is the most", len(p.Evidence), reverie.MaxProposalEvidence)
 	}
 	for i, e := range p.Evidence {
-		if e.MessageID == "" || !plainText(e.MessageID, reverie.MaxMessageIDLength) || !plainText(e.Quote, MaxQuery) {
+		if e.MessageID == "" || len(e.MessageID) > reverie.MaxMessageIDLength || len(e.Quote) > MaxQuery ||
+			!text.Storable(e.MessageID) || !text.Storable(e.Quote) {
 			return invalid("evidence %d: it needs the id of a message of at most %d bytes, and words of it in UTF-8 without NUL",
 				i+1, reverie.MaxMessageIDLength)
 		}
@@ -102,10 +101,6 @@ func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
 		p.Statement, err = s.Privacy.Statement(p.Statement)
 	}
 	return p, err
-}
-
-func plainText(s string, most int) bool {
-	return len(s) <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }
 
 // proposed holds a proposal against what is remembered, and makes of it a run that holds

@@ -16,11 +16,8 @@ import (
 // spent. A group that does not exist, or a run to go on before that is not among those,
 // is a [reverie.ErrNotFound].
 func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsReply, error) {
-	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0), oneOf("job", q.Job, reverie.Jobs), oneOf("status", q.Status, reverie.RunStatuses))
 	if err != nil {
-		return reverie.RunsReply{}, err
-	}
-	if err := errors.Join(page(q.Limit, 0), oneOf("job", q.Job, reverie.Jobs), oneOf("status", q.Status, reverie.RunStatuses)); err != nil {
 		return reverie.RunsReply{}, err
 	}
 	if q.GroupID != "" { // no runs, or no such group?

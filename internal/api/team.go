@@ -57,11 +57,8 @@ func (s *Service) TeamMemories(ctx context.Context, team, after string, limit in
 	if err != nil {
 		return reverie.TeamMemories{}, err
 	}
-	ctx, _, err = reading(ctx, groupID, reverie.ScopeRead)
+	ctx, _, err = reading(ctx, groupID, reverie.ScopeRead, page(limit, 0))
 	if err != nil {
-		return reverie.TeamMemories{}, err
-	}
-	if err := page(limit, 0); err != nil {
 		return reverie.TeamMemories{}, err
 	}
 	list, err := s.Store.TeamMemories(ctx, groupID, after, limit+1) // to see whether there are more

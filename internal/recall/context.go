@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -128,9 +127,9 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 // check refuses what no context can be made for.
 func (req ContextRequest) check() error {
 	switch {
-	case req.GroupID == "" || !storable(req.GroupID):
+	case req.GroupID == "" || !text.Storable(req.GroupID):
 		return fmt.Errorf("group %q: %w", req.GroupID, reverie.ErrNotFound)
-	case !storable(req.SessionID) || len(req.SessionID) > reverie.MaxMessageIDLength:
+	case !text.Storable(req.SessionID) || len(req.SessionID) > reverie.MaxMessageIDLength:
 		return fmt.Errorf("session id %.40q: must have at most %d bytes of text: %w", req.SessionID,
 			reverie.MaxMessageIDLength, reverie.ErrInvalid)
 	case req.MaxTokens < 0:
@@ -139,8 +138,6 @@ func (req ContextRequest) check() error {
 	}
 	return nil
 }
-
-func storable(id string) bool { return utf8.ValidString(id) && !strings.ContainsRune(id, 0) }
 
 // clean makes a query text that can be stored and embedded, whatever came.
 func clean(query string) string {

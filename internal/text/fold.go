@@ -294,3 +294,6 @@ func NameKey(name string) string {
 }
 
 const nameQuotes = "\"'`“”‘’「」『』《》〈〉 "
+
+// Storable tells whether PostgreSQL can hold a text: valid UTF-8 without a NUL.
+func Storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

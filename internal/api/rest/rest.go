@@ -79,7 +79,7 @@ func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 	switch p := req.URL.EscapedPath(); {
 	case p == "" || path.Clean(p) != p: // the mux would redirect; a client that meant it would not have sent it
 		problem.New(http.StatusNotFound, noRoute).Write(w, req)
-	case !storable(req.URL.Path): // names nothing
+	case !text.Storable(req.URL.Path): // names nothing
 		problem.New(http.StatusNotFound, problem.NotFound).Write(w, req)
 	default:
 		r.mux.ServeHTTP(w, req)
@@ -163,7 +163,7 @@ func (r *room) Handle(op *huma.Operation, handle func(huma.Context)) {
 	r.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
 		values, err := url.ParseQuery(req.URL.RawQuery)
 		for name, list := range values {
-			if !storable(name) || !storable(strings.Join(list, "")) {
+			if !text.Storable(name) || !text.Storable(strings.Join(list, "")) {
 				err = fmt.Errorf("%q holds a NUL or invalid UTF-8", name)
 			}
 		}
@@ -236,15 +236,12 @@ func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 	return p
 }
 
-// storable tells whether PostgreSQL can hold a text.
-func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
 // unstorable returns where a body has a text that PostgreSQL cannot hold, "" where it
 // has none.
 func unstorable(v reflect.Value, at string) string {
 	switch v.Kind() {
 	case reflect.String:
-		if !storable(v.String()) {
+		if !text.Storable(v.String()) {
 			return at
 		}
 	case reflect.Pointer:

@@ -30,7 +30,7 @@ func (s *site) costPage(v *visit) (any, error) {
 	if found, err := v.filtered(groupID, "cost"); !found {
 		return costView{CostsReply: reverie.CostsReply{GroupID: groupID}, Span: span, Spans: costDays}, err
 	}
-	until := v.at().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
+	until := v.site.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
 	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span),
 		Until: until, Limit: api.MaxPage})
 	if err != nil {

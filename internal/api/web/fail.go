@@ -34,7 +34,7 @@ func (s *site) nowhere(w http.ResponseWriter, r *http.Request) {
 
 // fail answers with a page that says what is the matter and what to do.
 func (s *site) fail(v *visit, err error) {
-	p := problem.Of(err, v.at())
+	p := problem.Of(err, v.site.Now())
 	switch {
 	case errors.Is(err, errAnswered):
 		return

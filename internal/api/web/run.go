@@ -70,9 +70,9 @@ func datesOf(r reverie.Run, g reverie.Group) string {
 	if err != nil {
 		return ""
 	}
-	first, last := cal.Containing(r.WindowSince), cal.Containing(r.WindowUntil.Add(-time.Nanosecond))
+	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
 	switch {
-	case !r.WindowSince.Equal(first.Since) || !r.WindowUntil.Equal(last.Until):
+	case !whole:
 		return ""
 	case first.Date == last.Date:
 		return first.Date

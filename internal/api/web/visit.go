@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
@@ -98,7 +97,7 @@ func (v *visit) check() error {
 		texts = append(append(texts, name), values...)
 	}
 	for _, s := range texts {
-		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		if !text.Storable(s) {
 			return fmt.Errorf("the address or the form holds a NUL or invalid UTF-8: %w", reverie.ErrInvalid)
 		}
 	}
@@ -179,12 +178,4 @@ func (v *visit) choice(name string, values []string) string {
 		v.bad = fmt.Errorf("%s=%q is none of %q: %w", name, text.Excerpt(chosen, 40), values, reverie.ErrInvalid)
 	}
 	return chosen
-}
-
-// at is the time that the page is made at.
-func (v *visit) at() time.Time {
-	if v.site.Now != nil {
-		return v.site.Now()
-	}
-	return time.Now()
 }
