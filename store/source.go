@@ -80,7 +80,9 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 
 // restingOn reads what was made of a lineage.
 func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
-	return pg.Select[reverie.Resting](ctx, t, restingQuery, groupID, lineageID)
+	list := []reverie.Resting{}
+	err := t.Select(ctx, &list, restingQuery, groupID, lineageID)
+	return list, err
 }
 
 // insertSources writes which other memories the versions rest on that a batch makes or

@@ -169,6 +169,7 @@ func statsUsage(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
 	if err := t.Get(ctx, &st.Usage, statsUsageQuery, st.GroupID); err != nil {
 		return err
 	}
+	st.Used = []reverie.MemoryUsageStats{}
 	return t.Select(ctx, &st.Used, statsMostUsedQuery, st.GroupID, reverie.StatsUsed)
 }
 

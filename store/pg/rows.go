@@ -43,7 +43,8 @@ func ReadRow(ctx context.Context, q Querier, dest any, query string, args ...any
 	return rows.Close()
 }
 
-// readRows reads all rows into the slice that dest points to.
+// readRows reads all rows into the slice that dest points to. Of no rows, one that was nil
+// stays so, and one that was not is empty.
 func readRows(ctx context.Context, q Querier, dest any, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -51,7 +52,9 @@ func readRows(ctx context.Context, q Querier, dest any, query string, args ...an
 	}
 	defer func() { _ = rows.Close() }()
 	list := reflect.ValueOf(dest).Elem()
-	list.SetZero()
+	if !list.IsNil() {
+		list.Set(reflect.MakeSlice(list.Type(), 0, 0))
+	}
 	fields, err := fieldsOf(list.Type().Elem(), rows)
 	if err != nil {
 		return err
