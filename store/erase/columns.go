@@ -2,84 +2,38 @@ package erase
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/lib/pq"
+
+	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
-// treatment says what an erasure makes of a column of text.
-type treatment int
+// treatment is one of the kinds of columns that erase.toml has, and explains.
+type treatment string
 
 const (
-	// words are anybody's: what is found of the author is taken out of them. So are those of
-	// a column that is not known here.
-	words treatment = iota
-	// names are ids that others refer to by: they stay as they are, and those that hold
-	// the author's id or a name are told of.
-	names
-	// authors are ids of authors, and messages ids of messages: none is the author's.
-	authors
-	messages
-	// fixed are words of our own: kinds, states, models, hashes.
-	fixed
+	words    treatment = "words" // which those are that are not known
+	names    treatment = "names"
+	authors  treatment = "authors"
+	messages treatment = "messages"
 )
 
 // Columns are all columns that can hold text. A test compares them with the schema.
-var Columns = columnTreatments(map[treatment]string{
-	words: `groups.name runs.error runs.stats run_chunks.answer run_chunks.refusals messages.author messages.text
-		memories.statement memories.tags memories.change_summary memory_evidence.author memory_evidence.quote
-		memory_change_log.old_statement memory_change_log.new_statement memory_change_log.change_summary
-			memory_change_log.evidence
-		held_plans.plan held_plans.heads held_plans.reason setbacks.error answers.answer decisions.statement
-			decisions.reason decisions.candidates
-		entities.subject entity_names.name entity_claims.name entity_claims.value entity_evidence.author
-			entity_evidence.quote
-		entity_change_log.old_text entity_change_log.new_text entity_change_log.change_reason entity_change_log.evidence
-		entity_observations.subject entity_observations.body sessions.failure session_summaries.summary
-			memory_usage_log.query
-		pulls.error api_tokens.name memory_origins.body memory_origins.versions team_conflicts.theirs
-			team_conflicts.resolution
-		team_requests.answer`,
-	names: `groups.group_id groups.team runs.session_id messages.session_id memories.session_id message_uses.session_id
-		sessions.session_id
-		session_summaries.session_id memory_usage_log.session_id pulls.source pulls.chat_id team_links.remote
-			team_conflicts.remote
-		team_requests.request_key memory_origins.deployment memory_origins.origin_group_id`,
-	authors: `messages.author_id memory_evidence.author_id entity_evidence.author_id`,
-	messages: `run_chunks.message_ids messages.message_id messages.reply_to memory_evidence.message_id
-		message_uses.message_id
-		entity_evidence.message_id session_summaries.first_message_id session_summaries.last_message_id`,
-	fixed: `groups.time_zone groups.language groups.day_boundary groups.impressions groups.session_silence
-		groups.dream_idle groups.dream_sessions
-		groups.dream_interval leases.lease_name leases.holder runs.job runs.status runs.model runs.prompt_version
-			runs.prompt_sha256
-		run_chunks.input_sha256 run_chunks.status messages.role messages.outcome messages.filter memories.kind
-			memories.status memories.content_hash
-		memories.embedding_model memory_evidence.action memory_change_log.action held_plans.kind held_plans.status
-			llm_calls.purpose
-		llm_calls.provider llm_calls.model llm_calls.outcome embedding_cache.model embedding_cache.content_hash
-			past_calendars.time_zone
-		past_calendars.day_boundary setbacks.job answers.input_sha256 answers.purpose decisions.kind decisions.content_hash
-			decisions.action
-		decisions.basis decisions.model decisions.prompt_version decisions.prompt_sha256 message_uses.job entities.kind
-			entities.status
-		entity_names.kind entity_names.name_key entity_claims.aspect entity_claims.name_key entity_claims.content_hash
-			entity_claims.status
-		entity_change_log.action entity_observations.reason entity_observations.status memory_uses.job api_tokens.token_id
-			api_tokens.scope
-		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts
-			rejudgements.reason past_rejudgements.reason`,
-})
-
-func columnTreatments(lists map[treatment]string) map[string]treatment {
+var Columns = func() map[string]treatment {
 	all := map[string]treatment{}
-	for t, list := range lists {
+	for way, list := range script.Columns {
 		for _, name := range strings.Fields(list) {
-			all[name] = t
+			all[name] = way
 		}
 	}
 	return all
-}
+}()
 
 // textColumnsQuery lists the columns of all tables with groups in them that can hold
 // text, and the keys by which their rows are found.
@@ -104,6 +58,13 @@ type textColumn struct {
 }
 
 func (c textColumn) name() string { return c.Table + "." + c.Column }
+
+func (c textColumn) treatment() treatment {
+	if way, known := Columns[c.name()]; known {
+		return way
+	}
+	return words
+}
 
 func (c textColumn) isJSON() bool { return c.List || strings.HasPrefix(c.Type, "json") }
 
@@ -168,13 +129,198 @@ func textTables(ctx context.Context, t *pg.Tx) ([]textTable, error) {
 
 // of are the columns that are treated in one of these ways.
 func (t textTable) of(ways ...treatment) textTable {
-	some := textTable{name: t.name, key: t.key}
+	t.text = slices.DeleteFunc(slices.Clone(t.text), func(c textColumn) bool { return !slices.Contains(ways, c.treatment()) })
+	return t
+}
+
+// pageRows is how many rows are read at once.
+const pageRows = 500
+
+// read hands over the rows of a table, page by page behind a cursor: their keys, then their texts. A null is "".
+func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page [][]string) error, where string, args ...any) error {
+	if len(t.text) == 0 {
+		return nil
+	}
+	var columns []string
+	for _, k := range t.key {
+		columns = append(columns, "coalesce(t."+k.Column+"::text, '')")
+	}
 	for _, c := range t.text {
-		for _, way := range ways {
-			if Columns[c.name()] == way {
-				some.text = append(some.text, c)
+		columns = append(columns, "coalesce("+c.read()+", '')")
+	}
+	if _, err := tx.Exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+
+		t.name+` t where `+where, args...); err != nil {
+		return err
+	}
+	for {
+		var list []pq.StringArray
+		if err := tx.Select(ctx, &list, fmt.Sprintf("fetch %d from texts", pageRows)); err != nil {
+			return err
+		}
+		page := make([][]string, len(list))
+		for i, r := range list {
+			page[i] = r
+		}
+		if err := take(page); err != nil {
+			return err
+		}
+		if len(list) < pageRows {
+			_, err := tx.Exec(ctx, `close texts`)
+			return err
+		}
+	}
+}
+
+// updateQuery writes the texts of rows that are found by their keys.
+func (t textTable) updateQuery() string {
+	var from, as, set []string
+	where := []string{"t.group_id = $1"}
+	for i, k := range t.key {
+		from, as = append(from, fmt.Sprintf("$%d::text[]", i+2)), append(as, fmt.Sprintf("k%d", i))
+		where = append(where, fmt.Sprintf("t.%s = u.k%d::%s", k.Column, i, k.Type))
+	}
+	for i, c := range t.text {
+		from, as = append(from, fmt.Sprintf("$%d::text[]", len(t.key)+i+2)), append(as, fmt.Sprintf("c%d", i))
+		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column,
+			c.write(fmt.Sprintf("u.c%d", i))))
+	}
+	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + `
+		from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
+		where ` + strings.Join(where, " and ")
+}
+
+// Texts hands over all words that the database has of a group, in one snapshot and page by
+// page: of messages, memories in all versions, quotes, logs, answers, summaries, claims and
+// whatever a column that is added later holds. Of a list or a JSON document it hands over
+// each string by itself. Ids, and words of Reverie's own, are left out. A group that does
+// not exist is reverie.ErrNotFound; an error of take ends it, and is returned as it is.
+func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
+	var refused error
+	err := s.db.Stream(ctx, "", func(ctx context.Context, t *pg.Tx) error {
+		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		tables, err := textTables(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, table := range tables {
+			table = table.of(words)
+			order := "t.group_id"
+			for _, k := range table.key {
+				order += ", t." + k.Column
+			}
+			err := table.read(ctx, t, func(page [][]string) error {
+				for _, row := range page {
+					for _, text := range table.texts(row) {
+						if refused = take(text); refused != nil {
+							return refused
+						}
+					}
+				}
+				return nil
+			}, "t.group_id = $1 order by "+order, groupID)
+			if err != nil {
+				return fmt.Errorf("%s: %w", table.name, err)
+			}
+		}
+		return nil
+	})
+	if refused != nil {
+		return refused
+	}
+	return pg.Translate(ctx, err, fmt.Sprintf("read the texts of group %q", groupID))
+}
+
+// texts are the texts of one row.
+func (t textTable) texts(row []string) (list []reverie.StoredText) {
+	key := strings.Join(row[:len(t.key)], " ")
+	for i, c := range t.text {
+		value := row[len(t.key)+i]
+		texts := []string{value}
+		if doc, err := readJSON(value); err == nil && c.isJSON() {
+			texts = stringsOf(nil, doc)
+		}
+		for _, text := range texts {
+			if text != "" {
+				list = append(list, reverie.StoredText{Table: t.name, Column: c.Column, Key: key, Text: text})
 			}
 		}
 	}
-	return some
+	return list
+}
+
+// stringsOf appends the strings that stand in a document, the keys of objects left out.
+func stringsOf(list []string, doc any) []string {
+	switch v := doc.(type) {
+	case string:
+		list = append(list, v)
+	case []any:
+		for _, item := range v {
+			list = stringsOf(list, item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			list = stringsOf(list, item)
+		}
+	}
+	return list
+}
+
+// notOurs are those of the tables $1 that belong to somebody else: the server passes over
+// them, and says so in a notice alone.
+const notOurs = `select coalesce(string_agg(relname, ', ' order by relname), '') from pg_class
+	where relnamespace = current_schema()::regnamespace and relname = any ($1) and not pg_has_role(relowner, 'usage')`
+
+// sweepTimeout is how long the server may say nothing while it goes through one table.
+const sweepTimeout = 24 * time.Hour
+
+// Sweep has the server drop, from all tables with groups in them, the rows that were
+// deleted or replaced, and learn anew what is in the columns: what it had learnt, values
+// that occur often among it, it keeps in its catalogue. What is left of such a row in the
+// files is written over as they are used. Whole also writes each table and its indexes
+// into new files, under a lock that keeps everybody else from the table for that time.
+// It needs the tables' owner: else the error is reverie.ErrConfiguration.
+func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
+	var tables []string
+	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			tables = nil
+			list, err := textTables(ctx, t)
+			if err != nil {
+				return err
+			}
+			for _, table := range list {
+				tables = append(tables, table.name)
+			}
+			var others string
+			if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
+				return err
+			}
+			if others != "" {
+				return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
+					reverie.ErrConfiguration)
+			}
+			return nil
+		}})
+	if err != nil {
+		return err
+	}
+	how := "analyze"
+	if whole {
+		how = "full, analyze"
+	}
+	opts := s.db.Options()
+	opts.MaxConns, opts.ReadTimeout = 1, sweepTimeout
+	db, err := pg.Connect(opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // nothing is open in it
+	for _, table := range tables {
+		if _, err := db.ExecContext(ctx, `vacuum (`+how+`) `+table); err != nil {
+			return pg.Translate(ctx, err, fmt.Sprintf("vacuum %s", table))
+		}
+	}
+	return nil
 }

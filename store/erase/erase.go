@@ -1,12 +1,14 @@
 // Package erase forgets a person in a group: it deletes or rewrites every row that holds something of them,
-// and reads all columns again to prove it.
+// and reads all columns again to prove it. What is SQL of that, and which columns there are, is in erase.toml.
 package erase
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
@@ -23,20 +25,6 @@ type Eraser struct{ db *pg.DB }
 // New returns the eraser of a database.
 func New(db *pg.DB) *Eraser { return &Eraser{db} }
 
-// accountsQuery finds who has written under an id, or under a name. What was imported of
-// a memory may have evidence of somebody of whom there are no messages.
-const accountsQuery = `select group_id, author_id, array_agg(distinct author) filter (where author <> '') as names,
-	sum(n)::int as messages
-	from (select group_id, author_id, author, count(*) as n from messages
-			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2) group by 1, 2, 3
-		union all select distinct group_id, author_id, author, 0 from memory_evidence
-			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2)
-		union all select distinct group_id, author_id, author, 0 from entity_evidence
-			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2)
-		union all select distinct group_id, name, '', 0 from entity_names where ($1 = '' or group_id = $1) and kind = 'id'
-			and name = $2) x
-	group by group_id, author_id order by group_id, author_id`
-
 // Accounts lists who has written in a group, or in any if groupID is "", under that id
 // or, exactly, under that name. Where somebody has that id, who only goes by it as a name
 // is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
@@ -50,23 +38,19 @@ func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reveri
 				return err
 			}
 		}
-		var rows []struct {
+		rows, err := ask[struct {
 			GroupID  string         `db:"group_id"`
 			AuthorID string         `db:"author_id"`
 			Names    pq.StringArray `db:"names"`
 			Messages int            `db:"messages"`
-		}
-		if err := t.Select(ctx, &rows, accountsQuery, groupID, author); err != nil {
-			return err
-		}
+		}](ctx, t, "accounts", values{"group": groupID, "author": author})
 		for _, r := range rows {
-			list = append(list, reverie.Account{GroupID: r.GroupID, AuthorID: r.AuthorID, Names: append([]string{},
-				r.Names...), Messages: r.Messages})
+			list = append(list, reverie.Account{GroupID: r.GroupID, AuthorID: r.AuthorID, Names: r.Names, Messages: r.Messages})
 		}
 		if slices.ContainsFunc(list, func(a reverie.Account) bool { return a.AuthorID == author }) {
 			list = slices.DeleteFunc(list, func(a reverie.Account) bool { return a.AuthorID != author })
 		}
-		return nil
+		return err
 	}})
 	return list, err
 }
@@ -99,19 +83,17 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			e = &eraser{db: s.db, t: t, query: q, group: q.GroupID, id: id,
-				counts: reverie.ErasureCounts{Deleted: map[string]int{},
-					Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := store.Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			if _, err := store.LockGroup(ctx, t, q.GroupID); err != nil { // nothing is imported meanwhile
 				return err
 			}
-			var err error
-			if e.at, err = store.NextTimestamp(ctx, s.db, t, q.GroupID); err != nil {
+			at, err := store.NextTimestamp(ctx, s.db, t, q.GroupID)
+			if err != nil {
 				return err
 			}
+			e = newEraser(s.db, t, q, id, at)
 			if err := e.erase(ctx); err != nil {
 				return err
 			}
@@ -136,47 +118,49 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 
 // eraser is one erasure under way.
 type eraser struct {
-	db    *pg.DB
-	t     *pg.Tx
-	query reverie.EraseQuery
-	group string // the tenant that is worked on: the group, or a team of its memories
-	at    time.Time
-	id    string
+	db     *pg.DB
+	t      *pg.Tx
+	query  reverie.EraseQuery
+	at     time.Time
+	values values // of the script
 
-	messages pq.StringArray  // ids of the author's messages
-	theirs   map[string]bool // the same
-	names    []string
-	traces   *text.Traces
-	sessions pq.StringArray  // that they spoke in, or that are counted anew for another reason
-	gone     map[string]bool // memories: lineages and versions
-	marks    pq.StringArray  // of rows that were changed: see rowMark
-	shared   pq.StringArray  // the group's lineages among a team's, while those are worked on
-	left     map[string]int  // what the final check has found, by where
-	counts   reverie.ErasureCounts
+	theirs map[string]bool // ids of the author's messages
+	names  []string
+	traces *text.Traces
+	gone   map[string]bool // memories: lineages and versions
+	marks  pq.StringArray  // of rows that were changed: see store.RowMark
+	shared pq.StringArray  // the group's lineages among a team's, while those are worked on
+	left   map[string]int  // what the final check has found, by where
+	counts reverie.ErasureCounts
+}
+
+func newEraser(db *pg.DB, t *pg.Tx, q reverie.EraseQuery, id string, at time.Time) *eraser {
+	return &eraser{db: db, t: t, query: q, at: at, theirs: map[string]bool{}, gone: map[string]bool{}, left: map[string]int{},
+		counts: reverie.ErasureCounts{Deleted: map[string]int{}, Changed: map[string]int{}, Left: []reverie.ErasureLeft{}},
+		values: values{"group": q.GroupID, "home": q.GroupID, "author": q.AuthorID, "at": at, "erasure": id,
+			"zero": store.ZeroID, "summary": reverie.TagSummary, "scratch": store.ScratchPrefix, "erased": text.Erased,
+			"erased_hash": text.ContentHash(text.Erased), "erased_key": text.NameKey(text.Erased)}}
+}
+
+// group is the tenant that is worked on: the group, or a team of its memories.
+func (e *eraser) group() string { return e.values["group"].(string) }
+
+// ids is a list among the values.
+func (e *eraser) ids(name string) pq.StringArray { return e.values[name].(pq.StringArray) }
+
+// recount has sessions counted anew at the end.
+func (e *eraser) recount(sessions []string) {
+	e.values["sessions"] = distinct(append(e.ids("sessions"), sessions...))
 }
 
 func (e *eraser) erase(ctx context.Context) error {
-	if err := e.know(ctx); err != nil {
-		return err
-	}
-	memories, err := e.memoriesOf(ctx)
-	if err != nil {
-		return err
+	phase := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error { return e.do(ctx, name) }
 	}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return e.forgetAnswers(ctx, memories) },
-		func(ctx context.Context) error { return e.forgetMemories(ctx, memories) },
-		e.forgetPlans,
-		e.forgetEntities,
-		e.forgetTraffic,
-		e.forgetMessages,
-		func(ctx context.Context) error { return e.again(ctx, memories) },
-		e.redactAll,
-		e.countSessions,
-		e.receipt,
-		e.search,
-		func(ctx context.Context) error { return e.forgetTeams(ctx, memories) },
-		e.verdict,
+		e.know, e.divide, phase("answers"), phase("memories"), e.blank, phase("evidence"), e.hold, e.forgetPlans, phase("plans"),
+		e.forgetObservations, phase("people"), e.weaken, e.forgetTraffic, phase("messages"), e.again, e.dropAliases, e.redact,
+		phase("sessions"), e.receipt, e.search, e.forgetTeams, e.verdict,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -185,47 +169,109 @@ func (e *eraser) erase(ctx context.Context) error {
 	return nil
 }
 
+// forgetTraffic deletes what was kept of questions to models, if anything was of the author.
+func (e *eraser) forgetTraffic(ctx context.Context) error {
+	if len(e.theirs) == 0 && len(e.counts.Deleted) == 0 {
+		return nil
+	}
+	return e.do(ctx, "traffic")
+}
+
+// again has what mixed memories rest on else read once more, and sessions counted anew that wait for that.
+func (e *eraser) again(ctx context.Context) error {
+	e.counts.Messages = e.counts.Deleted["messages"]
+	if err := e.do(ctx, "again"); err != nil {
+		return err
+	}
+	e.recount(e.ids("reread"))
+	return nil
+}
+
 // receipt writes what was done, and what may not come back.
 func (e *eraser) receipt(ctx context.Context) error {
-	if _, err := e.t.Exec(ctx, `insert into erasures (group_id, erasure_id, counts, created_at) values ($1, $2, '{}',
-		$3)`,
-		e.group, e.id, e.at); err != nil {
+	e.values["stay_away"] = append(keysOf(e.gone), e.marks...)
+	return e.do(ctx, "receipt")
+}
+
+// search reads every column that can hold text again, and counts what is left of the author.
+func (e *eraser) search(ctx context.Context) error {
+	return e.eachTable(ctx, func(table textTable) error {
+		return e.rows(ctx, table.of(words, names, authors, messages), func(page [][]string) error {
+			for _, row := range page {
+				e.check(table.of(words, names, authors, messages), row)
+			}
+			return nil
+		})
+	})
+}
+
+// What else than a trace a value may be.
+const (
+	ofMessage  = "an id"
+	ofAuthorID = "the author's id"
+)
+
+// check counts by column the values of a row that hold something of the author.
+func (e *eraser) check(table textTable, row []string) {
+	for i, c := range table.text {
+		value := row[len(table.key)+i]
+		if value == "" {
+			continue
+		}
+		e.counts.Searched++
+		switch what := e.holds(c, value); {
+		case what == "":
+		case c.treatment() == words, what == ofMessage, what == ofAuthorID:
+			e.left[c.name()+": "+what]++
+		default:
+			e.left["id "+c.name()]++
+		}
+	}
+}
+
+// holds says what of the author a value holds, "" for nothing.
+func (e *eraser) holds(c textColumn, value string) string {
+	way := c.treatment()
+	switch {
+	case c.isJSON() || modelAnswers[c.name()]:
+		return e.holdsJSON(c, value)
+	case way == messages && e.theirs[value]:
+		return ofMessage
+	case way == authors && value == e.query.AuthorID:
+		return ofAuthorID
+	case way == words:
+		return e.traces.Find(value)
+	}
+	return e.traces.FindName(value)
+}
+
+// verdict is an error that says where something is left of the author, and never what.
+// What may stay is told in the receipt, which it completes.
+func (e *eraser) verdict(ctx context.Context) error {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(e.left)) {
+		if column, id := strings.CutPrefix(name, "id "); id {
+			e.leave(column, e.left[name], "an id that other things are referred to by is the author's id or a name, or has it in it")
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s (%d)", name, e.left[name]))
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("the final check has found something of the author in %s, so that nothing is erased; please report this: %w",
+			strings.Join(found, ", "), reverie.ErrConflict)
+	}
+	if e.counts.Nothing() {
+		_, err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
 		return err
 	}
-	if _, err := e.t.Exec(ctx, `insert into erased_messages (group_id, message_sha256, erasure_id)
-		select $1, `+store.ErasedMessageHash+`, $3::uuid from unnest($2::text[]) as k (id)
-			on conflict do nothing`, e.group, e.messages, e.id); err != nil {
+	copies, err := ask[int](ctx, e.t, "copies", e.values)
+	if err != nil {
 		return err
 	}
-	_, err := e.t.Exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
-		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id)
-			on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
+	e.leave("schemas", copies[0], "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+store.ScratchPrefix+"...")
+	_, err = e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
+		and erasure_id = $2`, e.group(), e.values["erasure"], pg.JSON[reverie.ErasureCounts]{V: e.counts})
 	return err
-}
-
-// deleted runs a statement that deletes rows of a table, and counts them.
-func (e *eraser) deleted(ctx context.Context, table, where string, args ...any) error {
-	n, err := e.t.Exec(ctx, `delete from `+table+` x where group_id = $1 and `+where, append([]any{e.group}, args...)...)
-	if n > 0 {
-		e.counts.Deleted[table] += n
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", table, err)
-	}
-	return nil
-}
-
-// changed runs a statement that changes rows of a table, and counts them.
-func (e *eraser) changed(ctx context.Context, table, set string, args ...any) error {
-	n, marks, err := store.ChangeMarkedRows(ctx, e.t, table, set, append([]any{e.group}, args...)...)
-	if n > 0 {
-		e.counts.Changed[table] += n
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", table, err)
-	}
-	e.marks = append(e.marks, marks...)
-	return nil
 }
 
 func (e *eraser) leave(what string, rows int, why string) {
@@ -234,12 +280,11 @@ func (e *eraser) leave(what string, rows int, why string) {
 	}
 }
 
-// keysOf are the keys of a set, in order.
-func keysOf(set map[string]bool) pq.StringArray {
-	list := make(pq.StringArray, 0, len(set))
-	for k := range set {
-		list = append(list, k)
-	}
+// distinct sorts a list and drops what is in it twice.
+func distinct[S ~[]string](list S) S {
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
+
+// keysOf are the keys of a set, in order.
+func keysOf(set map[string]bool) pq.StringArray { return slices.Sorted(maps.Keys(set)) }

@@ -2,201 +2,224 @@ package erase
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 )
 
-const (
-	// What each lineage rests on that the author has supported. What ended a memory is no
-	// support.
-	erasedSupportQuery = `select lineage_id, count(*) filter (where action <> 'delete') as total,
-			count(*) filter (where action <> 'delete' and ` + byAuthor + `) as theirs
-		from memory_evidence x where group_id = $1 group by lineage_id having bool_or(` + byAuthor + `)`
-
-	// byAuthor is true of evidence x from the author $2, or from the messages $3.
-	byAuthor = `(x.author_id = $2 or x.message_id = any ($3::text[]))`
-
-	erasedSourcesQuery = `select distinct m.lineage_id, s.source_lineage_id from memory_sources s
-		join memories m on m.group_id = s.group_id and m.memory_id = s.memory_id where s.group_id = $1`
-
-	// Summaries of sessions in which the author has spoken, which rest on the whole of them.
-	erasedSummariesQuery = `select distinct lineage_id, session_id from memories
-		where group_id = $1 and kind = 'session' and tags @> array['` + reverie.TagSummary + `']
-			and session_id = any ($2::text[])`
-
-	erasedNarrativesQuery = `select distinct lineage_id from memories
-		where group_id = $1 and tags @> array['` + reverie.TagSummary + `'] and lineage_id = any ($2::uuid[])`
-
-	erasedVersionsQuery = `select memory_id from memories where group_id = $1 and lineage_id = any ($2::uuid[])`
-)
-
-// erasedMemories are the lineages that an erasure touches.
-type erasedMemories struct {
-	gone  pq.StringArray // rest on the author alone, or are summaries, which are made anew
-	mixed pq.StringArray // rest on others as well
-	again pq.StringArray // sessions whose summaries are gone and rest on others as well
-}
-
-// memoriesOf divides what rests on the author: what rests on nobody else is gone, and
+// divide divides the memories that rest on the author: what rests on nobody else is gone, and
 // with it what was made of that alone, and so on; the rest is mixed. Summaries and the
 // narratives of dreams are made anew from what stays, instead of being mended.
-func (e *eraser) memoriesOf(ctx context.Context) (erasedMemories, error) {
-	var found erasedMemories
-	var support []struct {
-		ID            string `db:"lineage_id"`
-		Total, Theirs int
+func (e *eraser) divide(ctx context.Context) error {
+	support, err := ask[struct {
+		ID     string
+		Others int
+		Theirs bool
+	}](ctx, e.t, "support", e.values)
+	if err != nil {
+		return err
 	}
-	if err := e.t.Select(ctx, &support, erasedSupportQuery, e.group, e.query.AuthorID, e.messages); err != nil {
-		return found, err
+	sources, err := ask[struct{ ID, Source string }](ctx, e.t, "sources", e.values)
+	if err != nil {
+		return err
 	}
-	var sources []struct {
-		ID     string `db:"lineage_id"`
-		Source string `db:"source_lineage_id"`
-	}
-	if err := e.t.Select(ctx, &sources, erasedSourcesQuery, e.group); err != nil {
-		return found, err
-	}
-	var summaries []struct {
-		ID      string `db:"lineage_id"`
-		Session string `db:"session_id"`
-	}
-	if err := e.t.Select(ctx, &summaries, erasedSummariesQuery, e.group, e.sessions); err != nil {
-		return found, err
+	summaries, err := ask[struct{ ID, Session string }](ctx, e.t, "summaries", e.values)
+	if err != nil {
+		return err
 	}
 	others, mixed := map[string]int{}, map[string]bool{}
 	for _, r := range support {
-		if others[r.ID] = r.Total - r.Theirs; r.Theirs > 0 {
+		if others[r.ID] = r.Others; r.Theirs {
 			mixed[r.ID] = true
 		}
 	}
+	again := pq.StringArray{}
 	for _, r := range summaries {
 		mixed[r.ID] = true
-		found.again = append(found.again, r.Session)
+		again = append(again, r.Session)
 	}
 	of := map[string][]string{}
 	for _, r := range sources {
 		of[r.ID] = append(of[r.ID], r.Source)
 	}
-	if err := e.supportedByOthers(ctx, of, others); err != nil {
-		return found, err
-	}
 	gone := map[string]bool{}
-	for again := true; again; {
-		again = false
+	for more := true; more; {
+		more = false
 		for id, list := range of {
-			for _, source := range list {
-				if mixed[source] && !mixed[id] {
-					mixed[id], again = true, true
-				}
+			if !mixed[id] && slices.ContainsFunc(list, func(source string) bool { return mixed[source] }) {
+				mixed[id], more = true, true
 			}
 		}
 		for id := range mixed {
-			if !gone[id] && others[id] == 0 && allIn(gone, of[id]) {
-				gone[id], again = true, true
+			stays := func(source string) bool { return !gone[source] }
+			if !gone[id] && others[id] == 0 && !slices.ContainsFunc(of[id], stays) {
+				gone[id], more = true, true
 			}
 		}
 	}
-	var retold []string
-	if err := e.t.Select(ctx, &retold, erasedNarrativesQuery, e.group, keysOf(mixed)); err != nil {
-		return found, err
-	}
+	e.values["touched"] = keysOf(mixed)
+	retold, err := ask[string](ctx, e.t, "narratives", e.values)
 	for _, id := range retold {
 		gone[id] = true
 	}
 	for id := range gone {
 		delete(mixed, id)
 	}
-	found.gone, found.mixed = keysOf(gone), keysOf(mixed)
-	return found, nil
-}
-
-// supportedByOthers counts the messages that lineages with sources rest on besides, where
-// the author is not among those.
-func (e *eraser) supportedByOthers(ctx context.Context, of map[string][]string, others map[string]int) error {
-	ids := pq.StringArray{}
-	for id := range of {
-		if _, known := others[id]; !known {
-			ids = append(ids, id)
-		}
-	}
-	var rows []struct {
-		ID string `db:"lineage_id"`
-		N  int
-	}
-	err := e.t.Select(ctx, &rows, `select lineage_id, count(*) as n from memory_evidence
-		where group_id = $1 and lineage_id = any ($2::uuid[]) and action <> 'delete' group by lineage_id`, e.group, ids)
-	for _, r := range rows {
-		others[r.ID] = r.N
-	}
+	e.values["gone"], e.values["mixed"], e.values["again"] = keysOf(gone), keysOf(mixed), again
+	e.counts.Erased, e.gone = len(gone), gone
 	return err
 }
 
-func allIn(set map[string]bool, list []string) bool {
-	for _, s := range list {
-		if !set[s] {
-			return false
-		}
+// blank empties the older versions of mixed memories that said what the author alone had
+// said, and those of mixed memories that have ended, wherever they stand.
+func (e *eraser) blank(ctx context.Context) error {
+	for _, id := range e.ids("versions") {
+		e.gone[id] = true
 	}
-	return true
+	ids := e.ids("blank_versions")
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, marks, err := store.BlankVersions(ctx, e.t, e.group(), ids, "")
+	for table, n := range rows {
+		count(e.counts.Changed, table, n)
+	}
+	e.marks = append(e.marks, marks...)
+	return err
 }
 
-// forgetMemories deletes what is gone, in all versions, takes the author's evidence from
-// the rest, and holds what is mixed.
-func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
-	var versions pq.StringArray
-	if err := e.t.Select(ctx, &versions, erasedVersionsQuery, e.group, m.gone); err != nil {
+// hold keeps mixed memories from being told until they are judged again. Their strength
+// is that of the evidence that is left.
+func (e *eraser) hold(ctx context.Context) error {
+	rows, err := ask[store.TouchedRow](ctx, e.t, "mixed_strength", e.values)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	for _, id := range versions {
-		e.gone[id] = true
+	var heads pg.Columns
+	for _, r := range rows {
+		strength, at := r.StrengthOf()
+		heads.Add(r.HeadID, strength, at)
 	}
-	for _, id := range m.gone {
-		e.gone[id] = true
+	args, err := heads.Args(e.group(), e.at)
+	if err != nil {
+		return err
 	}
-	e.counts.Erased = len(m.gone)
-	for _, d := range []struct{ table, where string }{
-		{"rejudgements", `lineage_id = any ($2::uuid[])`},
-		{"past_rejudgements", `lineage_id = any ($2::uuid[])`},
-		{"memory_values", `memory_id = any ($3::uuid[])`},
-		{"memory_uses", `memory_id = any ($3::uuid[])`},
-		{"memory_sources", `(memory_id = any ($3::uuid[]) or source_id = any ($3::uuid[])
-			or source_lineage_id = any ($2::uuid[]))`},
-		{"memory_evidence", `lineage_id = any ($2::uuid[])`},
-		{"memory_change_log", `(memory_id = any ($3::uuid[]) or old_id = any ($3::uuid[]))`},
-		{"decisions", `(memory_id = any ($3::uuid[]) or planned_id = any ($3::uuid[]) or target_id = any ($3::uuid[])
-			and memory_id is null)`},
-		{"memory_usage_log", `lineage_id = any ($2::uuid[])`},
-		{"memory_usage_totals", `lineage_id = any ($2::uuid[])`},
-	} {
-		if err := e.deleted(ctx, d.table, `($2::uuid[] is not null and $3::uuid[] is not null)
-			and `+d.where, m.gone, store.OrEmpty(versions)); err != nil {
+	if err := e.changed(ctx, "memories", `strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
+			status = 'held', ended_at = coalesce(x.ended_at, $2::timestamptz)
+		from unnest($3::uuid[], $4::float8[], $5::timestamptz[]) as u (id, strength, supported_at)
+		where x.group_id = $1 and x.memory_id = u.id`, args...); err != nil {
+		return err
+	}
+	e.counts.Held = len(rows)
+	_, err = store.QueueJudgements(ctx, e.t, e.group(), e.ids("mixed"), store.EvidenceErased, e.at)
+	return err
+}
+
+// forgetPlans takes those lines out of held plans that rest on the author, in part or
+// whole, or on a memory that is gone. A plan that waited and has none left is rejected.
+func (e *eraser) forgetPlans(ctx context.Context) error {
+	rows, err := ask[struct {
+		Run   string
+		Chunk int
+		Plan  pg.JSON[[]reverie.Step]
+	}](ctx, e.t, "plans", e.values)
+	if err != nil {
+		return err
+	}
+	var runs, planned pq.StringArray
+	for _, r := range rows {
+		kept, heads := []reverie.Step{}, []reverie.Head{}
+		for _, st := range r.Plan.V {
+			if e.restsOnAuthor(st) {
+				planned = append(planned, st.MemoryID)
+				continue
+			}
+			if kept = append(kept, st); st.Action != reverie.ActionCreate {
+				heads = append(heads, st.Head)
+			}
+		}
+		if len(kept) == len(r.Plan.V) {
+			continue
+		}
+		if len(kept) == 0 {
+			runs = append(runs, r.Run)
+		}
+		if err := e.changed(ctx, "held_plans", `plan = $4::jsonb, heads = $5::jsonb,
+				status = case when status = 'waiting' and $6 then 'rejected' else status end
+			where group_id = $1 and run_id = $2 and chunk_no = $3`, e.group(), r.Run, r.Chunk,
+			pg.JSON[[]reverie.Step]{V: kept}, pg.JSON[[]reverie.Head]{V: heads}, len(kept) == 0); err != nil {
 			return err
 		}
 	}
-	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1
-		and target_id = any ($2::uuid[])`, store.OrEmpty(versions)); err != nil {
+	e.values["emptied_runs"], e.values["planned"] = runs, distinct(planned)
+	return nil
+}
+
+// restsOnAuthor tells whether a step cites the author, or rests on a memory that is gone.
+func (e *eraser) restsOnAuthor(st reverie.Step) bool {
+	return e.gone[st.LineageID] || e.gone[st.Head.MemoryID] || e.gone[st.Replaces] ||
+		slices.ContainsFunc(st.Evidence, func(v reverie.Evidence) bool { return e.cites(v.MessageID, v.AuthorID) }) ||
+		slices.ContainsFunc(st.Sources, func(s reverie.Source) bool { return e.gone[s.LineageID] })
+}
+
+// cites tells whether evidence is the author's.
+func (e *eraser) cites(messageID, authorID string) bool {
+	return e.theirs[messageID] || authorID == e.query.AuthorID
+}
+
+// forgetObservations takes the author out of what waits to be sure whom it is about. What
+// is about them, or says nothing without them, goes.
+func (e *eraser) forgetObservations(ctx context.Context) error {
+	rows, err := ask[struct {
+		ID   string
+		Body pg.JSON[reverie.Observation]
+	}](ctx, e.t, "observations", e.values)
+	if err != nil {
 		return err
 	}
-	// What evolve showed keeps its places, by which the answer names it.
-	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[])
-		then '`+store.ZeroID+`'::uuid else id end
-				from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) or cardinality(message_ids) > 0
-					order by no),
-			questions = '{}', status = case when status in ('open', 'answered') then 'failed' else status end
-		where group_id = $1 and memory_ids && $2::uuid[]`, store.OrEmpty(versions)); err != nil {
+	var gone pq.StringArray
+	for _, r := range rows {
+		o := r.Body.V
+		about := o.Account == e.query.AuthorID || o.Account == "" && e.traces.FindName(o.Subject) != ""
+		kept := o.Claims[:0]
+		for _, c := range o.Claims {
+			c.Evidence = slices.DeleteFunc(c.Evidence, func(v reverie.Evidence) bool { return e.cites(v.MessageID, v.AuthorID) })
+			if len(c.Evidence) > 0 && c.Account != e.query.AuthorID {
+				kept = append(kept, c)
+			}
+		}
+		if about || len(kept) == 0 {
+			gone = append(gone, r.ID)
+			continue
+		}
+		o.Claims = kept
+		if err := e.changed(ctx, "entity_observations", `body = $3::jsonb where group_id = $1
+			and observation_id = $2::uuid and body <> $3::jsonb`, e.group(), r.ID, pg.JSON[reverie.Observation]{V: o}); err != nil {
+			return err
+		}
+	}
+	return e.deleted(ctx, "entity_observations", "observation_id", gone)
+}
+
+// weaken leaves claims that others make too as strong as those make them.
+func (e *eraser) weaken(ctx context.Context) error {
+	rows, err := ask[struct {
+		ID    string
+		Dates int
+	}](ctx, e.t, "claim_dates", e.values)
+	if err != nil {
 		return err
 	}
-	if err := e.deleted(ctx, "memories", `lineage_id = any ($2::uuid[])`, m.gone); err != nil {
-		return err
+	var claims pg.Columns
+	for _, r := range rows {
+		claims.Add(r.ID, reverie.Reinforce(reverie.TentativeStrength, r.Dates-1))
 	}
-	if err := e.blank(ctx, m.mixed); err != nil {
-		return err
-	}
-	if err := e.deleted(ctx, "memory_evidence", byAuthor, e.query.AuthorID, e.messages); err != nil {
-		return err
-	}
-	return e.hold(ctx, m.mixed)
+	n, err := claims.Exec(ctx, e.t, `update entity_claims c set strength = least(c.strength, u.strength)
+		from unnest($2::uuid[], $3::float8[]) as u (id, strength) where c.group_id = $1 and c.claim_id = u.id`, e.group())
+	count(e.counts.Changed, "entity_claims", n)
+	return err
 }

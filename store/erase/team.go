@@ -2,9 +2,7 @@ package erase
 
 import (
 	"context"
-	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/lib/pq"
 
@@ -13,56 +11,26 @@ import (
 	"reverie/store"
 )
 
-const (
-	// The memories of teams that were made of the group's, and whether of such as are gone,
-	// or are judged again.
-	teamMemoriesQuery = `select o.group_id, m.lineage_id, bool_or(o.origin_lineage_id = any ($2::uuid[])) as ends
-		from memory_origins o join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id
-		where o.group_id <> $1 and o.origin_group_id = $1
-		group by o.group_id, m.lineage_id order by o.group_id, m.lineage_id`
-
-	teamHeadsOfQuery = `select distinct on (lineage_id) ` + store.MemoryColumns + ` from memories
-		where group_id = $1 and lineage_id = any ($2::uuid[]) order by lineage_id, version desc`
-)
-
-// teamRows are the rows of lineages $2 of a team, in the tables that have some.
-var teamRows = map[string]string{
-	"memories": `lineage_id = any ($2::uuid[])`,
-	"memory_change_log": `memory_id in (select memory_id from memories where group_id = $1
-		and lineage_id = any ($2::uuid[]))`,
-	"memory_origins": `memory_id in (select memory_id from memories where group_id = $1
-		and lineage_id = any ($2::uuid[]))`,
-	"team_conflicts":   `lineage_id = any ($2::uuid[])`,
-	"team_requests":    `lineage_id = any ($2::uuid[])`,
-	"memory_usage_log": `lineage_id = any ($2::uuid[])`,
-	"memory_evidence":  `lineage_id = any ($2::uuid[])`,
-}
-
 // forgetTeams ends the memories of teams that were made of memories that are gone, or
 // are held: they say nothing any more, in any version. The others that are of this group
 // lose the author's names. Both have a new version then, by which other deployments take
 // it over, and on top of what was there before nobody can write.
-func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
-	from := append(store.OrEmpty(m.gone), m.mixed...)
-	var rows []struct {
-		GroupID string `db:"group_id"`
-		ID      string `db:"lineage_id"`
-		Ends    bool
-	}
-	if err := e.t.Select(ctx, &rows, teamMemoriesQuery, e.group, from); err != nil {
+func (e *eraser) forgetTeams(ctx context.Context) error {
+	rows, err := ask[struct {
+		Team, ID string
+		Ends     bool
+	}](ctx, e.t, "team_memories", e.values)
+	if err != nil {
 		return err
 	}
-	all, end := map[string]pq.StringArray{}, map[string]bool{}
-	for _, r := range rows {
-		if all[r.GroupID] = append(all[r.GroupID], r.ID); r.Ends {
-			end[r.ID] = true
+	defer func() { e.values["group"], e.shared = e.values["home"], nil }()
+	for len(rows) > 0 {
+		team, end := rows[0].Team, map[string]bool{}
+		for e.shared = nil; len(rows) > 0 && rows[0].Team == team; rows = rows[1:] {
+			e.shared, end[rows[0].ID] = append(e.shared, rows[0].ID), rows[0].Ends
 		}
-	}
-	home := e.group
-	defer func() { e.group, e.shared = home, nil }()
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		e.group, e.shared = id, all[id]
-		if err := e.forgetTeam(ctx, end, from); err != nil {
+		e.values["group"], e.values["shared"] = team, e.shared
+		if err := e.forgetTeam(ctx, end); err != nil {
 			return err
 		}
 		if err := e.search(ctx); err != nil {
@@ -76,9 +44,9 @@ func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
 }
 
 // forgetTeam is for one team what forgetTeams is for all: it ends those of its memories
-// that are among end, which were made of memories from.
-func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.StringArray) error {
-	if _, err := store.LockGroup(ctx, e.t, e.group); err != nil { // nobody writes to it meanwhile
+// that are among end.
+func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool) error {
+	if _, err := store.LockGroup(ctx, e.t, e.group()); err != nil { // nobody writes to it meanwhile
 		return err
 	}
 	_, before, err := e.teamHeads(ctx)
@@ -93,10 +61,11 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 		}
 	}
 	e.counts.Team += len(ids)
-	if err := e.blankTeam(ctx, store.OrEmpty(ids), from); err != nil {
+	e.values["ending"] = ids
+	if err := e.do(ctx, "team"); err != nil {
 		return err
 	}
-	if err := e.redactTables(ctx); err != nil {
+	if err := e.redact(ctx); err != nil {
 		return err
 	}
 	heads, after, err := e.teamHeads(ctx)
@@ -121,11 +90,11 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 
 // teamHeads are the newest versions of the memories that are worked on, by lineage id.
 func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.TeamMemory, error) {
-	var heads []reverie.Memory
-	if err := e.t.Select(ctx, &heads, teamHeadsOfQuery, e.group, e.shared); err != nil {
+	heads, err := ask[reverie.Memory](ctx, e.t, "team_heads", e.values)
+	if err != nil {
 		return nil, nil, err
 	}
-	list, err := store.TeamMemories(ctx, e.t, e.group, heads)
+	list, err := store.TeamMemories(ctx, e.t, e.group(), heads)
 	return heads, list, err
 }
 
@@ -134,55 +103,11 @@ func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.Tea
 func (e *eraser) appendTeam(ctx context.Context, head reverie.Memory, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {
-		found, err := store.TeamEvidence(ctx, e.t, e.group, pq.StringArray{head.ID})
+		found, err := store.TeamEvidence(ctx, e.t, e.group(), pq.StringArray{head.ID})
 		if err != nil {
 			return err
 		}
 		w.Memory.Evidence = found[head.ID]
 	}
-	return store.AppendTeam(ctx, e.db, e.t, e.group, &head, w, reverie.NewID())
-}
-
-// blankTeam leaves of lineages of a team their rows, which say nothing. Of where versions
-// were made their ids stay, by which other deployments see what came after what.
-func (e *eraser) blankTeam(ctx context.Context, ids, from pq.StringArray) error {
-	versions := pq.StringArray{}
-	if err := e.t.Select(ctx, &versions, erasedVersionsQuery, e.group, ids); err != nil {
-		return err
-	}
-	for _, c := range []struct {
-		table, set string
-		args       []any
-	}{
-		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null,
-			embedding_model = '', session_id = '',
-				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at,
-					greatest(updated_at, $5::timestamptz))
-			where group_id = $1 and memory_id = any
-				($2::uuid[])`, []any{versions, text.Erased, text.ContentHash(text.Erased), e.at}},
-		{"memory_change_log", `old_statement = case when old_statement = '' then '' else $3 end, new_statement = case
-			when new_statement = '' then '' else $3 end,
-				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[])
-					or old_id = any ($2::uuid[]))`, []any{versions, text.Erased}},
-		{"memory_origins", `body = 'null', versions = versions || jsonb_build_object('version_id', origin_memory_id,
-			'version', coalesce((body->>'version')::int, 1),
-				'deployment', deployment, 'updated_at', coalesce((body->>'made_at')::timestamptz, created_at))
-			where group_id = $1 and memory_id = any ($2::uuid[]) and body <> 'null' and (origin_group_id = $3
-				or origin_lineage_id = any ($4::uuid[]))`,
-			[]any{versions, e.query.GroupID, from}},
-	} {
-		if err := e.changed(ctx, c.table, c.set, c.args...); err != nil {
-			return err
-		}
-	}
-	for _, d := range []struct{ table, where string }{
-		{"team_conflicts", `lineage_id = any ($2::uuid[])`}, {"team_requests", `lineage_id = any ($2::uuid[])`},
-		{"memory_evidence", `lineage_id = any ($2::uuid[])`}, {"memory_usage_log", `lineage_id = any ($2::uuid[])`},
-		{"memory_usage_totals", `lineage_id = any ($2::uuid[])`}, {"rejudgements", `lineage_id = any ($2::uuid[])`},
-	} {
-		if err := e.deleted(ctx, d.table, d.where, ids); err != nil {
-			return err
-		}
-	}
-	return nil
+	return store.AppendTeam(ctx, e.db, e.t, e.group(), &head, w, reverie.NewID())
 }

@@ -1,8 +1,13 @@
 package erase
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,43 +15,116 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
+	"reverie/store/pg"
 )
 
-// erasePage is how many rows are read at once.
-const erasePage = 1000
+// know finds out what there is to look for.
+func (e *eraser) know(ctx context.Context) error {
+	rows, err := ask[struct{ ID, Author, Text, Session string }](ctx, e.t, "author_messages", e.values)
+	if err != nil {
+		return err
+	}
+	names, err := ask[string](ctx, e.t, "author_names", e.values)
+	if err != nil {
+		return err
+	}
+	others, err := ask[string](ctx, e.t, "others_names", e.values)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	var messages, sessions pq.StringArray
+	for _, r := range rows {
+		messages, names, texts = append(messages, r.ID), append(names, r.Author), append(texts, r.Text)
+		e.theirs[r.ID] = true
+		if r.Session != "" {
+			sessions = append(sessions, r.Session)
+		}
+	}
+	e.values["messages"], e.values["sessions"] = messages, distinct(sessions)
+	names = slices.DeleteFunc(distinct(names), func(n string) bool { return n == "" })
+	namesakes := map[string]bool{}
+	for _, n := range append(others, e.query.KeepNames...) {
+		namesakes[alike(n)] = true
+	}
+	e.traces = text.NewTraces(e.query.AuthorID, names, texts, others,
+		func(name string) bool { return namesakes[alike(name)] })
+	if err := e.hear(ctx); err != nil {
+		return err
+	}
+	kept, short := e.traces.Shared, e.traces.Short
+	e.names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(kept, n) || slices.Contains(short, n) })
+	var keys pq.StringArray
+	for _, n := range e.names {
+		keys = append(keys, text.NameKey(n))
+	}
+	e.values["name_keys"] = keys
+	e.leave("names", len(kept), "ids or names that another account goes by, too, or that were to be kept")
+	e.leave("short names", len(short), "ids or names that are too short to tell in running text")
+	e.leave("texts", e.traces.Unsought(), "too short to be looked for, or others have said the same: those messages stay")
+	return nil
+}
+
+// hear goes over what other members have said, in their own words.
+func (e *eraser) hear(ctx context.Context) error {
+	said := textTable{name: "messages"}
+	for _, column := range []string{"author_id", "role", "text"} {
+		said.text = append(said.text, textColumn{Table: said.name, Column: column})
+	}
+	return e.rows(ctx, said, func(page [][]string) error {
+		for _, row := range page {
+			if row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser {
+				e.traces.Hear(row[2])
+			}
+		}
+		return nil
+	})
+}
+
+func alike(s string) string { return text.Simplify(text.Fold(s)) }
 
 // shortColumns are those that hold no more than so many characters.
 var shortColumns = map[string]int{"memories.statement": 500, "entities.subject": reverie.MaxNameLength,
 	"entity_names.name":  reverie.MaxNameLength,
 	"entity_claims.name": reverie.MaxNameLength, "entity_claims.value": reverie.MaxValueLength}
 
-// redactAll takes the author out of the words of others, in all tables.
-func (e *eraser) redactAll(ctx context.Context) error {
-	if err := e.dropAliases(ctx); err != nil {
-		return err
-	}
-	return e.redactTables(ctx)
-}
-
-func (e *eraser) redactTables(ctx context.Context) error {
+// eachTable hands over the tables that can hold text.
+func (e *eraser) eachTable(ctx context.Context, take func(textTable) error) error {
 	tables, err := textTables(ctx, e.t)
 	if err != nil {
 		return err
 	}
 	for _, table := range tables {
-		of := table.of(words)
-		if len(of.text) == 0 {
-			continue
-		}
-		changed, err := e.redactTable(ctx, of)
-		if err == nil {
-			err = e.rehash(ctx, of.name, changed)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", of.name, err)
+		if err := take(table); err != nil {
+			return fmt.Errorf("%s: %w", table.name, err)
 		}
 	}
 	return nil
+}
+
+// rows hands over the group's rows of a table; of a team those of the group's memories there.
+func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]string) error) error {
+	where := "t.group_id = {group}"
+	if e.shared != nil {
+		if script.Team[table.name] == "" {
+			return nil
+		}
+		where += " and " + script.Team[table.name]
+	}
+	where, args := e.values.bind(where)
+	return table.read(ctx, e.t, take, where, args...)
+}
+
+// redact takes the author out of the words of others, in all tables.
+func (e *eraser) redact(ctx context.Context) error {
+	return e.eachTable(ctx, func(table textTable) error {
+		changed, err := e.redactTable(ctx, table.of(words))
+		if err != nil || len(changed) == 0 {
+			return err
+		}
+		return e.rehash(ctx, table.name, changed)
+	})
 }
 
 // redactTable goes over the group's rows of a table, and returns the keys of those that
@@ -54,99 +132,52 @@ func (e *eraser) redactTables(ctx context.Context) error {
 func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArray, error) {
 	var keys pq.StringArray
 	return keys, e.rows(ctx, table, func(page [][]string) error {
-		columns := make([]pq.StringArray, len(table.key)+len(table.text))
+		var rows pg.Columns
 		for _, row := range page {
 			touched := false
-			for i := range table.text {
-				at := len(table.key) + i
-				text, changed := e.redact(table.text[i], row[at])
-				row[at], touched = text, touched || changed
+			values := make([]any, len(row))
+			for i, v := range row {
+				if at := i - len(table.key); at >= 0 {
+					changed := false
+					v, changed = e.redactValue(table.text[at], v)
+					touched = touched || changed
+				}
+				values[i] = v
 			}
 			if !touched {
 				continue
 			}
-			for i, v := range row {
-				columns[i] = append(columns[i], v)
-			}
+			rows.Add(values...)
 			if len(table.key) > 0 {
 				keys = append(keys, row[0])
 			}
 			e.mark(table, row)
 		}
-		if len(columns[len(table.key)]) == 0 {
-			return nil
-		}
-		args := []any{e.group}
-		for _, c := range columns {
-			args = append(args, c)
-		}
-		n, err := e.t.Exec(ctx, table.updateQuery(), args...)
-		e.counts.Changed[table.name] += n
+		n, err := rows.Exec(ctx, e.t, table.updateQuery(), e.group())
+		count(e.counts.Changed, table.name, n)
 		return err
 	})
 }
 
-// rows hands over the group's rows of a table, page by page behind a cursor: their keys,
-// then their texts. A null is "". Of a team they are those of the group's memories there.
-func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]string) error) error {
-	where, args := "group_id = $1", []any{e.group}
-	if e.shared != nil {
-		if teamRows[table.name] == "" {
-			return nil
-		}
-		where, args = where+" and "+teamRows[table.name], append(args, e.shared)
+// mark notes that a row was changed whose key is the first of these texts.
+func (e *eraser) mark(table textTable, row []string) {
+	columns, ok := store.ExportedKeys[table.name]
+	if !ok || e.shared != nil {
+		return
 	}
-	var columns []string
-	for _, k := range table.key {
-		columns = append(columns, "coalesce(t."+k.Column+"::text, '')")
-	}
-	for _, c := range table.text {
-		columns = append(columns, "coalesce("+c.read()+", '')")
-	}
-	if _, err := e.t.Exec(ctx, `declare erased no scroll cursor for
-		select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
-		` t where `+where, args...); err != nil {
-		return err
-	}
-	for {
-		var list []pq.StringArray
-		if err := e.t.Select(ctx, &list, fmt.Sprintf("fetch %d from erased", erasePage)); err != nil {
-			return err
+	key := make([]string, len(columns))
+	for i, name := range columns {
+		at := slices.IndexFunc(table.key, func(c textColumn) bool { return c.Column == name })
+		if at < 0 {
+			return
 		}
-		page := make([][]string, len(list))
-		for i, r := range list {
-			page[i] = r
-		}
-		if err := take(page); err != nil {
-			return err
-		}
-		if len(list) < erasePage {
-			_, err := e.t.Exec(ctx, `close erased`)
-			return err
-		}
+		key[i] = row[at]
 	}
+	e.marks = append(e.marks, store.RowMark(table.name, key...))
 }
 
-// updateQuery writes the texts of rows that are found by their keys.
-func (t textTable) updateQuery() string {
-	var from, as, set []string
-	where := []string{"t.group_id = $1"}
-	for i, k := range t.key {
-		from, as = append(from, fmt.Sprintf("$%d::text[]", i+2)), append(as, fmt.Sprintf("k%d", i))
-		where = append(where, fmt.Sprintf("t.%s = u.k%d::%s", k.Column, i, k.Type))
-	}
-	for i, c := range t.text {
-		from, as = append(from, fmt.Sprintf("$%d::text[]", len(t.key)+i+2)), append(as, fmt.Sprintf("c%d", i))
-		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column,
-			c.write(fmt.Sprintf("u.c%d", i))))
-	}
-	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + `
-		from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
-		where ` + strings.Join(where, " and ")
-}
-
-// redact takes the author out of a column's text.
-func (e *eraser) redact(c textColumn, s string) (string, bool) {
+// redactValue takes the author out of a column's text.
+func (e *eraser) redactValue(c textColumn, s string) (string, bool) {
 	if s == "" {
 		return s, false
 	}
@@ -178,4 +209,310 @@ func (e *eraser) redact(c textColumn, s string) (string, bool) {
 		b.WriteString(piece)
 	}
 	return b.String(), w.changed
+}
+
+// holdsJSON goes over documents as the redaction does, and so leaves what that leaves.
+func (e *eraser) holdsJSON(c textColumn, text string) (found string) {
+	note := func(what string) {
+		if found == "" {
+			found = what
+		}
+	}
+	w := &jsonErasure{e: e, foreign: foreignKeys(c)}
+	w.word = func(s string) string { note(e.traces.Find(s)); return s }
+	w.id = func(s string) string { note(ofMessage); return s }
+	w.drop = func() bool { note(ofMessage); return false }
+	for _, piece := range documents(text) {
+		if doc, err := readJSON(piece); err == nil {
+			w.of(c.Column, doc)
+		} else {
+			w.word(piece)
+		}
+	}
+	return found
+}
+
+// modelAnswers are columns of text in which a model's answer stands: a document, or one a line.
+var modelAnswers = map[string]bool{"answers.answer": true, "run_chunks.answer": true}
+
+// jsonErasure goes over a document. Names of our own stay, whoever is called like them:
+// keys, ids, and values out of a fixed list, such as an action or a tag. In documents that
+// are not ours alone, keys that ours do not look like are words.
+type jsonErasure struct {
+	e       *eraser
+	foreign bool                // keys may be words
+	word    func(string) string // what becomes of words
+	id      func(string) string // of the author's id, and ids of their messages
+	drop    func() bool         // of the author's evidence in a list: true takes it out
+	changed bool
+}
+
+// redactor takes the author out of documents of a column.
+func (e *eraser) redactor(c textColumn) *jsonErasure {
+	w := &jsonErasure{e: e, foreign: foreignKeys(c)}
+	w.word = func(s string) string {
+		text, found := e.traces.Redact(s)
+		w.changed = w.changed || found
+		return text
+	}
+	w.id = func(string) string { w.changed = true; return text.Erased }
+	w.drop = func() bool { w.changed = true; return true }
+	return w
+}
+
+// foreignKeys tells whether a column's documents may have keys that are words: the answers
+// of models, and what is not known here.
+func foreignKeys(c textColumn) bool {
+	_, known := Columns[c.name()]
+	return !known || modelAnswers[c.name()]
+}
+
+var (
+	ownKey   = text.NewPattern(`^[a-z][a-z0-9_]*$`)
+	idKey    = text.NewPattern(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
+	uuidText = text.NewPattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true,
+		"aspect": true, "basis": true,
+		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true,
+		"model": true, "prompt_version": true,
+		"local_date": true, "sent_at": true, "created_at": true, "updated_at": true, "made_at": true,
+		"last_supported_at": true}
+	ownTags = map[string]bool{reverie.TagSummary: true, reverie.TagSession: true, reverie.TagDream: true,
+		reverie.TagLongTerm: true, reverie.TagDone: true,
+		string(reverie.DreamPreference): true, string(reverie.DreamTheme): true, string(reverie.DreamTodo): true}
+)
+
+// of goes over what stands under a key.
+func (w *jsonErasure) of(key string, doc any) any {
+	switch v := doc.(type) {
+	case string:
+		switch {
+		case fixedKey[key], key == "tags" && ownTags[v]:
+			return v
+		case w.e.isTheirs(key, v):
+			return w.id(v)
+		case idKey.MatchString(key), uuidText.MatchString(v):
+			return v
+		}
+		return w.word(v)
+	case []any:
+		kept := v[:0]
+		for _, item := range v {
+			if o, ok := item.(map[string]any); ok && w.e.ofAuthor(o) && w.drop() {
+				continue
+			}
+			kept = append(kept, w.of(key, item))
+		}
+		return kept
+	case map[string]any:
+		return w.object(v)
+	}
+	return doc
+}
+
+func (w *jsonErasure) object(o map[string]any) any {
+	clean := make(map[string]any, len(o))
+	account, _ := o["author_id"].(string)
+	for key, item := range o {
+		name := key
+		if w.foreign && !ownKey.MatchString(key) {
+			name = w.word(key)
+		}
+		if key == "author" && account != "" && account != w.e.query.AuthorID { // somebody else goes by it
+			clean[name] = item
+			continue
+		}
+		clean[name] = w.of(key, item)
+	}
+	was, _ := o["statement"].(string)
+	if hash, ok := o["content_hash"].(string); ok && was != "" && hash == text.ContentHash(was) {
+		if is, _ := clean["statement"].(string); is != was {
+			clean["content_hash"] = text.ContentHash(is)
+		}
+	}
+	return clean
+}
+
+// ofAuthor tells whether an object is the author's evidence, or about a memory that is gone.
+func (e *eraser) ofAuthor(o map[string]any) bool {
+	is := func(key string) string { s, _ := o[key].(string); return s }
+	return e.theirs[is("message_id")] || is("author_id") == e.query.AuthorID || e.gone[is("memory_id")] ||
+		e.gone[is("lineage_id")]
+}
+
+// isTheirs tells whether the value of a key is the author's id, or that of a message of theirs.
+func (e *eraser) isTheirs(key, value string) bool {
+	switch key {
+	case "message_id", "message_ids":
+		return e.theirs[value]
+	case "author_id", "account", "id":
+		return value == e.query.AuthorID
+	}
+	return false
+}
+
+// documents cuts text into documents: one, or one a line among lines that are none.
+func documents(text string) []string {
+	if _, err := readJSON(text); err == nil {
+		return []string{text}
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if !slices.ContainsFunc(lines, func(l string) bool { _, err := readJSON(l); return err == nil }) {
+		return []string{text}
+	}
+	return lines
+}
+
+func readJSON(text string) (any, error) {
+	var doc any
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one document")
+	}
+	return doc, nil
+}
+
+func writeJSON(doc any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(doc) != nil { // what was read can be written
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// dropAliases deletes the further names of other people and things that hold a trace, and
+// keys those names anew that they go by.
+func (e *eraser) dropAliases(ctx context.Context) error {
+	rows, err := ask[struct{ ID, Kind, Name string }](ctx, e.t, "further_names", e.values)
+	if err != nil {
+		return err
+	}
+	var drop pq.StringArray
+	var renamed pg.Columns
+	for _, r := range rows {
+		name, found := e.traces.Redact(r.Name)
+		switch {
+		case found && r.Kind == string(reverie.NameSubject) && len([]rune(name)) <= reverie.MaxNameLength:
+			renamed.Add(r.ID, name, text.NameKey(name))
+		case found:
+			drop = append(drop, r.ID)
+		}
+	}
+	if err := e.deleted(ctx, "entity_names", "name_id", drop); err != nil {
+		return err
+	}
+	n, err := renamed.Exec(ctx, e.t, `update entity_names x set name = u.name, name_key = u.name_key
+		from unnest($2::uuid[], $3::text[], $4::text[]) as u (id, name, name_key)
+		where x.group_id = $1 and x.name_id = u.id`, e.group())
+	count(e.counts.Changed, "entity_names", n)
+	return err
+}
+
+// rehash gives statements and claims that say something else now the hash of that, and
+// messages their length. The vectors go: maintenance makes them anew.
+func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) error {
+	e.values["changed"], e.values["changed_ids"] = keys, keys
+	switch table {
+	case "memories":
+		return e.rehashMemories(ctx)
+	case "entity_claims":
+		return e.rehashClaims(ctx)
+	case "decisions":
+		return e.rehashDecisions(ctx)
+	case "messages":
+		return e.measure(ctx)
+	}
+	return nil
+}
+
+func (e *eraser) rehashMemories(ctx context.Context) error {
+	rows, err := ask[struct {
+		ID, Kind, Session, Status, Statement, Hash string
+		Tags                                       pq.StringArray
+	}](ctx, e.t, "changed_memories", e.values)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		hash := text.ContentHash(r.Statement)
+		if slices.Contains(r.Tags, reverie.TagSummary) {
+			if reverie.Kind(r.Kind) != reverie.KindSession {
+				r.Session = ""
+			}
+			hash = text.SummaryHash(r.Session, r.Statement)
+		}
+		if hash == r.Hash {
+			continue
+		}
+		err := e.update(ctx, "rehash_memory", values{"id": r.ID, "hash": hash, "kind": r.Kind, "status": r.Status})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eraser) rehashClaims(ctx context.Context) error {
+	rows, err := ask[struct{ ID, Aspect, Name, Value string }](ctx, e.t, "changed_claims", e.values)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		err := e.update(ctx, "rehash_claim", values{"id": r.ID, "hash": text.ContentHash(r.Value),
+			"name_key": text.NameKey(r.Name)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update runs a statement of the script with values of its own.
+func (e *eraser) update(ctx context.Context, query string, own values) error {
+	own["group"], own["at"] = e.group(), e.at
+	sql, args := own.bind(script.Queries[query])
+	_, err := e.t.Exec(ctx, sql, args...)
+	return err
+}
+
+// rehashDecisions goes by the runs of the decisions.
+func (e *eraser) rehashDecisions(ctx context.Context) error {
+	statements, err := ask[string](ctx, e.t, "changed_decisions", e.values)
+	if err != nil {
+		return err
+	}
+	var hashes pg.Columns
+	for _, s := range statements {
+		hashes.Add(s, text.ContentHash(s))
+	}
+	_, err = hashes.Exec(ctx, e.t, `update decisions d set content_hash = u.hash
+		from unnest($3::text[], $4::text[]) as u (statement, hash) where d.group_id = $1 and d.run_id = any ($2::uuid[])
+			and d.statement = u.statement and d.content_hash <> u.hash`, e.group(), e.ids("changed"))
+	return err
+}
+
+// measure estimates the tokens of messages anew, and has their sessions counted with that.
+func (e *eraser) measure(ctx context.Context) error {
+	rows, err := ask[struct{ ID, Text, Session string }](ctx, e.t, "changed_messages", e.values)
+	if err != nil {
+		return err
+	}
+	var tokens pg.Columns
+	var sessions []string
+	for _, r := range rows {
+		tokens.Add(r.ID, text.EstimateTokens(r.Text))
+		if r.Session != "" {
+			sessions = append(sessions, r.Session)
+		}
+	}
+	e.recount(sessions)
+	_, err = tokens.Exec(ctx, e.t, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[])
+		as u (id, tokens) where m.group_id = $1 and m.message_id = u.id`, e.group())
+	return err
 }

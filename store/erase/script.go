@@ -1,0 +1,150 @@
+package erase
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lib/pq"
+	"github.com/pelletier/go-toml/v2"
+
+	"reverie/internal/text"
+	"reverie/store"
+	"reverie/store/pg"
+)
+
+//go:embed erase.toml
+var scriptFile []byte
+
+// script is erase.toml, which says what its parts are.
+var script = func() (file struct {
+	Columns              map[treatment]string
+	Parts, Queries, Team map[string]string
+	Phases               map[string][]step
+}) {
+	if err := toml.Unmarshal(scriptFile, &file); err != nil {
+		panic(err) // the file is compiled in
+	}
+	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
+	file.Parts["memory_columns"] = store.MemoryColumns
+	return file
+}()
+
+// step is one statement of a phase.
+type step struct {
+	Delete  string // rows of this table where sql is true
+	Change  string // rows of this table; sql is what follows set, and the rows are marked
+	Deleted string // sql deletes rows of this table
+	Changed string // sql changes rows of this table
+	Find    string // sql returns ids, which are a value of this name from then on
+	Counts  string // those are of rows of this table that sql has changed
+	SQL     string
+}
+
+// values are what is put for the names in a text of the script, by those.
+type values map[string]any
+
+// types are the types of values that are no lists of ids of our own.
+var types = map[string]string{"group": "text", "home": "text", "author": "text", "scratch": "text", "summary": "text",
+	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "kind": "text", "status": "text",
+	"name_key": "text", "messages": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
+	"planned": "text[]", "changed_ids": "text[]", "at": "timestamptz", "erasure": "uuid", "zero": "uuid", "id": "uuid"}
+
+var scriptName = text.NewPattern(`\{([a-z_]+)\}`)
+
+// bind makes of a text of the script a statement and its arguments.
+func (v values) bind(sql string) (query string, args []any) {
+	var places []string
+	fill := func(name string) string {
+		name = strings.Trim(name, "{}")
+		if part, ok := script.Parts[name]; ok {
+			return part
+		}
+		at := slices.Index(places, name)
+		if at < 0 {
+			value, ok := v[name]
+			if !ok {
+				panic("the script of an erasure names " + name + " before it is known")
+			}
+			if list, ok := value.(pq.StringArray); ok {
+				value = store.OrEmpty(list)
+			}
+			places, args = append(places, name), append(args, value)
+			at = len(places) - 1
+		}
+		kind, ok := types[name]
+		if !ok {
+			kind = "uuid[]"
+		}
+		return fmt.Sprintf("$%d::%s", at+1, kind)
+	}
+	for scriptName.MatchString(sql) { // parts may have parts
+		sql = scriptName.ReplaceAllStringFunc(sql, fill)
+	}
+	return sql, args
+}
+
+// ask reads the rows of a query of the script.
+func ask[T any](ctx context.Context, t *pg.Tx, query string, v values) (rows []T, err error) {
+	sql, args := v.bind(script.Queries[query])
+	if err := t.Select(ctx, &rows, sql, args...); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.ReplaceAll(query, "_", " "), err)
+	}
+	return rows, nil
+}
+
+// do runs a phase of the script.
+func (e *eraser) do(ctx context.Context, phase string) error {
+	for _, s := range script.Phases[phase] {
+		if err := e.step(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", phase, err)
+		}
+	}
+	return nil
+}
+
+func (e *eraser) step(ctx context.Context, s step) error {
+	sql := s.SQL
+	if s.Delete != "" {
+		s.Deleted, sql = s.Delete, "delete from "+s.Delete+" x where group_id = {group} and "+sql
+	}
+	query, args := e.values.bind(sql)
+	switch {
+	case s.Find != "":
+		var ids pq.StringArray
+		err := e.t.Select(ctx, &ids, query, args...)
+		e.values[s.Find] = ids
+		count(e.counts.Changed, s.Counts, len(ids))
+		return err
+	case s.Change != "":
+		return e.changed(ctx, s.Change, query, args...)
+	}
+	n, err := e.t.Exec(ctx, query, args...)
+	count(e.counts.Deleted, s.Deleted, n)
+	count(e.counts.Changed, s.Changed, n)
+	return err
+}
+
+// deleted deletes rows of a table by their ids, and counts them.
+func (e *eraser) deleted(ctx context.Context, table, key string, ids pq.StringArray) error {
+	n, err := e.t.Exec(ctx, `delete from `+table+` where group_id = $1 and `+key+` = any ($2::uuid[])`, e.group(),
+		store.OrEmpty(ids))
+	count(e.counts.Deleted, table, n)
+	return err
+}
+
+// changed runs a statement that changes rows of a table, x in it, and counts and marks them.
+func (e *eraser) changed(ctx context.Context, table, set string, args ...any) error {
+	n, marks, err := store.ChangeMarkedRows(ctx, e.t, table, set, args...)
+	count(e.counts.Changed, table, n)
+	e.marks = append(e.marks, marks...)
+	return err
+}
+
+func count(by map[string]int, table string, n int) {
+	if table != "" && n > 0 {
+		by[table] += n
+	}
+}
