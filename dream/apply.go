@@ -10,19 +10,18 @@ import (
 // apply gives the plan its vectors and writes it, in one transaction with what the
 // dream takes in, the sessions that it covers, the chunk's status and the run's end. A dry run tells
 // what it would write.
-func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
+func (r *run) apply(ctx context.Context, plan reverie.Plan) (changes []reverie.Change, err error) {
 	// taken in now, and not before
 	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs)
-	changes := plan.Changes()
+	changes = plan.Changes()
 	if !r.req.DryRun {
-		var err error
 		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, true); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.recorder.Stats = plan.Stats
 	r.record(plan, changes)
-	return nil
+	return changes, nil
 }
 
 // record adds what the dream did to the result.

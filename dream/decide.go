@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
@@ -40,12 +41,12 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 	for _, d := range result.Dropped {
 		s.refuse(p.items[plannedLines[d.Line].item], d.Rule, d.Detail)
 	}
-	s.duplicates(p.items, plannedLines, result)
+	s.duplicates(p.items, plannedLines, result.Facts)
 	plan := result.Plan(req)
 	plan.Dream, plan.Refusals = &reverie.DreamUse{MemoryIDs: s.ids(), Sessions: s.state.Sessions}, s.refused
 	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
 		for i := range steps {
-			s.complete(&steps[i], p.items, plannedLines, result.Decisions)
+			s.complete(&steps[i], p.items, plannedLines, result.Facts)
 		}
 	}
 	r.holdForReview(s, &plan)
@@ -67,10 +68,7 @@ func (r *run) request(s *chunkInput, plannedLines []plannedLine) decide.Request 
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream,
 		Language: s.language,
 		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary,
-		Exempt: map[string]bool{}, EmbeddingsOff: r.recorder.EmbeddingsOff}
-	if r.recorder.Row.ID != "" {
-		req.Lease = r.recorder.Hold.Lease
-	}
+		Exempt: map[string]bool{}, EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}
 	open := 0
 	for _, h := range s.state.Items {
 		if isDone(h) {
@@ -190,41 +188,14 @@ func tagsOf(it item) []string {
 	return safety.CleanTags(append(tags, it.tags...))
 }
 
-// duplicates refuses the items that say what is remembered: by the decisions, or,
-// where there are none, by their words, unless they were written: what said so has
-// made room for them.
-func (s *chunkInput) duplicates(items []item, plannedLines []plannedLine, result decide.Result) {
-	heads := map[string]*reverie.HeadState{} // by id, and by content hash
-	for i := range s.state.Items {
-		h := &s.state.Items[i]
-		heads[h.ID], heads[h.ContentHash] = h, h
-	}
-	created := map[string]bool{} // or dropped, by content hash
-	for _, step := range result.Steps {
-		created[step.ContentHash] = created[step.ContentHash] || step.Action == reverie.ActionCreate
-	}
-	for _, d := range result.Dropped {
-		created[plannedLines[d.Line].ContentHash] = true
-	}
-	fact := 0
-	for _, w := range plannedLines {
-		if w.Action != reverie.ActionCreate {
+// duplicates refuses the items that say what is remembered.
+func (s *chunkInput) duplicates(items []item, plannedLines []plannedLine, facts []decide.Settled) {
+	for _, f := range facts {
+		at := slices.IndexFunc(s.state.Items, func(h reverie.HeadState) bool { return h.ID == f.TargetID })
+		if f.Action != reverie.DecisionNone || at < 0 {
 			continue
 		}
-		known := heads[w.ContentHash]
-		if created[w.ContentHash] {
-			known = nil
-		}
-		if len(result.Decisions) > 0 {
-			if known = nil; result.Decisions[fact].Action == reverie.DecisionNone {
-				known = heads[result.Decisions[fact].TargetID]
-			}
-		}
-		fact++
-		if known == nil {
-			continue
-		}
-		it := items[w.item]
+		it, known := items[plannedLines[f.Line].item], &s.state.Items[at]
 		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: s.handle(known),
 			Rule:   ruleDuplicate,
 			Detail: fmt.Sprintf("remembered already, and supported: %q", text.Excerpt(known.Statement, 80))})
@@ -233,24 +204,18 @@ func (s *chunkInput) duplicates(items []item, plannedLines []plannedLine, result
 
 // complete gives a step what it rests on besides messages, and keeps a version of the
 // type that its lineage has.
-func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []plannedLine,
-	decisions []reverie.Decision) {
+func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []plannedLine, facts []decide.Settled) {
 	if step.Action == reverie.ActionDelete {
 		return
 	}
-	version, says := step.MemoryID, step.ContentHash
-	if step.Action == reverie.ActionKeep {
-		version, says = step.Head.MemoryID, text.ContentHash(step.OldStatement)
-	}
-	fact := 0
 	for _, w := range plannedLines {
-		of := w.Target != nil && w.Action != reverie.ActionDelete && w.Target.LineageID == step.LineageID
-		if w.Action == reverie.ActionCreate {
-			of = w.ContentHash == says || len(decisions) > 0 && decisions[fact].MemoryID == version
-			fact++
-		}
-		if of {
+		if w.Target != nil && w.Action != reverie.ActionDelete && w.Target.LineageID == step.LineageID {
 			step.Sources = joined(step.Sources, items[w.item].rests)
+		}
+	}
+	for _, f := range facts {
+		if f.MemoryID != "" && f.MemoryID == cmp.Or(step.MemoryID, step.Head.MemoryID) {
+			step.Sources = joined(step.Sources, items[plannedLines[f.Line].item].rests)
 		}
 	}
 	if step.Action != reverie.ActionUpdate {
@@ -372,23 +337,10 @@ func (s *chunkInput) narrate(p part) reverie.Step {
 			cmp.Compare(a.head.ID, b.head.ID))
 	})
 	rests = rests[:min(len(rests), maxNarrative)]
-	evidence := s.evidenceOf(rests)
-	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(),
-		Statement: p.narrative,
-		Tags:      []string{reverie.TagDream, reverie.TagSummary}, Evidence: evidence, Sources: joined(nil, rests),
-		Reason: fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session",
-			"sessions"), counted(len(s.state.Material), "memory", "memories"), s.asOf),
-		ContentHash: text.SummaryHash("", p.narrative)}
-	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength}}
-	if old := s.state.Narrative; old != nil {
-		head = *old
-		step.Action, step.LineageID, step.OldStatement = reverie.ActionUpdate, old.LineageID, old.Statement
-		step.Head = reverie.Head{MemoryID: old.ID, Version: old.Version}
-	} else if len(evidence) > 0 {
-		head.SupportDates = []string{evidence[0].LocalDate} // the date of its birth strengthens nothing
-	}
-	step.Strength, step.LastSupportedAt = decide.Strengthen(head, evidence)
-	return step
+	return decide.SummaryStep(reverie.Step{Statement: p.narrative, ContentHash: text.SummaryHash("", p.narrative),
+		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: s.evidenceOf(rests), Sources: joined(nil, rests),
+		Reason: fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session", "sessions"),
+			counted(len(s.state.Material), "memory", "memories"), s.asOf)}, s.state.Narrative, time.Time{})
 }
 
 // counted is how many there are of a thing.

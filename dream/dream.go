@@ -35,19 +35,14 @@ type Store interface {
 	// EvidenceOf is what lineages rest on now, by lineage: the messages of all their
 	// versions, each once, oldest first.
 	EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error)
-	Ledger
-	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
-	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
-}
-
-// Ledger keeps the rows of runs and chunks.
-type Ledger interface {
 	pipeline.Ledger
 	// ResumeDream settles runs that are over but for their end, and returns the dream
 	// that was interrupted, if there is one, and the chunk of a dream that was not
 	// applied and of whose material anything is new still: of that one, else of one that
 	// was deferred or failed.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 }
 
 // Limits bounds a dream.
@@ -178,31 +173,23 @@ func (r *run) dream(ctx context.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	parts, err := pipeline.Step(ctx, &r.recorder, "propose",
-		func(ctx context.Context) ([]part, error) {
-			return r.propose(ctx, s)
-		})
+	parts, err := pipeline.Then(ctx, &r.recorder, "propose", s, r.propose)
 	if err != nil {
 		return err
 	}
-	whole, err := pipeline.Step(ctx, &r.recorder, "combine",
-		func(ctx context.Context) (part, error) {
-			return r.combine(ctx, s, parts)
-		})
-	if err != nil {
-		return err
-	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide",
-		func(ctx context.Context) (reverie.Plan, error) {
-			return r.decide(ctx, s, whole)
-		})
-	if err != nil {
-		return err
-	}
-	_, err = pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (struct{}, error) {
-		return struct{}{},
-			r.apply(ctx, plan)
+	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part, error) {
+		return r.combine(ctx, s, parts)
 	})
+	if err != nil {
+		return err
+	}
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) {
+		return r.decide(ctx, s, whole)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = pipeline.Then(ctx, &r.recorder, "apply", plan, r.apply)
 	return err
 }
 

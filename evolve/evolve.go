@@ -28,17 +28,12 @@ import (
 type Store interface {
 	Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error)
 	NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error)
-	Ledger
-	Sealer
-	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
-	pipeline.History
-}
-
-// Ledger keeps the rows of runs and chunks.
-type Ledger interface {
 	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
+	Sealer
+	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
+	pipeline.History
 }
 
 // Hold is the group's lease, as its holder has it.
@@ -131,25 +126,27 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // whether there may be more. One that arrives for this window while its last
 // chunk is worked on stays pending, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	sheet, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
-	if err != nil || sheet == nil {
+	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
+	if err != nil || s == nil {
 		return false, err
 	}
-	answer, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (reply, error) { return r.propose(ctx, sheet) })
+	said, err := pipeline.Then(ctx, &r.recorder, "propose", s, r.propose)
 	if err != nil {
 		return false, err
 	}
-	r.recorder.LogSkipped("chunk", sheet.no, answer.Skipped)
-	sheet.answer = answer.text
-	proposals, refusals := parse(answer)
-	checked := check(sheet, proposals, refusals)
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
+	r.recorder.LogSkipped("chunk", s.no, said.Skipped)
+	s.answer = said.text
+	proposals, refusals := parse(said)
+	checked := check(s, proposals, refusals)
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) {
+		return r.decide(ctx, s, checked)
+	})
 	if err != nil {
 		return false, err
 	}
 	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
-		more := sheet.state.More || sheet.taken
-		return more, r.apply(ctx, sheet, plan, !more)
+		more := s.state.More || s.taken
+		return more, r.apply(ctx, s, plan, !more)
 	})
 }
 

@@ -167,14 +167,7 @@ type round struct {
 	*Comparer
 	*planner
 	asker    *llm.Asker
-	rulings  []ruling
 	warnings []string
-}
-
-// ruling is the decision on one fact, and what says the fact after the plan.
-type ruling struct {
-	reverie.Decision
-	says *entry // nil: nothing does
 }
 
 // Decide decides on the facts of a request, in order: what an earlier one became
@@ -188,69 +181,21 @@ type ruling struct {
 // and the context's.
 func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
 	r := &round{Comparer: c, planner: newPlanner(req)}
-	r.rulings = make([]ruling, len(r.facts))
 	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}
-	// What is known word for word is settled first: no other fact takes its place.
-	for i := range r.facts {
-		if e := r.says(r.facts[i].ContentHash); e != nil {
-			e.restated = true
-			r.rule(i, outcome{}.or(e), r.ruling(i))
-		}
-	}
-	for i := range r.facts {
-		if r.rulings[i].Action != "" {
-			continue
-		}
-		if err := r.decide(ctx, i); err != nil {
-			return Result{}, err
-		}
+	if err := r.settle(func(f *fact) (outcome, error) { return r.weigh(ctx, f) }); err != nil {
+		return Result{}, err
 	}
 	result := r.result()
-	result.Decisions, result.Warnings = r.decisions(), r.warnings
+	result.Decisions, result.Warnings = r.decisions(result.Facts), r.warnings
 	return result, nil
 }
 
-// ruling is an empty one on the fact of an index.
-func (r *round) ruling(i int) ruling {
-	f := r.facts[i]
-	return ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo,
-		No:   i + 1,
-		Kind: r.req.Kind, Statement: f.Statement, ContentHash: f.ContentHash, Basis: reverie.BasisHash,
-		Candidates: []reverie.Candidate{}}}
-}
-
-// decide takes one fact through compare, aggregate and apply. An earlier fact may
-// have become what it says.
-func (r *round) decide(ctx context.Context, i int) error {
-	rule := r.ruling(i)
-	o := outcome{}.or(r.says(rule.ContentHash))
-	if o.target == nil {
-		var err error
-		if o, err = r.weigh(ctx, &r.facts[i], &rule.Decision); err != nil {
-			return err
-		}
-	}
-	r.rule(i, o, rule)
-	return nil
-}
-
-// rule changes the plan by an outcome and keeps the ruling.
-func (r *round) rule(i int, o outcome, rule ruling) {
-	target := o.target
-	o, rule.says = r.enact(&r.facts[i], o)
-	if target != nil && target.head != nil {
-		rule.TargetID = target.head.ID
-	}
-	rule.Action, rule.Reason = o.action, safety.CleanReason(o.reason)
-	r.rulings[i] = rule
-}
-
 // weigh decides on a fact that nothing says word for word.
-func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcome, error) {
-	near := r.near(f)
+func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
+	near, d := r.near(f), &f.decision
 	if len(near) == 0 {
 		d.Basis = reverie.BasisNone
 		reason := "no memory comes near it"
@@ -285,19 +230,20 @@ func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcom
 	return outcome{action: action, target: c.entry, merged: c.Merged, reason: c.Reason}, nil
 }
 
-// decisions are the rulings as rows. What a later fact has taken the place of is
-// said by nothing.
-func (r *round) decisions() []reverie.Decision {
-	list := make([]reverie.Decision, len(r.rulings))
-	for i, rule := range r.rulings {
-		switch {
-		case rule.says == nil:
-		case rule.says.deleted:
-			rule.Reason = safety.CleanReason(joined(rule.Reason, "a later fact of the batch took its place"))
-		default:
-			rule.MemoryID, _ = rule.says.version()
+// decisions are what became of the facts, as rows. What a later fact has taken the place
+// of is said by nothing.
+func (r *round) decisions(settled []Settled) []reverie.Decision {
+	list := make([]reverie.Decision, len(r.facts))
+	for i, f := range r.facts {
+		d := f.decision
+		d.GroupID, d.RunID, d.ChunkNo, d.No, d.Kind = r.req.GroupID, r.req.RunID, r.req.ChunkNo, i+1, r.req.Kind
+		d.Statement, d.ContentHash, d.Basis = f.Statement, f.ContentHash, cmp.Or(d.Basis, reverie.BasisHash)
+		d.Action, d.TargetID, d.MemoryID = f.outcome.action, settled[i].TargetID, settled[i].MemoryID
+		d.Candidates = append([]reverie.Candidate{}, d.Candidates...)
+		if d.Reason = safety.CleanReason(f.outcome.reason); f.says != nil && f.says.deleted {
+			d.Reason = safety.CleanReason(joined(d.Reason, "a later fact of the batch took its place"))
 		}
-		list[i] = rule.Decision
+		list[i] = d
 	}
 	return list
 }

@@ -62,15 +62,15 @@ type Request struct {
 
 // Result is what came of a request.
 type Result struct {
-	Steps       []reverie.Step // in the order of the lines, one on each lineage
-	Held        []reverie.Step // wait for a person
-	HeldReasons []string       // why facts are among them, for that person
-	// Decisions are one for each fact, in order. Plain makes none.
-	Decisions     []reverie.Decision
-	Dropped       []Dropped // facts that are not stored
-	Asked         int       // questions that the run has asked by now, kept answers included
-	EmbeddingsOff bool      // the embedder failed
-	Warnings      []string  // for the operator
+	Steps         []reverie.Step     // in the order of the lines, one on each lineage
+	Held          []reverie.Step     // wait for a person
+	HeldReasons   []string           // why facts are among them, for that person
+	Facts         []Settled          // one for each fact, in order
+	Decisions     []reverie.Decision // of a [Comparer], one for each fact, in order
+	Dropped       []Dropped          // facts that are not stored
+	Asked         int                // questions that the run has asked by now, kept answers included
+	EmbeddingsOff bool               // the embedder failed
+	Warnings      []string           // for the operator
 }
 
 // Plan is what came of a request as the plan of its chunk, without what only its
@@ -79,6 +79,14 @@ func (r Result) Plan(req Request) reverie.Plan {
 	return reverie.Plan{GroupID: req.GroupID, RunID: req.RunID, ChunkNo: req.ChunkNo, Kind: req.Kind,
 		SessionID: req.SessionID,
 		Steps:     r.Steps, Held: r.Held, HeldReason: strings.Join(r.HeldReasons, "; "), Decisions: r.Decisions}
+}
+
+// Settled is what became of a fact.
+type Settled struct {
+	Line     int // its index in Request.Lines
+	Action   reverie.DecisionAction
+	TargetID string // of the memory that it concerns, "" where there is none
+	MemoryID string // of the version that says it after the plan, "" where nothing does
 }
 
 // Dropped is a fact that is not stored, and why.
@@ -106,10 +114,7 @@ type Plain struct{}
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
 func (Plain) Decide(_ context.Context, req Request) (Result, error) {
 	d := newPlanner(req)
-	for i := range d.facts {
-		f := &d.facts[i]
-		d.enact(f, outcome{action: reverie.DecisionAdd}.or(d.says(f.ContentHash)))
-	}
+	_ = d.settle(func(*fact) (outcome, error) { return outcome{action: reverie.DecisionAdd}, nil }) // which is no error
 	return d.result(), nil
 }
 
@@ -120,23 +125,7 @@ type Recorded struct{ Decisions []reverie.Decision }
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
 func (r Recorded) Decide(_ context.Context, req Request) (Result, error) {
 	d := newPlanner(req)
-	var open []*fact
-	for i := range d.facts {
-		f := &d.facts[i]
-		if e := d.says(f.ContentHash); e != nil {
-			e.restated = true
-			d.enact(f, outcome{}.or(e))
-			continue
-		}
-		open = append(open, f)
-	}
-	for _, f := range open {
-		o := outcome{}.or(d.says(f.ContentHash))
-		if o.target == nil {
-			o = r.outcome(d, f)
-		}
-		d.enact(f, o)
-	}
+	_ = d.settle(func(f *fact) (outcome, error) { return r.outcome(d, f), nil }) // which is no error
 	return d.result(), nil
 }
 
@@ -155,7 +144,7 @@ func (r Recorded) outcome(d *planner, f *fact) outcome {
 			break
 		}
 		c := known.Candidates[at]
-		if target := d.says(text.ContentHash(c.Statement)); target != nil {
+		if target := d.knows(text.ContentHash(c.Statement)); target != nil {
 			return outcome{action: action, target: target, merged: c.Merged, reason: c.Reason}
 		}
 	}
@@ -188,6 +177,23 @@ func NewStep(l Line) reverie.Step {
 			s.Tags = l.Target.Tags
 		}
 	}
+	return s
+}
+
+// SummaryStep has a step write a summary anew, in the place of the old one where there is
+// one: past the decisions, since a summary is no fact. It was supported at some time
+// besides its evidence; the date of its birth strengthens nothing.
+func SummaryStep(s reverie.Step, old *reverie.HeadState, supported time.Time) reverie.Step {
+	s.Action, s.LineageID, s.MemoryID = reverie.ActionCreate, reverie.NewID(), reverie.NewID()
+	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: supported}}
+	if old != nil {
+		head = *old
+		s.Action, s.LineageID, s.OldStatement = reverie.ActionUpdate, old.LineageID, old.Statement
+		s.Head = reverie.Head{MemoryID: old.ID, Version: old.Version}
+	} else if len(s.Evidence) > 0 {
+		head.SupportDates = []string{s.Evidence[0].LocalDate}
+	}
+	s.Strength, s.LastSupportedAt = Strengthen(head, s.Evidence)
 	return s
 }
 

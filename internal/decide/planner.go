@@ -48,6 +48,11 @@ type fact struct {
 	vector []float32
 	model  string             // of vector: model@dims
 	hits   map[string]float64 // cosine by memory id, of those that the store found near
+
+	decision reverie.Decision // of a Comparer: what it rests on
+	outcome  outcome          // as it came to be; its action is "" until then
+	target   *entry           // that it concerns, nil for none
+	says     *entry           // what says it after the plan, nil for nothing
 }
 
 // waiting is a step that waits for a person.
@@ -103,9 +108,9 @@ func newPlanner(req Request) *planner {
 	return d
 }
 
-// says finds what of the facts' kind will say the statement of a hash, nil if nothing
+// knows finds what of the facts' kind will say the statement of a hash, nil if nothing
 // does.
-func (d *planner) says(hash string) *entry {
+func (d *planner) knows(hash string) *entry {
 	for _, e := range d.entries {
 		if !e.deleted && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
 			return e
@@ -139,7 +144,7 @@ func (d *planner) result() Result {
 		return e.action == "" || e.deleted && e.head == nil
 	})
 	slices.SortStableFunc(written, func(a, b *entry) int { return cmp.Compare(a.line, b.line) })
-	r := Result{HeldReasons: d.reasons, Dropped: d.dropped, Asked: d.req.Asked, EmbeddingsOff: d.req.EmbeddingsOff}
+	r := Result{Facts: d.settled(), HeldReasons: d.reasons, Dropped: d.dropped, Asked: d.req.Asked, EmbeddingsOff: d.req.EmbeddingsOff}
 	for _, e := range written {
 		l := e.step
 		l.Action = e.action
@@ -172,14 +177,6 @@ type outcome struct {
 	reason string
 }
 
-// or is the outcome of a fact that an entry says word for word, if there is one.
-func (o outcome) or(e *entry) outcome {
-	if e == nil {
-		return o
-	}
-	return outcome{action: reverie.DecisionNone, target: e, reason: "same statement"}
-}
-
 // Why steps on facts wait for a person.
 const (
 	heldUnquoted  = "new statements that contradict memories, without a quoted message"
@@ -189,6 +186,50 @@ const (
 	heldRewritten = "new statements that would leave little of memories, without a quoted message"
 	heldUnknown   = "new statements that could not be compared with what the group remembers"
 )
+
+// settle decides on all facts: on those that are known word for word first, so that no
+// other fact takes their place, then on the others in order, by a rule. What an earlier
+// fact has become may be what a later one says.
+func (d *planner) settle(rule func(*fact) (outcome, error)) error {
+	for _, again := range []bool{false, true} {
+		for i := range d.facts {
+			f := &d.facts[i]
+			if f.outcome.action != "" {
+				continue
+			}
+			var err error
+			o := outcome{action: reverie.DecisionNone, reason: "same statement"}
+			switch o.target = d.knows(f.ContentHash); {
+			case o.target != nil:
+				o.target.restated = o.target.restated || !again
+			case !again:
+				continue
+			default:
+				if o, err = rule(f); err != nil {
+					return err
+				}
+			}
+			f.target = o.target
+			f.outcome, f.says = d.enact(f, o)
+		}
+	}
+	return nil
+}
+
+// settled is what became of the facts.
+func (d *planner) settled() []Settled {
+	list := make([]Settled, len(d.facts))
+	for i, f := range d.facts {
+		list[i] = Settled{Line: f.line, Action: f.outcome.action}
+		if f.target != nil && f.target.head != nil {
+			list[i].TargetID = f.target.head.ID
+		}
+		if f.says != nil && !f.says.deleted {
+			list[i].MemoryID, _ = f.says.version()
+		}
+	}
+	return list
+}
 
 // enact changes the plan by what becomes of a fact. It returns that as it came
 // to be, and what says the fact after the plan, nil if nothing does.

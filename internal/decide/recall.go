@@ -24,7 +24,7 @@ func (r *round) recall(ctx context.Context) error {
 	var texts []string
 	comparable := slices.ContainsFunc(r.entries, r.compared)
 	for i := range r.facts {
-		if f := &r.facts[i]; r.says(f.ContentHash) == nil {
+		if f := &r.facts[i]; r.knows(f.ContentHash) == nil {
 			asked, texts = append(asked, f), append(texts, f.Statement)
 		}
 	}

@@ -190,7 +190,7 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	if broken := (*safety.StatementError)(nil); errors.As(safety.CheckStatement(v.merged), &broken) {
 		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
 	}
-	switch d.says(text.ContentHash(v.merged)) {
+	switch d.knows(text.ContentHash(v.merged)) {
 	case nil:
 	case c.entry:
 		return errors.New("the merged statement says no more than the memory; if it need not, this is a duplicate")

@@ -27,15 +27,10 @@ import (
 type Store interface {
 	GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error)
 	EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error)
-	Ledger
-	ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error)
-}
-
-// Ledger keeps the rows of runs and chunks.
-type Ledger interface {
 	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
 		*reverie.Chunk, error)
+	ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error)
 }
 
 // Limits bounds a run. All are positive.
@@ -209,17 +204,13 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	fresh, err := pipeline.Step(ctx, &r.recorder, "observe",
-		func(ctx context.Context) ([]reverie.Observation, error) {
-			return r.observe(ctx, s)
-		})
+	fresh, err := pipeline.Then(ctx, &r.recorder, "observe", s, r.observe)
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "resolve",
-		func(ctx context.Context) (reverie.EntityPlan, error) {
-			return r.plan(ctx, s, fresh)
-		})
+	plan, err := pipeline.Step(ctx, &r.recorder, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) {
+		return r.plan(ctx, s, fresh)
+	})
 	if err != nil {
 		return false, err
 	}

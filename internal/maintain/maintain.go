@@ -19,7 +19,9 @@ import (
 type Store interface {
 	Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error)
 	FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error)
-	Ledger
+	pipeline.Ledger
+	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
+		*reverie.Chunk, error)
 	// Fade writes what time has made of memories, with their run's stats. One that
 	// somebody has changed since it was read is left as it is.
 	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
@@ -27,13 +29,6 @@ type Store interface {
 	// Prune removes a batch of what has expired. The time is where to look for
 	// messages next.
 	Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time, error)
-}
-
-// Ledger keeps the rows of runs.
-type Ledger interface {
-	pipeline.Ledger
-	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
-		*reverie.Chunk, error)
 }
 
 // Keeper maintains groups. Its fields are set once; it is safe for concurrent use

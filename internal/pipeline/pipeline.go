@@ -76,6 +76,12 @@ func Step[T any](ctx context.Context, r *RunRecorder, name string, step func(con
 	return result, err
 }
 
+// Then is [Step] with what the step before has made.
+func Then[In, Out any](ctx context.Context, r *RunRecorder, name string, in In,
+	step func(context.Context, In) (Out, error)) (Out, error) {
+	return Step(ctx, r, name, func(ctx context.Context) (Out, error) { return step(ctx, in) })
+}
+
 // Resume continues a run that was interrupted, under its id and with its counts, so
 // that the end is as if nothing had happened.
 func (r *RunRecorder) Resume(row reverie.Run) {
@@ -178,11 +184,15 @@ func (r *RunRecorder) Write(fn func(lease reverie.Lease) error) error {
 // Asker asks a model on the run's account; what the run says stays with it. It is to
 // be called when the run has begun, and used when its row is written.
 func (r *RunRecorder) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
-	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose)}
-	if r.Row.ID != "" {
-		a.Lease = r.Hold.Lease
+	return &llm.Asker{Model: model, Journal: journal, Lease: r.LeaseFunc(), Meta: r.Meta(purpose)}
+}
+
+// LeaseFunc returns the lease that what a run asks is kept under, nil for a dry run.
+func (r *RunRecorder) LeaseFunc() func() reverie.Lease {
+	if r.Row.ID == "" {
+		return nil
 	}
-	return a
+	return r.Hold.Lease
 }
 
 // Model answers a prompt.

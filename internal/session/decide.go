@@ -56,14 +56,10 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 // them with each other, as far as it goes; with what is remembered they are
 // compared once more.
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
+	return decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
 		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared,
-		EmbeddingsOff: r.recorder.EmbeddingsOff}
-	if r.recorder.Row.ID != "" {
-		req.Lease = r.recorder.Hold.Lease
-	}
-	return req
+		EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}
 }
 
 // holdRewrites holds what the plan creates, rewrites and deletes when the run, with

@@ -28,19 +28,14 @@ import (
 type Store interface {
 	GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error)
 	GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error)
-	Ledger
-	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
-	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
-	ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error
-	NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (retry time.Time, err error)
-}
-
-// Ledger keeps the rows of runs and chunks.
-type Ledger interface {
 	pipeline.Ledger
 	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run,
 		*reverie.Chunk, error)
 	pipeline.History
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
+	ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error
+	NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (retry time.Time, err error)
 }
 
 // Limits bounds a run.
@@ -163,17 +158,13 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	said, err := pipeline.Step(ctx, &r.recorder, "propose",
-		func(ctx context.Context) (reply, error) {
-			return r.propose(ctx, s)
-		})
+	said, err := pipeline.Then(ctx, &r.recorder, "propose", s, r.propose)
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide",
-		func(ctx context.Context) (reverie.Plan, error) {
-			return r.decide(ctx, s, said)
-		})
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) {
+		return r.decide(ctx, s, said)
+	})
 	if err != nil {
 		return false, err
 	}

@@ -108,22 +108,11 @@ func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, rever
 // decisions, and its hash is the session's own, so that two sessions may be summed
 // up in the same words.
 func (r *run) recapStep(s *chunkInput, body string, cited []reverie.Evidence) reverie.Step {
-	evidence := s.framed(cited)
-	last := s.shown[len(s.shown)-1]
-	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), SessionID: r.req.SessionID,
-		Statement: body, Tags: []string{reverie.TagSession, reverie.TagSummary}, Evidence: evidence,
-		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.SentAt.In(s.loc).Format(time.RFC3339)),
-		ContentHash: text.SummaryHash(r.req.SessionID, body)}
-	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: last.SentAt}}
-	if old := s.state.Summary; old != nil {
-		head = *old
-		step.Action, step.LineageID, step.OldStatement = reverie.ActionUpdate, old.LineageID, old.Statement
-		step.Head = reverie.Head{MemoryID: old.ID, Version: old.Version}
-	} else if len(evidence) > 0 {
-		head.SupportDates = []string{evidence[0].LocalDate} // the date of its birth strengthens nothing
-	}
-	step.Strength, step.LastSupportedAt = decide.Strengthen(head, evidence)
-	return step
+	last := s.shown[len(s.shown)-1].SentAt
+	return decide.SummaryStep(reverie.Step{SessionID: r.req.SessionID, Statement: body, Evidence: s.framed(cited),
+		Tags:        []string{reverie.TagSession, reverie.TagSummary},
+		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.In(s.loc).Format(time.RFC3339)),
+		ContentHash: text.SummaryHash(r.req.SessionID, body)}, s.state.Summary, last)
 }
 
 // framed is the evidence of the summary: what it cites, and the first and the last
