@@ -86,7 +86,7 @@ func (r *run) bundles(s *chunkInput, parts []part) (list [][]part, err error) {
 // together is the question of what parts come to. Their items are its only sources,
 // each for all that it rests on.
 func (s *chunkInput) together(parts []part) question {
-	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items,
+	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.open,
 		parts: map[string]item{}}}
 	for _, p := range parts {
 		q.asOf = max(q.asOf, p.asOf)

@@ -354,8 +354,8 @@ func counted(n int, one, many string) string {
 // material is what a narrative looks back on: summaries, and memories of the group
 // that are new.
 func (s *chunkInput) material() (list []*source) {
-	for _, sources := range s.names.sources {
-		if src := sources[0]; src.fresh && !src.fact {
+	for _, src := range s.sources() {
+		if src.fresh && !src.fact {
 			list = append(list, src)
 		}
 	}

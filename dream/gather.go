@@ -40,7 +40,11 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	if s.through = state.Signs.Through; s.through == "" && len(state.Sessions) > 0 {
 		s.through = state.Sessions[len(state.Sessions)-1].ID
 	}
-	if lineages := s.lineages(); len(lineages) > 0 {
+	var lineages []string
+	for _, src := range s.sources() {
+		lineages = append(lineages, src.head.LineageID)
+	}
+	if slices.Sort(lineages); len(lineages) > 0 {
 		if s.evidence, err = r.Store.EvidenceOf(ctx, r.req.GroupID, lineages); err != nil {
 			return nil, fmt.Errorf("read what memories of group %q rest on: %w", r.req.GroupID, err)
 		}
@@ -162,17 +166,17 @@ func (r *run) fetch(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSta
 // answers.
 type chunkInput struct {
 	state   reverie.DreamState
-	through string // the session that the dream reaches up to
-	names   names  // of everything that is shown in any question, numbered throughout
-	count   map[string]int
+	through string         // the session that the dream reaches up to
+	count   map[string]int // of sources, by the first letter of their handles
 
 	now      time.Time
 	loc      *time.Location
 	language string
-	asOf     string                    // local date of the newest material
-	batches  []batch                   // what the questions are about; in them, each question has handles of its own
-	known    []prompts.DreamMemoryView // shown with every question, as are
-	items    []prompts.DreamItemView   // those of earlier dreams
+	asOf     string                        // local date of the newest material
+	batches  []batch                       // what the questions are about
+	known    batch                         // shown with every question, as are
+	items    []prompts.DreamItemView       // those of earlier dreams,
+	open     map[string]*reverie.HeadState // which are these, by handle
 	evidence map[string][]reverie.Evidence
 	hidden   []string          // ids of what breaks a rule of statements: it is not shown
 	refused  []reverie.Refusal // that first
@@ -188,8 +192,7 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s := &chunkInput{state: state, now: r.now, loc: loc, count: map[string]int{},
-		names: names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}}
+	s := &chunkInput{state: state, now: r.now, loc: loc, count: map[string]int{}, open: map[string]*reverie.HeadState{}}
 	var texts []string
 	material := make([]*reverie.HeadState, 0, len(state.Material))
 	for i := range state.Material {
@@ -214,12 +217,13 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	s.showBeside(r.Limits, room/4)
-	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil); err != nil {
+	_, known := s.views(s.known)
+	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: known}}, nil); err != nil {
 		return nil, err
 	}
-	overhead := text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User)
+	room = r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	for _, heads := range asAsked(material, answered) {
-		s.batches = append(s.batches, pack(s.numberSources(heads), overhead, r.Limits.MaxInputTokens)...)
+		s.batches = append(s.batches, pack(s.numberSources(heads), room, s.tokens)...)
 	}
 	return s, nil
 }
@@ -246,8 +250,7 @@ const refusedSource = "source"
 // material is what a question is asked for.
 func (s *chunkInput) showBeside(limits Limits, room int) {
 	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
-		v := s.memory(h, false)
-		s.known = append(s.known, v)
+		s.known = append(s.known, s.source(h, source{}))
 	}
 	open := make([]reverie.HeadState, 0, len(s.state.Items))
 	for _, h := range s.state.Items {
@@ -257,7 +260,7 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 	}
 	for _, h := range lately(open, limits.MaxActive, room) {
 		id := "d" + strconv.Itoa(len(s.items)+1)
-		s.names.items[id] = h
+		s.open[id] = h
 		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)),
 			Content: h.Statement,
 			Since:   text.LocalDate(h.CreatedAt, s.loc)})
@@ -289,7 +292,7 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 
 // handle is what an item of an earlier dream is called, its id where it is not shown.
 func (s *chunkInput) handle(item *reverie.HeadState) string {
-	for handle, h := range s.names.items {
+	for handle, h := range s.open {
 		if h.ID == item.ID {
 			return handle
 		}
@@ -309,13 +312,9 @@ func (s *chunkInput) ids() []string {
 	return ids
 }
 
-// lineages are those of everything that may be cited.
-func (s *chunkInput) lineages() (list []string) {
-	for _, sources := range s.names.sources {
-		list = append(list, sources[0].head.LineageID)
-	}
-	slices.Sort(list)
-	return list
+// sources are everything that may be cited.
+func (s *chunkInput) sources() []*source {
+	return slices.Concat(append(slices.Clip(s.batches), s.known)...)
 }
 
 // window is from when to when what the dream takes in was said.
@@ -380,89 +379,103 @@ func asAsked(material []*reverie.HeadState, answered [][]string) (list [][]*reve
 	return append(list, rest)
 }
 
-// numberSources names material: sessions with their summary and facts, then memories of the
-// group.
-func (s *chunkInput) numberSources(material []*reverie.HeadState) (b batch) {
-	sessions := make(map[string]reverie.Session, len(s.state.Sessions))
-	for _, session := range s.state.Sessions {
-		sessions[session.ID] = session
-	}
-	var last *prompts.DreamSessionView
-	for i, h := range material {
+// numberSources are material as sources: sessions with their summary and facts, then
+// memories of the group.
+func (s *chunkInput) numberSources(material []*reverie.HeadState) batch {
+	var sessions, memories batch
+	at := 0 // where the session begins
+	for _, h := range material {
 		if h.Kind != reverie.KindSession {
-			b.memories = append(b.memories, s.memory(h, true))
+			memories = append(memories, s.source(h, source{fresh: true}))
 			continue
 		}
-		if last == nil || material[i-1].SessionID != h.SessionID {
-			b.sessions = append(b.sessions, prompts.DreamSessionView{Facts: []prompts.DreamFactView{}})
-			last = &b.sessions[len(b.sessions)-1]
-			if session, known := sessions[h.SessionID]; known {
-				last.From, last.To = text.LocalDate(session.FirstAt, s.loc), text.LocalDate(session.LastAt, s.loc)
+		if at == len(sessions) || sessions[at].head.SessionID != h.SessionID {
+			at = len(sessions)
+		}
+		if isSummary(h.Tags) && (at == len(sessions) || !sessions[at].summary) {
+			sessions = slices.Insert(sessions, at, s.source(h, source{fresh: true, summary: true}))
+		} else {
+			sessions = append(sessions, s.source(h, source{fresh: true, fact: true}))
+		}
+	}
+	return append(sessions, memories...)
+}
+
+// source is a head as a source of a sort, with a handle.
+func (s *chunkInput) source(h *reverie.HeadState, src source) *source {
+	letter := "m"
+	if src.summary {
+		letter = "s"
+	} else if src.fact {
+		letter = "f"
+	}
+	s.count[letter]++
+	src.head, src.handle = h, letter+strconv.Itoa(s.count[letter])
+	return &src
+}
+
+// views show sources under their handles. A session can be cited where its summary is
+// shown. A memory that dreams know has no date: every question shows it, and would be
+// another one, and be paid for again, whenever a night bears it out.
+func (s *chunkInput) views(b batch) (sessions []prompts.DreamSessionView, memories []prompts.DreamMemoryView) {
+	for i, src := range b {
+		h, date := src.head, text.LocalDate(src.head.LastSupportedAt, s.loc)
+		if !src.summary && !src.fact {
+			v := prompts.DreamMemoryView{ID: src.handle, Statement: h.Statement, New: src.fresh}
+			if src.fresh {
+				v.Date = date
 			}
-		}
-		if isSummary(h.Tags) && last.ID == "" {
-			last.ID, last.Summary = s.name("s", source{head: h, fresh: true, summary: true}), h.Statement
+			memories = append(memories, v)
 			continue
 		}
-		last.Facts = append(last.Facts, prompts.DreamFactView{ID: s.name("f", source{head: h, fresh: true, fact: true}),
-			Type: factType(h.Tags), Statement: h.Statement, Date: text.LocalDate(h.LastSupportedAt, s.loc)})
+		if i == 0 || !src.with(b[i-1]) {
+			v := prompts.DreamSessionView{Facts: []prompts.DreamFactView{}}
+			for _, session := range s.state.Sessions {
+				if session.ID == h.SessionID {
+					v.From, v.To = text.LocalDate(session.FirstAt, s.loc), text.LocalDate(session.LastAt, s.loc)
+				}
+			}
+			sessions = append(sessions, v)
+		}
+		last := &sessions[len(sessions)-1]
+		if src.summary {
+			last.ID, last.Summary = src.handle, h.Statement
+			continue
+		}
+		last.Facts = append(last.Facts, prompts.DreamFactView{ID: src.handle, Type: factType(h.Tags),
+			Statement: h.Statement, Date: date})
 	}
-	return b
+	return sessions, memories
 }
 
-// memory names a memory of the group. One that dreams know has no date: every question
-// shows it, and would be another one, and be paid for again, whenever a night bears it
-// out.
-func (s *chunkInput) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
-	v := prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, New: fresh}
-	if fresh {
-		v.Date = text.LocalDate(h.LastSupportedAt, s.loc)
+// tokens estimates what sources cost.
+func (s *chunkInput) tokens(b batch) (n int) {
+	sessions, memories := s.views(b)
+	for _, v := range sessions {
+		n += prompts.Tokens(v)
 	}
-	return v
-}
-
-// name gives a source a handle of a sort.
-func (s *chunkInput) name(sort string, src source) string {
-	s.count[sort]++
-	src.handle = sort + strconv.Itoa(s.count[sort])
-	s.names.sources[src.handle] = []*source{&src}
-	return src.handle
+	for _, v := range memories {
+		n += prompts.Tokens(v)
+	}
+	return n
 }
 
 // about is the question about a batch. It numbers what it shows by itself, behind what
 // is shown with every question: a new version that goes or comes changes the question
 // that shows it, and no other.
 func (s *chunkInput) about(b batch) question {
-	q := question{names: names{sources: map[string][]*source{}, items: s.names.items}}
-	count, fresh := map[byte]int{}, []*reverie.HeadState{}
-	show := func(handle string) string {
-		src := s.names.sources[handle][0]
-		count[handle[0]]++
-		src.handle = handle[:1] + strconv.Itoa(count[handle[0]])
+	q := question{names: names{sources: map[string][]*source{}, items: s.open}}
+	shown, count, fresh := slices.Concat(s.known, b), map[string]int{}, []*reverie.HeadState{}
+	for _, src := range shown {
+		letter := src.handle[:1]
+		count[letter]++
+		src.handle = letter + strconv.Itoa(count[letter])
 		q.names.sources[src.handle] = []*source{src}
 		if src.fresh {
 			fresh = append(fresh, src.head)
 		}
-		return src.handle
 	}
-	for _, v := range s.known {
-		show(v.ID)
-	}
-	q.user.Memories = slices.Clone(s.known)
-	for _, v := range b.memories {
-		v.ID = show(v.ID)
-		q.user.Memories = append(q.user.Memories, v)
-	}
-	for _, v := range b.sessions {
-		if v.ID != "" {
-			v.ID = show(v.ID)
-		}
-		v.Facts = slices.Clone(v.Facts)
-		for i := range v.Facts {
-			v.Facts[i].ID = show(v.Facts[i].ID)
-		}
-		q.user.Sessions = append(q.user.Sessions, v)
-	}
+	q.user.Sessions, q.user.Memories = s.views(shown)
 	q.asOf = s.dateOf(fresh)
 	return q
 }
@@ -471,11 +484,10 @@ func (s *chunkInput) about(b batch) question {
 // and what is not shown last, and of how many each question is.
 func (s *chunkInput) questions() (ids []string, of []int) {
 	for _, b := range s.batches {
-		handles := b.handles()
-		for _, handle := range handles {
-			ids = append(ids, s.names.sources[handle][0].head.ID)
+		for _, src := range b {
+			ids = append(ids, src.head.ID)
 		}
-		of = append(of, len(handles))
+		of = append(of, len(b))
 	}
 	return append(ids, s.hidden...), of
 }
@@ -489,6 +501,11 @@ type source struct {
 	fact    bool // of a session
 }
 
+// with tells whether two sources are of one session.
+func (src *source) with(other *source) bool {
+	return (src.summary || src.fact) && (other.summary || other.fact) && src.head.SessionID == other.head.SessionID
+}
+
 // names are what the handles of one question stand for, and nothing else: d1..dN are
 // items of earlier dreams; the others are sources, of c1..cN, the items of a part,
 // several.
@@ -498,27 +515,9 @@ type names struct {
 	parts   map[string]item // c1..cN; nil where the question is about material
 }
 
-// batch is the part of the material that one question is about.
-type batch struct {
-	sessions []prompts.DreamSessionView
-	memories []prompts.DreamMemoryView // new ones
-}
-
-// handles are those of a batch, each of one version, in order.
-func (b batch) handles() (list []string) {
-	for _, v := range b.sessions {
-		if v.ID != "" {
-			list = append(list, v.ID)
-		}
-		for _, f := range v.Facts {
-			list = append(list, f.ID)
-		}
-	}
-	for _, v := range b.memories {
-		list = append(list, v.ID)
-	}
-	return list
-}
+// batch is the part of the material that one question is about: sources of sessions, each
+// with its summary first, before memories of the group.
+type batch []*source
 
 // proposal is one line of an answer that has the form of an item; nothing in it has
 // been checked yet.

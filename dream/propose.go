@@ -33,11 +33,11 @@ func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 		r.questions = s.asked + len(s.batches) - i
 		p, err := r.ask(ctx, s, s.about(s.batches[i]))
 		if errors.Is(err, pipeline.ErrCut) {
-			first, second, ok := halve(s.batches[i])
-			if ok {
+			if n := len(s.batches[i]); n > 1 {
 				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "question",
 					s.asked+1)
-				s.batches, s.several = slices.Replace(s.batches, i, i+1, first, second), true
+				s.batches = slices.Replace(s.batches, i, i+1, s.batches[i][:n/2], s.batches[i][n/2:])
+				s.several = true
 				if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 					return nil, err
 				}
