@@ -205,20 +205,13 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 // oneActionEach refuses what the answer says twice about one memory: the same
 // action counts once, different ones not at all.
 func (c *checker) oneActionEach(lines []line) []line {
-	actions := map[string]map[reverie.Action]bool{}
-	note := func(l line) {
+	asked, several := map[string]reverie.Action{}, map[string]bool{} // of each memory
+	for _, l := range slices.Concat(lines, c.held) {
 		if l.target != nil {
-			if actions[l.target.ID] == nil {
-				actions[l.target.ID] = map[reverie.Action]bool{}
-			}
-			actions[l.target.ID][l.action] = true
+			before, again := asked[l.target.ID]
+			several[l.target.ID] = several[l.target.ID] || again && before != l.action
+			asked[l.target.ID] = l.action
 		}
-	}
-	for _, l := range lines {
-		note(l)
-	}
-	for _, l := range c.held {
-		note(l)
 	}
 	said := map[string]bool{}
 	once := func(lines []line) (kept []line) {
@@ -226,7 +219,7 @@ func (c *checker) oneActionEach(lines []line) []line {
 			switch {
 			case l.target == nil:
 				kept = append(kept, l)
-			case len(actions[l.target.ID]) > 1:
+			case several[l.target.ID]:
 				c.refuse(l.proposal, ruleContradictory, "the answer asks for different actions on this memory; it stays as it is")
 			case said[l.target.ID]:
 				c.refuse(l.proposal, ruleRepeated, "the answer has already said this of the memory")

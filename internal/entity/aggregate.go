@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -135,16 +136,13 @@ func joined(observations []observation, c *participants) [][]observation {
 			}
 		}
 	}
-	var groups [][]observation
-	at := map[int]int{}
+	members := map[int][]observation{}
 	for i, p := range observations {
-		root := u.root(i)
-		n, ok := at[root]
-		if !ok {
-			n, at[root] = len(groups), len(groups)
-			groups = append(groups, nil)
-		}
-		groups[n] = append(groups[n], p)
+		members[u.root(i)] = append(members[u.root(i)], p)
+	}
+	var groups [][]observation
+	for _, root := range slices.Sorted(maps.Keys(members)) { // the first of each
+		groups = append(groups, members[root])
 	}
 	return groups
 }

@@ -30,7 +30,7 @@ type draft struct {
 // earlier chunks may be among them.
 func build(in draft) reverie.EntityPlan {
 	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{},
-		accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{},
+		named: map[string]bool{}, roots: map[string]string{},
 		members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
@@ -48,9 +48,6 @@ func build(in draft) reverie.EntityPlan {
 				b.named[n.EntityID+n.Key] = true
 			}
 		}
-	}
-	for account, id := range in.idx.byID {
-		b.accounts[id] = append(b.accounts[id], account)
 	}
 	for i, one := range in.list {
 		if one.postponed == "" {
@@ -72,15 +69,14 @@ func build(in draft) reverie.EntityPlan {
 // builder is a plan under way.
 type builder struct {
 	draft
-	who      *resolver
-	plan     reverie.EntityPlan
-	parties  map[string]*entityDraft
-	order    []*entityDraft
-	of       map[int]*entityDraft // by place in the list
-	accounts map[string][]string  // of known entities
-	roots    map[string]string    // entity -> the one that it is read as
-	members  map[string]string    // account -> the entity that has it, which may be read as another
-	named    map[string]bool      // names that an entity has, or is given: its id and the name's key
+	who     *resolver
+	plan    reverie.EntityPlan
+	parties map[string]*entityDraft
+	order   []*entityDraft
+	of      map[int]*entityDraft // by place in the list
+	roots   map[string]string    // entity -> the one that it is read as
+	members map[string]string    // account -> the entity that has it, which may be read as another
+	named   map[string]bool      // names that an entity has, or is given: its id and the name's key
 }
 
 // entityDraft is an entity that the plan writes to, or points to.
@@ -126,9 +122,11 @@ func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft
 
 func (b *builder) knownParty(entityID string) *entityDraft {
 	return b.entityDraft("entity "+entityID, func() *entityDraft {
-		return &entityDraft{id: entityID, known: true, kind: b.idx.kind(entityID),
-			subject:  b.entities[entityID].Subject,
-			accounts: slices.Sorted(slices.Values(b.accounts[entityID]))}
+		p := &entityDraft{id: entityID, known: true, subject: b.entities[entityID].Subject}
+		if e := b.idx.entries[entityID]; e != nil {
+			p.kind, p.accounts = e.kind, slices.Clip(e.accounts)
+		}
+		return p
 	})
 }
 

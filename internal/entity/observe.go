@@ -89,8 +89,10 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 			return r.Prompts.Render(s.language, s.system, user)
 		},
 		Use: func(text string) (why string) {
+			read := answer.Read(text)
+			r.recorder.LogSkipped("question", t.no, read.Skipped)
 			var usable bool
-			if list, refused, usable = r.parsed(s, t, answer.Read(text)); !usable {
+			if list, refused, usable = parse(t.batch, s.participants, s.loc, read); !usable {
 				return "the answer had no line that can be used"
 			}
 			return ""
@@ -98,18 +100,10 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 	if errors.Is(err, reverie.ErrUnusable) {
 		err = fmt.Errorf("%w; its messages wait on", err)
 	}
-	return list, refused, err
-}
-
-// parsed reads an answer and logs what was skipped of it.
-func (r *run) parsed(s *chunkInput, t *task, read answer.Result) (list []reverie.Observation,
-	refused []reverie.Refusal, usable bool) {
-	r.recorder.LogSkipped("question", t.no, read.Skipped)
-	list, refused, usable = parse(t.batch, s.participants, s.loc, read)
 	for i := range refused {
 		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
 	}
-	return list, refused, usable
+	return list, refused, err
 }
 
 func (r *run) tell(p Progress) {
