@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"reverie/evolve"
@@ -43,6 +44,7 @@ type App struct {
 
 	cluster  *localdb.Cluster
 	queue    *jobs.Queue            // of the jobs of a process that stays; nil for a command
+	wiring   sync.Mutex             // jobs of a process that stays are wired at once
 	policies map[string]*llm.Policy // by server
 	calls    *llm.Semaphore         // of all questions
 	unpriced []string               // models that were warned of

@@ -33,10 +33,10 @@ type Job struct {
 	none func(groupID string, w reverie.Window, err error) any
 }
 
-// jobOf is a job by its pipeline: run works on a window, and outcome is what of its
-// result is the same for all jobs.
+// jobOf is a job by its pipeline: run works on a window, and base is what its result has
+// in common with that of the other jobs.
 func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (R, error),
-	outcome func(R) jobs.RunOutcome, none func(groupID string, w reverie.Window, err error) R) Job {
+	base func(*R) *pipeline.Result) Job {
 	return Job{Name: name, Use: use,
 		Run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
 			var hold pipeline.LeaseHolder // nil for a dry run
@@ -44,11 +44,14 @@ func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeli
 				hold = held
 			}
 			r, err := run(ctx, hold, g.ID, w)
-			done := outcome(r)
-			done.Result = r
-			return done, err
+			b := base(&r)
+			return jobs.RunOutcome{RunID: b.RunID, Status: b.Status, NoNew: b.NoNew, Stats: b.Stats, Held: b.Held, Result: r}, err
 		},
-		none: func(groupID string, w reverie.Window, err error) any { return none(groupID, w, err) },
+		none: func(groupID string, w reverie.Window, err error) any {
+			var r R
+			*base(&r) = pipeline.Result{GroupID: groupID, Err: err}
+			return r
+		},
 	}
 }
 
@@ -63,11 +66,7 @@ func (a *App) EvolveJob(p *evolve.Pipeline, req evolve.Request) Job {
 
 // EvolveJobBy is a job whose runs are evolve's.
 func EvolveJobBy(run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (evolve.Result, error)) Job {
-	return jobOf(reverie.JobEvolve, config.UseEvolve, run, func(r evolve.Result) jobs.RunOutcome {
-		return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held}
-	}, func(groupID string, _ reverie.Window, err error) evolve.Result {
-		return evolve.Result{Result: pipeline.Result{GroupID: groupID, Err: err}}
-	})
+	return jobOf(reverie.JobEvolve, config.UseEvolve, run, func(r *evolve.Result) *pipeline.Result { return &r.Result })
 }
 
 // ImpressionJob is impression, as a request says.
@@ -77,11 +76,7 @@ func (a *App) ImpressionJob(p *entity.Pipeline, req entity.Request) Job {
 			req := req
 			req.GroupID, req.Since, req.Until = groupID, w.Since, w.Until
 			return p.Run(ctx, hold, req)
-		}, func(r entity.Result) jobs.RunOutcome {
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats}
-		}, func(groupID string, _ reverie.Window, err error) entity.Result {
-			return entity.Result{Result: pipeline.Result{GroupID: groupID, Err: err}}
-		})
+		}, func(r *entity.Result) *pipeline.Result { return &r.Result })
 }
 
 // ImpressionOnDemand is [App.ImpressionJob] for a person who asks: it takes all messages
@@ -107,41 +102,51 @@ func (a *App) ExtractJob(p *session.Pipeline, req session.Request) Job {
 			req := req
 			req.GroupID, req.SessionID = groupID, w.SessionID
 			return p.Run(ctx, hold, req)
-		}, func(r session.Result) jobs.RunOutcome {
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held}
-		}, func(groupID string, w reverie.Window, err error) session.Result {
-			return session.Result{Result: pipeline.Result{GroupID: groupID, Err: err}, SessionID: w.SessionID}
-		})
+		}, func(r *session.Result) *pipeline.Result { return &r.Result })
+	none := j.none
+	j.none = func(groupID string, w reverie.Window, err error) any {
+		r, _ := none(groupID, w, err).(session.Result)
+		r.SessionID = w.SessionID
+		return r
+	}
 	j.Failed = a.noteSession
 	return j
 }
 
 // DreamJob is dreaming, as a request says.
 func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
-	return jobOf(reverie.JobDream, config.UseDream,
+	j := jobOf(reverie.JobDream, config.UseDream,
 		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (dream.Result, error) {
 			req := req
 			req.GroupID = groupID
 			return p.Run(ctx, hold, req)
-		}, func(r dream.Result) jobs.RunOutcome {
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.None != "", Stats: r.Stats, Held: r.Held, Through: r.SessionID}
-		}, func(groupID string, _ reverie.Window, err error) dream.Result {
-			return dream.Result{Result: pipeline.Result{GroupID: groupID, Err: err}}
-		})
+		}, func(r *dream.Result) *pipeline.Result { return &r.Result })
+	run := j.Run
+	j.Run = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+		done, err := run(ctx, held, g, w)
+		r, _ := done.Result.(dream.Result)
+		done.NoNew, done.Through = r.None != "", r.SessionID
+		return done, err
+	}
+	return j
 }
 
 // MaintainJob is maintenance, as a request says.
 func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
-	return jobOf(reverie.JobMaintain, "",
-		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (maintain.Result, error) {
+	return Job{Name: reverie.JobMaintain,
+		Run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
+			var hold pipeline.LeaseHolder // nil for a dry run
+			if held != nil {
+				hold = held
+			}
 			req := req
-			req.GroupID = groupID
-			return k.Run(ctx, hold, req)
-		}, func(r maintain.Result) jobs.RunOutcome {
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.Nothing, Stats: r.Stats}
-		}, func(groupID string, _ reverie.Window, err error) maintain.Result {
+			req.GroupID = g.ID
+			r, err := k.Run(ctx, hold, req)
+			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.Nothing, Stats: r.Stats, Result: r}, err
+		},
+		none: func(groupID string, _ reverie.Window, err error) any {
 			return maintain.Result{GroupID: groupID, Err: err}
-		})
+		}}
 }
 
 // runner does a job, told to whoever watches.

@@ -71,88 +71,49 @@ func (a *App) Worker(ctx context.Context, wanted reverie.Job) (Pipelines, error)
 	if err := a.Open(ctx); err != nil {
 		return Pipelines{}, err
 	}
-	p, err := a.pipelines(wanted)
-	if err != nil {
-		return Pipelines{}, err
-	}
-	return p.with(a.RemotePrompts(ctx, p.Prompts)), nil
+	return a.pipelines(ctx, true, wanted)
 }
 
-// pipelines wires jobs, with the prompts of this machine.
-func (a *App) pipelines(wanted ...reverie.Job) (p Pipelines, err error) {
+// pipelines wires jobs, with the prompts of this machine, or with those that Langfuse has
+// now.
+func (a *App) pipelines(ctx context.Context, remote bool, wanted ...reverie.Job) (p Pipelines, err error) {
 	if p.Prompts, err = prompts.Open(a.Config.Prompts.Dir); err != nil {
 		return Pipelines{}, err
 	}
+	if remote {
+		p.Prompts = a.RemotePrompts(ctx, p.Prompts)
+	}
 	if slices.Contains(wanted, reverie.JobEvolve) {
-		if p.Evolve, err = a.Evolution(p.Prompts); err != nil {
-			return Pipelines{}, err
-		}
-		if p.Impression, err = a.impressions(p.Prompts); err != nil {
-			return Pipelines{}, err
+		p.Evolve, err = a.Evolution(p.Prompts)
+		if err == nil {
+			p.Impression, err = a.impressions(p.Prompts)
 		}
 	}
-	if slices.Contains(wanted, reverie.JobExtract) {
-		if p.Session, err = a.extraction(p.Prompts); err != nil {
-			return Pipelines{}, err
-		}
+	if err == nil && slices.Contains(wanted, reverie.JobExtract) {
+		p.Session, err = a.extraction(p.Prompts)
 	}
-	if slices.Contains(wanted, reverie.JobDream) {
-		if p.Dream, err = a.dreaming(p.Prompts); err != nil {
-			return Pipelines{}, err
-		}
+	if err == nil && slices.Contains(wanted, reverie.JobDream) {
+		p.Dream, err = a.dreaming(p.Prompts)
 	}
-	return p, nil
-}
-
-// with is the same pipelines with other prompts.
-func (p Pipelines) with(set *prompts.Set) Pipelines {
-	p.Prompts = set
-	if p.Evolve != nil {
-		e, i := *p.Evolve, *p.Impression
-		e.Prompts, i.Prompts, e.Decider = set, set, deciderWith(e.Decider, set)
-		p.Evolve, p.Impression = &e, &i
-	}
-	if p.Session != nil {
-		s := *p.Session
-		s.Prompts, s.Decider = set, deciderWith(s.Decider, set)
-		p.Session = &s
-	}
-	if p.Dream != nil {
-		d := *p.Dream
-		d.Prompts, d.Decider = set, deciderWith(d.Decider, set)
-		p.Dream = &d
-	}
-	return p
-}
-
-// deciderWith is the same decider with other prompts.
-func deciderWith(d decide.Decider, set *prompts.Set) decide.Decider {
-	if l, ok := d.(*decide.Comparer); ok {
-		layer := *l
-		layer.Prompts = set
-		return &layer
-	}
-	return d
+	return p, err
 }
 
 // Evolution wires evolve.
 func (a *App) Evolution(set *prompts.Set) (*evolve.Pipeline, error) {
-	model, settings, err := a.Model(config.UseEvolve)
+	model, maxOutput, err := a.pricedModel(config.UseEvolve)
 	if err != nil {
 		return nil, err
 	}
-	a.warnUnpriced(model, settings)
-	v, err := a.vectors()
+	j, err := a.judgement(set)
 	if err != nil {
 		return nil, err
 	}
-	p := a.EvolveBase(set, settings.MaxOutputTokens)
-	p.Model, p.Phase = model, a.phase(reverie.JobEvolve, a.Clock)
-	if v.model != nil {
-		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
+	p := a.EvolveBase(set, maxOutput)
+	p.Model, p.Phase, p.Decider = model, a.phase(reverie.JobEvolve, a.Clock), j.decider
+	if j.embeddings != nil {
+		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	}
-	p.Decider, err = a.decider(set, v)
-	return p, err
+	return p, nil
 }
 
 // EvolveBase is the part of evolve that asks nobody.
@@ -167,62 +128,65 @@ func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 	}
 }
 
-// vectors is what statements are turned into vectors with.
-type vectors struct {
-	model       *llm.Embeddings // nil: none is configured
-	optional    bool            // nobody has named it: one that fails is a warning
-	calibration func() reverie.Calibration
+// judgement is what new facts are held against memories with.
+type judgement struct {
+	embeddings *llm.Embeddings // nil: none is configured
+	optional   bool            // nobody has named the embedding model: one that fails is a warning
+	decider    decide.Decider  // compares, or goes by the exact text alone
 }
 
-func (a *App) vectors() (vectors, error) {
+func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
 	embed, es, err := a.Embeddings()
 	switch {
-	case errors.Is(err, ErrNoEmbeddings):
-		return vectors{}, nil
-	case err != nil:
-		return vectors{}, err
+	case err == nil:
+		j.embeddings, j.optional = embed, !es.Explicit
+	case !errors.Is(err, ErrNoEmbeddings):
+		return j, err
 	}
-	return vectors{embed, !es.Explicit, func() reverie.Calibration { return a.Calibration(es) }}, nil
-}
-
-// decider wires what becomes of new facts: a comparison, or the exact text alone.
-func (a *App) decider(set *prompts.Set, v vectors) (decide.Decider, error) {
+	j.decider = decide.Plain{}
 	if !a.Config.Decide.Enabled {
-		return decide.Plain{}, nil
+		return j, nil
 	}
-	model, settings, err := a.Model(config.UseCompare)
+	model, maxOutput, err := a.pricedModel(config.UseCompare)
 	if err != nil {
-		return nil, err
+		return j, err
 	}
-	a.warnUnpriced(model, settings)
 	d := a.Config.Decide
-	layer := &decide.Comparer{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Log: a.Log,
+	comparer := &decide.Comparer{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Log: a.Log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
-			MaxCalls: d.MaxCalls, MaxOutputTokens: settings.MaxOutputTokens}}
-	if v.model != nil {
-		layer.Embeddings, layer.EmbeddingsOptional, layer.Calibration = v.model, v.optional, v.calibration()
+			MaxCalls: d.MaxCalls, MaxOutputTokens: maxOutput}}
+	if j.embeddings != nil {
+		comparer.Embeddings, comparer.EmbeddingsOptional, comparer.Calibration = j.embeddings, j.optional, a.Calibration(es)
 	}
-	return layer, nil
+	j.decider = comparer
+	return j, nil
 }
 
-// warnUnpriced tells, once for each model, that no budget in USD bounds its calls.
-func (a *App) warnUnpriced(model *llm.Model, settings config.ModelSettings) {
-	b := a.Config.Budget
-	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || config.Keyless(settings.Provider) || slices.Contains(a.unpriced, model.Name()) {
-		return
+// pricedModel is the model of a use, and how long its answers may be. It tells, once for
+// each model, that no budget in USD bounds its calls.
+func (a *App) pricedModel(use string) (*llm.Model, int, error) {
+	model, settings, err := a.Model(use)
+	if err != nil {
+		return nil, 0, err
 	}
-	a.unpriced = append(a.unpriced, model.Name())
-	a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
+	a.wiring.Lock()
+	defer a.wiring.Unlock()
+	b := a.Config.Budget
+	if b.USDPerRun+b.USDPerDay != 0 && !model.Priced() && !config.Keyless(settings.Provider) && !slices.Contains(a.unpriced, model.Name()) {
+		a.unpriced = append(a.unpriced, model.Name())
+		a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
+	}
+	return model, settings.MaxOutputTokens, nil
 }
 
 // impressions wires the impression job.
 func (a *App) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 	model, settings, err := a.Model(config.UseObserve)
+	if err == nil && a.Config.Impression.Enabled {
+		model, _, err = a.pricedModel(config.UseObserve)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if a.Config.Impression.Enabled {
-		a.warnUnpriced(model, settings)
 	}
 	i := a.Config.Impression
 	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
@@ -233,57 +197,52 @@ func (a *App) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 
 // extraction wires the extraction of sessions.
 func (a *App) extraction(set *prompts.Set) (*session.Pipeline, error) {
-	model, settings, err := a.Model(config.UseExtract)
+	model, maxOutput, err := a.pricedModel(config.UseExtract)
 	if err != nil {
 		return nil, err
 	}
-	a.warnUnpriced(model, settings)
-	summarizer, folding, err := a.Model(config.UseFold)
+	summarizer, maxSummary, err := a.pricedModel(config.UseFold)
 	if err != nil {
 		return nil, err
 	}
-	a.warnUnpriced(summarizer, folding)
-	v, err := a.vectors()
+	j, err := a.judgement(set)
 	if err != nil {
 		return nil, err
 	}
 	c, e := a.Config.Session, a.Config.Evolve
 	p := &session.Pipeline{
-		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.Store, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
+		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
 		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock),
-		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
-			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
+		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: maxOutput,
+			MaxSummaryTokens: maxSummary, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
 	}
-	if v.model != nil {
-		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
+	if j.embeddings != nil {
+		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	}
-	p.Decider, err = a.decider(set, v)
-	return p, err
+	return p, nil
 }
 
 // dreaming wires dreams.
 func (a *App) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
-	model, settings, err := a.Model(config.UseDream)
+	model, maxOutput, err := a.pricedModel(config.UseDream)
 	if err != nil {
 		return nil, err
 	}
-	a.warnUnpriced(model, settings)
-	v, err := a.vectors()
+	j, err := a.judgement(set)
 	if err != nil {
 		return nil, err
 	}
 	d := a.Config.Dream
 	p := &dream.Pipeline{
-		Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock),
-		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
+		Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Decider: j.decider, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock),
+		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: maxOutput, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
 			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
-	if v.model != nil {
-		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
+	if j.embeddings != nil {
+		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	}
-	p.Decider, err = a.decider(set, v)
-	return p, err
+	return p, nil
 }
 
 // SessionRule says when a session is due, as configured.
@@ -338,8 +297,10 @@ func (a *App) account(use, provider, baseURL, model string) (llm.Account, error)
 		return llm.Account{}, err
 	}
 	l, server := a.Config.LLM, use+" "+provider+" "+baseURL
+	a.wiring.Lock()
+	defer a.wiring.Unlock()
 	if a.policies == nil {
-		a.policies = map[string]*llm.Policy{}
+		a.policies, a.calls = map[string]*llm.Policy{}, llm.NewSemaphore(a.Config.Jobs.Concurrency)
 	}
 	if a.policies[server] == nil {
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
@@ -364,9 +325,6 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 		return nil, s, err
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
-	if a.calls == nil {
-		a.calls = llm.NewSemaphore(a.Config.Jobs.Concurrency)
-	}
 	account.Timeout, account.Calls = s.Timeout, a.calls
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model, s.BaseURL), account), s, err
 }

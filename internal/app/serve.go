@@ -75,8 +75,7 @@ func (a *App) evolver(day *llm.DayBudget) (*api.Evolver, error) {
 		a.Log.Warn("groups are not evolved over HTTP: all else is served", "error", err)
 		return nil, nil
 	}
-	p, err := a.pipelines(reverie.JobEvolve)
-	if err != nil {
+	if _, err := a.pipelines(context.Background(), false, reverie.JobEvolve); err != nil {
 		return nil, err
 	}
 	wait := a.Config.HTTP.EvolveWait.Duration
@@ -87,12 +86,16 @@ func (a *App) evolver(day *llm.DayBudget) (*api.Evolver, error) {
 		},
 		Run: func(ctx context.Context, order api.EvolveOrder) error {
 			ctx = llm.WithBudget(ctx, a.Budget(day))
-			return a.evolveOrder(ctx, p.with(a.RemotePrompts(ctx, p.Prompts)), order)
+			return a.evolveOrder(ctx, order)
 		}}), nil
 }
 
 // evolveOrder evolves a group that a client has asked for.
-func (a *App) evolveOrder(ctx context.Context, p Pipelines, order api.EvolveOrder) error {
+func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
+	p, err := a.pipelines(ctx, true, reverie.JobEvolve)
+	if err != nil {
+		return err
+	}
 	g, err := a.Store.Group(ctx, order.GroupID)
 	if err != nil {
 		return err
@@ -321,8 +324,7 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	if err := a.Open(ctx); err != nil {
 		return err
 	}
-	p, err := a.pipelines(wanted...)
-	if err != nil {
+	if _, err := a.pipelines(ctx, false, wanted...); err != nil {
 		return err
 	}
 	a.queue = &jobs.Queue{}
@@ -330,7 +332,7 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	var tasks []jobs.Task
 	var times []string
 	for _, job := range wanted {
-		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, p, day)})
+		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, day)})
 		times = append(times, fmt.Sprintf("%s %s", job, specs[job]))
 	}
 	listener, addr, err := a.listen(ctx, day, serves)
@@ -376,14 +378,17 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 }
 
 // task is one start of a job, which may spend what one start may.
-func (a *App) task(job reverie.Job, p Pipelines, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
+func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
 	return func(ctx context.Context, stop <-chan struct{}) error {
 		ctx = llm.WithBudget(ctx, a.Budget(day))
 		if job == reverie.JobMaintain {
 			_, err := a.MaintainDue(a.Keeper()).Run(ctx, stop)
 			return err
 		}
-		p := p.with(a.RemotePrompts(ctx, p.Prompts))
+		p, err := a.pipelines(ctx, true, job)
+		if err != nil {
+			return err
+		}
 		switch job {
 		case reverie.JobExtract:
 			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
