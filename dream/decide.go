@@ -37,7 +37,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 		return reverie.Plan{}, fmt.Errorf("decide on the items of the dream of group %q: %w", r.req.GroupID, err)
 	}
 	r.recorder.Stats.Compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
-	r.recorder.WarnAll(result.Warnings)
+	r.recorder.Warn(result.Warnings...)
 	for _, d := range result.Dropped {
 		s.refuse(p.items[plannedLines[d.Line].item], d.Rule, d.Detail)
 	}

@@ -8,7 +8,7 @@ import (
 
 // apply gives the plan its vectors and writes it, in one transaction with the
 // messages' outcomes, the chunk's status and, with the last chunk, the run's. A dry run
-// applies it to its simulated.
+// simulates it.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan, last bool) error {
 	plan.Stats = r.count(s, plan)
 	changes := plan.Changes()

@@ -53,7 +53,7 @@ type checked struct {
 	refused  []reverie.Refusal
 }
 
-// check holds the proposals against the sheet, for all but room. It is pure: the same sheet and
+// check holds the proposals against the input, for all but room. It is pure: the same input and
 // proposals always give the same result.
 func check(s *chunkInput, proposals []proposal, refused []reverie.Refusal) checked {
 	c := &checker{chunkInput: s, byHandle: map[string]*reverie.HeadState{}}

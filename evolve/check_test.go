@@ -67,7 +67,7 @@ func verdictSteps(steps []reverie.Step) []verdictStep {
 	return out
 }
 
-// TestCheck holds each folder of testdata/check: a sheet, an answer to it, and
+// TestCheck holds each folder of testdata/check: an input, an answer to it, and
 // what comes of the two.
 func TestCheck(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/check/*")

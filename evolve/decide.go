@@ -22,7 +22,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
 	}
 	s.compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
-	r.recorder.WarnAll(result.Warnings)
+	r.recorder.Warn(result.Warnings...)
 	plan := result.Plan(req)
 	plan.RunID, plan.Refusals, plan.Impressions = r.recorder.Row.ID, c.refused, r.Impressions
 	for _, dropped := range result.Dropped {

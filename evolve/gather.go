@@ -16,7 +16,7 @@ import (
 	"reverie/prompts"
 )
 
-// sheet is one chunk as the model sees it, and what is needed to read the
+// chunkInput is one chunk as the model sees it, and what is needed to read the
 // answer: memories are m1..mN in the order of shown, messages are numbered from
 // 1, the fresh ones first, then the earlier ones.
 type chunkInput struct {
@@ -54,7 +54,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
-// bound gives a sheet the group's time zone and the limits of the run.
+// bound gives an input the group's time zone and the limits of the run.
 func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
@@ -65,7 +65,7 @@ func (r *run) bound(s *chunkInput) (err error) {
 }
 
 // arrange chooses language, memories and messages for what is pending on the
-// sheet, and renders them. Where not all of it fits, it is cut and arranged anew
+// input, and renders them. Where not all of it fits, it is cut and arranged anew
 // for what is left: the question then depends on nothing but the chunk's own
 // messages, so that it is the same, and its answer still good, when an
 // interrupted chunk is taken up. The messages of a settled chunk are not cut.
@@ -170,7 +170,7 @@ func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 	return r.Store.NearestHeads(ctx, r.req.GroupID, reverie.KindGroup, r.Embeddings.Key(), probes, r.Limits.MaxShown)
 }
 
-// fit fills the budget of input tokens with messages, and renders the sheet. It
+// fit fills the budget of input tokens with messages, and renders the input. It
 // reports whether it cut the chunk where the budget would be exceeded; the first
 // message is always in.
 func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
@@ -263,7 +263,7 @@ func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadSt
 	return pipeline.First(heads, limit, func(a, b reverie.HeadState) int { return cmp.Compare(place[b.ID], place[a.ID]) })
 }
 
-// render fills the prompt with the sheet.
+// render fills the prompt with the input.
 func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 	messages := prompts.Messages(s.messages(), s.loc)
 	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339), ExistingMemories: []prompts.MemoryView{},

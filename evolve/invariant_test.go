@@ -145,7 +145,7 @@ func soundStep(s *chunkInput, st reverie.Step, waits bool) error {
 	fresh, seen := false, map[string]bool{}
 	for _, e := range st.Evidence {
 		if _, shown := texts[e.MessageID]; !shown || roles[e.MessageID] != reverie.RoleUser {
-			return fmt.Errorf("evidence %s is no member's message of the sheet", e.MessageID)
+			return fmt.Errorf("evidence %s is no member's message of the input", e.MessageID)
 		}
 		if seen[e.MessageID] {
 			return fmt.Errorf("evidence %s counts twice", e.MessageID)

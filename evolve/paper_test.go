@@ -16,7 +16,7 @@ import (
 	"reverie/internal/text"
 )
 
-// paper is a sheet as a test writes it down: what the group remembers, what it
+// paper is an input as a test writes it down: what the group remembers, what it
 // has said, and what the run has done so far.
 type paper struct {
 	AsOf        time.Time      `json:"as_of"` // what "stale" counts back from

@@ -348,7 +348,7 @@ func (a *planApplier) write(ctx context.Context, store PlanStore) (Result, error
 	return a.result, nil
 }
 
-// simulated is what a dry run believes to have written: the heads after its plans,
+// simulation is what a dry run believes to have written: the heads after its plans,
 // what is still to be judged again, and how many messages they have consumed.
 type simulation struct {
 	heads []reverie.HeadState

@@ -73,7 +73,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 
 // asAsked tries whether the chunk was the last of its window when it was asked
 // about, and is not any more because messages came late, or the other way round.
-// It returns the input's hash as it then is, the sheet with it, or leaves both.
+// It returns the input's hash as it then is, the input with it, or leaves both.
 func (r *run) asAsked(s *chunkInput, model, stored string) (string, error) {
 	input := s.inputSHA256(model)
 	for range 2 {

@@ -75,7 +75,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (
 	for _, o := range waiting {
 		observations = append(observations, observation{Observation: o, waits: o.ID})
 	}
-	slices.SortFunc(observations, comparePieces)
+	slices.SortFunc(observations, compareObservations)
 	for _, group := range joined(observations, c) {
 		m, dropped := combine(group, c, r)
 		refused = append(refused, dropped...)
@@ -86,7 +86,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (
 	return list, refused
 }
 
-func comparePieces(a, b observation) int {
+func compareObservations(a, b observation) int {
 	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject),
 		text.NameKey(b.Subject)),
 		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),

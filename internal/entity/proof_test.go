@@ -46,6 +46,11 @@ func TestAliases(t *testing.T) {
 		{"u1 Alex: I don't mind, call me Kay", "Alex", "Kay", true},
 		{"u1 Alex: I go by Kay street every day", "Alex", "Kay", false},
 		{"u2 Mia: 小王就是王小明，没错", "小王", "王小明", true},
+		{"u2 Mia: 大家都叫林晓小林", "林晓", "小林", true}, // as the prompt has it
+		{"u2 Mia: everybody calls Lin Xiao Lin", "Lin Xiao", "Lin", true},
+		{"u2 Mia: 我们都叫林晓为小林", "林晓", "小林", true},
+		{"u2 Mia: 阿强嘛，我们都喊他“小虾”", "阿强", "小虾", true},
+		{"u1 Alex: 叫我“小虾”吧", "Alex", "小虾", true},
 	} {
 		w := newWorld(t)
 		b, participants := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))

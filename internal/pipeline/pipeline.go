@@ -211,18 +211,12 @@ func (r *RunRecorder) Meta(purpose string) llm.Meta {
 }
 
 // Warn tells the operator, once for each text.
-func (r *RunRecorder) Warn(text string) {
-	if slices.Contains(r.Warnings, text) {
-		return
-	}
-	r.Warnings = append(r.Warnings, text)
-	r.Log.Warn(text, "group_id", r.Row.GroupID, "run_id", r.Row.ID)
-}
-
-// WarnAll tells the operator all of these.
-func (r *RunRecorder) WarnAll(texts []string) {
+func (r *RunRecorder) Warn(texts ...string) {
 	for _, text := range texts {
-		r.Warn(text)
+		if !slices.Contains(r.Warnings, text) {
+			r.Warnings = append(r.Warnings, text)
+			r.Log.Warn(text, "group_id", r.Row.GroupID, "run_id", r.Row.ID)
+		}
 	}
 }
 

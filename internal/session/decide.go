@@ -27,7 +27,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 			r.req.GroupID, err)
 	}
 	s.compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
-	r.recorder.WarnAll(result.Warnings)
+	r.recorder.Warn(result.Warnings...)
 	for _, d := range result.Dropped {
 		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule,
 			Detail: d.Detail})
