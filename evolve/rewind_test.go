@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/history"
 )
 
 // midnight is when the first night of a tale begins, in Shanghai.
@@ -23,12 +24,12 @@ func (s *stage) rewind(since time.Time, dry bool) reverie.Rewound {
 	s.Helper()
 	q := reverie.RewindQuery{GroupID: s.group, Job: reverie.JobEvolve, Since: since, Reason: "the prompt was wrong", DryRun: dry}
 	if dry {
-		return must(s.store.Rewind(s.Context(), reverie.Lease{}, q))(s)
+		return must(history.New(s.store.DB()).Rewind(s.Context(), reverie.Lease{}, q))(s)
 	}
 	s.now = s.now.Add(time.Minute)
 	h := s.hold()
 	defer s.release(h)
-	return must(s.store.Rewind(s.Context(), h.lease, q))(s)
+	return must(history.New(s.store.DB()).Rewind(s.Context(), h.lease, q))(s)
 }
 
 // on tells one night and evolves it, some hours after its end.

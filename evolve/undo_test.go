@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/history"
 )
 
 // TestUndoOfNights takes the nights of random histories back one by one, the newest first:
@@ -18,7 +19,7 @@ func TestUndoOfNights(t *testing.T) {
 			s := newTale(t, seed)
 			s.nights = 6
 			s.tell()
-			end, history := s.remembered(content), s.history()
+			end, kept := s.remembered(content), s.history()
 			runs := must(s.store.Runs(t.Context(), reverie.RunQuery{GroupID: s.group}))(t)
 			if len(runs) != s.nights {
 				t.Fatalf("%d runs, want one a night", len(runs))
@@ -27,7 +28,7 @@ func TestUndoOfNights(t *testing.T) {
 				n := s.nights - 1 - i
 				s.now = s.now.Add(time.Minute)
 				h := s.hold()
-				res := must(s.store.Undo(t.Context(), h.lease, reverie.UndoQuery{GroupID: s.group, RunID: run.ID, Requeue: true}))(t)
+				res := must(history.New(s.store.DB()).Undo(t.Context(), h.lease, reverie.UndoQuery{GroupID: s.group, RunID: run.ID, Requeue: true}))(t)
 				s.release(h)
 				if now := s.remembered(supported); !maps.Equal(now, s.before[n]) || !res.Exact || len(res.Left) > 0 {
 					t.Fatalf("night %d is undone: %+v\n got %q\nwant %q", n, res, sorted(now), sorted(s.before[n]))
@@ -41,8 +42,8 @@ func TestUndoOfNights(t *testing.T) {
 				t.Errorf("evolved anew:\n got %q\nwant %q", sorted(now), sorted(end))
 			}
 			for i, now := range s.history() {
-				if now < history[i] {
-					t.Errorf("history fell from %v to %v", history, s.history())
+				if now < kept[i] {
+					t.Errorf("history fell from %v to %v", kept, s.history())
 				}
 			}
 			s.wantSound()

@@ -140,7 +140,7 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	if err := judged(ctx, t, plan.GroupID, plan.RunID, plan.Steps, plan.Judged); err != nil {
 		return nil, err
 	}
-	if _, err := cascade(ctx, t, plan.GroupID, list, plan.Steps, at); err != nil {
+	if _, err := Cascade(ctx, t, plan.GroupID, list, plan.Steps, at); err != nil {
 		return nil, err
 	}
 	switch {
@@ -225,7 +225,7 @@ const (
 	moveHeadsQuery = `with u as (
 			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength,
 				supported_at)),
-		kept as (` + insertValues + `$7::uuid, $2::timestamptz
+		kept as (` + InsertValues + `$7::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
 		update memories m set
@@ -320,7 +320,7 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.C
 		return nil, err
 	}
 	list := b.changes()
-	return list, insertChanges(ctx, t, b.groupID, &b.runID, b.chunkNo, b.at, list)
+	return list, InsertChanges(ctx, t, b.groupID, &b.runID, b.chunkNo, b.at, list)
 }
 
 func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {

@@ -15,7 +15,7 @@ import (
 const (
 	// againBecause is why a row q of rejudgements waits, with what the change said that
 	// it waits for: as far as it is not erased.
-	againBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case
+	AgainBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case
 		when char_length(c.old_statement) > 100 then '…' else '' end || '”'
 			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case
 				when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
@@ -32,7 +32,7 @@ const (
 				where u.group_id = $1 and u.change_id = any ($2::uuid[]))
 			and h.group_id = $1 and h.lineage_id = o.lineage_id and h.status = 'active' and h.content_hash = o.content_hash
 			returning q.*, c.created_at as since),
-		kept as (` + keptJudgements + `$3::timestamptz from q)
+		kept as (` + KeptJudgements + `$3::timestamptz from q)
 		select lineage_id, since from q`
 
 	// The causes that change c is: versions o that their lineages do not say any more.
@@ -61,7 +61,7 @@ var cascadeQuery = `with causes as materialized (
 	` + resting + ` and f.lineage_id <> all ($2::uuid[]) offset 0) f
 		cross join lateral (` + saidStill("f.memory_id") + `) h
 		where c.shared),
-	kept as (` + keptJudgements + `$3::timestamptz from rejudgements q
+	kept as (` + KeptJudgements + `$3::timestamptz from rejudgements q
 		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
 	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
 	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $3::timestamptz, change_id
@@ -135,7 +135,7 @@ func saidStill(version string) string {
 			and h.content_hash = v.content_hash and not ` + summaryOf("h") + ` offset 0`
 }
 
-// cascade has the next run of evolve judge again what rests on memories that have
+// Cascade has the next run of evolve judge again what rests on memories that have
 // changed, and returns how many that are. The changes stand in the change log already,
 // and so do the versions that they made. The steps are those of the plan that made them,
 // if one did: a lineage that they write or support is not judged for a message that it
@@ -143,7 +143,7 @@ func saidStill(version string) string {
 // rest on it by their sources, so that two memories never call each other up in turn.
 // Taking back, too, reaches what rests on the memory, and what waited for a change that is
 // put back by it, or by a person who restores it, waits no longer, unless for another one.
-func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step,
+func Cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step,
 	at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
 	for _, st := range steps {
@@ -192,11 +192,11 @@ func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at
 const (
 	// keptJudgements keeps what rows q of rejudgements were until they are written anew, or
 	// deleted. It goes on with the instant, and what they are read from.
-	keptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id,
+	KeptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id,
 		run_id, held, valid_until)
 		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.run_id, q.held, `
 
-	queueJudgementsQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
+	queueJudgementsQuery = `with kept as (` + KeptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
 		and lineage_id = any ($2::uuid[]))
 		insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
@@ -213,7 +213,7 @@ const (
 
 	// What the runs judged that are taken back waits anew.
 	// What they said may be erased by now: then nothing of it is left to judge.
-	judgeAnewQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
+	JudgeAnewQuery = `with kept as (` + KeptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
 		and run_id = any ($2::uuid[]))
 		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
 			and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
@@ -222,7 +222,7 @@ const (
 
 	// What a person has decided nobody judges again.
 	decidedByPersonQuery = `with q as (delete from rejudgements where group_id = $1 and lineage_id = $2 returning *)
-		` + keptJudgements + `$3::timestamptz from q`
+		` + KeptJudgements + `$3::timestamptz from q`
 )
 
 // QueueJudgements has the next run of evolve judge memories again, by their lineages,
@@ -233,7 +233,7 @@ func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs [
 	return t.Exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
 }
 
-const judgeAgainQuery = `select m.memory_id, ` + againBecause + ` as judge_again
+const judgeAgainQuery = `select m.memory_id, ` + AgainBecause + ` as judge_again
 	from memories m join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null
 	where m.group_id = $1 and m.memory_id = any ($2::uuid[]) and m.status in ('active', 'held')`
 

@@ -9,7 +9,7 @@ import (
 	"reverie/store/pg"
 )
 
-const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
+const ChangeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
 	change_summary, version, evidence, created_at, undone_run_id`
 
 // Changes lists a group's changes in [since, until), newest first. Zero times are
@@ -21,7 +21,7 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return nil, err
 		}
-		return pg.Select[reverie.Change](ctx, t, `select `+changeColumns+` from memory_change_log
+		return pg.Select[reverie.Change](ctx, t, `select `+ChangeColumns+` from memory_change_log
 			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
 			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
 			groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
@@ -31,7 +31,7 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 // runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
 // no limit.
 func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
-	return pg.Select[reverie.Change](ctx, t, `select `+changeColumns+` from memory_change_log
+	return pg.Select[reverie.Change](ctx, t, `select `+ChangeColumns+` from memory_change_log
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
 		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
 }
@@ -50,10 +50,10 @@ const insertChangesQuery = `
 			$14::uuid[])
 		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)`
 
-// insertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
+// InsertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by
 // restoring, keeps it.
-func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
+func InsertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.Change) error {
 	var no any
 	if runID != nil {

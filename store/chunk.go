@@ -175,17 +175,17 @@ func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to st
 	return err
 }
 
-const decisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
+const DecisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
 	target_id, memory_id, reason, candidates, model, prompt_version, prompt_sha256, calls, created_at`
 
 // runDecisions returns what a run decided on, in order.
 func runDecisions(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
-	return pg.Select[reverie.Decision](ctx, t, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
+	return pg.Select[reverie.Decision](ctx, t, `select `+DecisionColumns+` from decisions where group_id = $1 and run_id = $2
 		order by chunk_no, decision_no limit nullif($3::int, 0)`, groupID, runID, limit)
 }
 
 const insertDecisionsQuery = `
-	insert into decisions (` + decisionColumns + `, planned_id)
+	insert into decisions (` + DecisionColumns + `, planned_id)
 	select $1, $2::uuid, $3::int, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.target_id, u.memory_id,
 		u.reason,
 		u.candidates, u.model, u.prompt, u.sha256, u.calls, $4::timestamptz, u.planned_id

@@ -100,7 +100,7 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			if _, err := t.Exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
 				return err
 			}
-			if err := insertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
+			if err := InsertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
 				return err
 			}
 			return t.Get(ctx, &xid, pg.XIDQuery)

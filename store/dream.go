@@ -249,7 +249,7 @@ func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []str
 func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
 	error) {
 	var rows []struct {
-		evidenceRow
+		reverie.Evidence
 		LineageID string `db:"lineage_id"`
 	}
 	err := t.Select(ctx, &rows, evidenceOfQuery, groupID, pq.StringArray(lineageIDs))
@@ -330,13 +330,21 @@ func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) 
 	if err := t.Select(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
 		return 0, err
 	}
-	fresh, err := t.Exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, *run))
+	fresh, err := Uncover(ctx, t, *run, of)
 	if err != nil {
 		return 0, err
 	}
 	run.Stats.Material -= len(of)
 	run.Stats.Sessions = max(run.Stats.Sessions-fresh, 0)
 	return len(of), nil
+}
+
+// Uncover makes the sessions fresh again of what a dream gives back, and the one that it reached up to: a
+// group without any is due to nobody. It says how many those are.
+func Uncover(ctx context.Context, t *pg.Tx, run reverie.Run, of []string) (int, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID))))
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	return t.Exec(ctx, uncoverQuery, run.GroupID, OrEmpty(pq.StringArray(ids)))
 }
 
 const (
@@ -363,10 +371,10 @@ const (
 				and (select b.version from memories b where b.group_id = $1 and b.memory_id = e.memory_id) <= s.version) e
 		order by v.lineage_id, v.version desc, x.position`
 
-	lastDreamQuery = `select ` + runColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
+	lastDreamQuery = `select ` + RunColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
 		order by finished_at desc, run_id desc limit 1`
 
-	waitingDreamsQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream'
+	waitingDreamsQuery = `select ` + RunColumns + ` from runs r where group_id = $1 and job = 'dream'
 		and undone_at is null
 			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
 				and h.status = 'waiting')
@@ -379,20 +387,20 @@ const (
 	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`
 )
 
-// sourceRow is a memory that a version rests on.
-type sourceRow struct {
+// SourceRow is a memory that a version rests on.
+type SourceRow struct {
 	reverie.SourceMemory
 	OfID      string   `db:"of_id"` // the version
 	OfLineage string   `db:"of_lineage"`
 	Messages  []string `db:"messages"`
 }
 
-// sourcesOf reads what the versions of lineages rest on, by lineage, the newest
+// SourcesOf reads what the versions of lineages rest on, by lineage, the newest
 // version's first.
-func sourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]sourceRow, error) {
-	var rows []sourceRow
+func SourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]SourceRow, error) {
+	var rows []SourceRow
 	err := t.Select(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
-	found := map[string][]sourceRow{}
+	found := map[string][]SourceRow{}
 	for _, r := range rows {
 		found[r.OfLineage] = append(found[r.OfLineage], r)
 	}
@@ -442,7 +450,7 @@ func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 	for _, r := range rows {
 		lineages = append(lineages, r.LineageID)
 	}
-	sources, err := sourcesOf(ctx, t, page.Group.ID, lineages)
+	sources, err := SourcesOf(ctx, t, page.Group.ID, lineages)
 	if err != nil {
 		return err
 	}
@@ -477,7 +485,7 @@ func place(t reverie.DreamType) int {
 // dreamItem puts together an item and what it rests on: of each memory the newest
 // version that any of its own versions names. The narrative is told anew each time:
 // it rests on what its newest version does that names anything.
-func dreamItem(m reverie.Memory, sources []sourceRow, own []reverie.Evidence) reverie.DreamItem {
+func dreamItem(m reverie.Memory, sources []SourceRow, own []reverie.Evidence) reverie.DreamItem {
 	item := reverie.DreamItem{Memory: m, Type: reverie.DreamTypeOf(m), Sources: []reverie.SourceMemory{}}
 	item.Done = item.Type == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone)
 	lineages, messages := map[string]bool{}, map[string]bool{}

@@ -49,13 +49,13 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 				return err
 			}
 			change.ID = changeID
-			if err := insertChanges(ctx, t, head.GroupID, nil, 0, at, []reverie.Change{change}); err != nil {
+			if err := InsertChanges(ctx, t, head.GroupID, nil, 0, at, []reverie.Change{change}); err != nil {
 				return err
 			}
 			if err := decided(ctx, t, e.Action, head, at); err != nil {
 				return err
 			}
-			if _, err := cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at); err != nil {
+			if _, err := Cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at); err != nil {
 				return err
 			}
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
@@ -99,7 +99,7 @@ func checkEdit(e reverie.Edit) error {
 // lockHead locks the lineage of a version and returns its head as it stands
 // then, refusing a version that is not it.
 func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, error) {
-	asked, err := getMemory(ctx, t, e.GroupID, e.MemoryID)
+	asked, err := GetMemory(ctx, t, e.GroupID, e.MemoryID)
 	if err != nil {
 		return reverie.Memory{}, err
 	}
@@ -146,7 +146,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 			err = deprecate(ctx, t, head, at) // a new version says it now
 		}
 	case reverie.ActionStrength:
-		c.Summary = valueSummary(e, head.Strength)
+		c.Summary = ValueSummary(e, head.Strength)
 		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
@@ -154,7 +154,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 			and memory_id = $2`,
 			head.GroupID, head.ID, e.Value, at)
 	case reverie.ActionWeight:
-		c.Summary = valueSummary(e, head.Weight)
+		c.Summary = ValueSummary(e, head.Weight)
 		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
@@ -173,8 +173,8 @@ func deprecate(ctx context.Context, t *pg.Tx, head reverie.Memory, at time.Time)
 	return err
 }
 
-// valueSummary says what a value was and is, since the statements do not.
-func valueSummary(e reverie.Edit, old float64) string {
+// ValueSummary says what a value was and is, since the statements do not.
+func ValueSummary(e reverie.Edit, old float64) string {
 	s := fmt.Sprintf("%s %.2f -> %.2f", e.Action, old, e.Value)
 	if e.Reason != "" {
 		s += ": " + e.Reason

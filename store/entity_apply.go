@@ -26,7 +26,7 @@ const (
 		from entity_claims
 		where group_id = $1 and claim_id = any ($2::uuid[])`
 
-	raiseEntitiesQuery = `update entities set version = version + 1, updated_at = $2::timestamptz
+	RaiseEntitiesQuery = `update entities set version = version + 1, updated_at = $2::timestamptz
 		where group_id = $1 and entity_id = any ($3::uuid[])`
 )
 
@@ -115,7 +115,7 @@ func (b *entityBatch) write(ctx context.Context, t *pg.Tx) ([]reverie.EntityChan
 		}
 	}
 	list := b.changes()
-	return list, insertEntityChanges(ctx, t, b.GroupID, &b.RunID, b.ChunkNo, b.at, list)
+	return list, InsertEntityChanges(ctx, t, b.GroupID, &b.RunID, b.ChunkNo, b.at, list)
 }
 
 // lock locks the entities that the plan rests on and refuses it when one has moved,
@@ -214,7 +214,7 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID,
 				reverie.ErrInvalid)
 		case st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect:
-			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, claimText(head),
+			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, ClaimText(head),
 				st.Claim.Aspect, reverie.ErrInvalid)
 		}
 	}
@@ -226,7 +226,7 @@ func (b *entityBatch) raise(ctx context.Context, t *pg.Tx) error {
 	if len(b.owners) == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, raiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
+	_, err := t.Exec(ctx, RaiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
 	return err
 }
 
@@ -366,10 +366,10 @@ func (b *entityBatch) changes() []reverie.EntityChange {
 			continue
 		}
 		v := b.version(st)
-		c := reverie.EntityChange{EntityID: v.EntityID, Action: reverie.EntityClaimed, ClaimID: &v.ID, NewText: claimText(v),
+		c := reverie.EntityChange{EntityID: v.EntityID, Action: reverie.EntityClaimed, ClaimID: &v.ID, NewText: ClaimText(v),
 			Reason: pg.ValidText(st.Reason), Evidence: st.Evidence}
 		if head, ok := b.heads[st.HeadID]; ok {
-			c.Action, c.OldText = reverie.EntityReplaced, claimText(head)
+			c.Action, c.OldText = reverie.EntityReplaced, ClaimText(head)
 		}
 		list = append(list, c)
 	}
@@ -396,9 +396,9 @@ const (
 			$13::jsonb[], $14::uuid[]) as u`
 )
 
-// insertEntityChanges writes log rows of one instant and completes them. A nil
+// InsertEntityChanges writes log rows of one instant and completes them. A nil
 // runID is a person's change, and then chunkNo does not count.
-func insertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
+func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.EntityChange) error {
 	var no any
 	if runID != nil {

@@ -14,7 +14,7 @@ import (
 
 const (
 	// A message's time is that of its use, so that the order comes from the index.
-	waitingMessages = `select ` + messageColumns + ` from (
+	waitingMessages = `select ` + MessageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
@@ -26,7 +26,7 @@ const (
 
 	moreWaitingQuery = `select exists (select 1` + waitingWhere + ` and u.message_id <> all ($5::text[]))`
 
-	messagesQuery = `select ` + messageColumns + ` from messages
+	messagesQuery = `select ` + MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) order by sent_at, seq`
 
 	// Step by step through the index, however much an account has written.

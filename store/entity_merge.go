@@ -145,10 +145,10 @@ func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (
 func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity,
 	touched []string, reason string) error {
 	at := s.db.Now()
-	if _, err := t.Exec(ctx, raiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
+	if _, err := t.Exec(ctx, RaiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
 		return err
 	}
-	return insertEntityChanges(ctx, t, whole.GroupID, nil, 0, at, []reverie.EntityChange{
+	return InsertEntityChanges(ctx, t, whole.GroupID, nil, 0, at, []reverie.EntityChange{
 		{EntityID: whole.ID, Action: action, OtherID: &part.ID, NewText: part.Subject, Reason: reason},
 		{EntityID: part.ID, Action: action, OtherID: &whole.ID, NewText: whole.Subject, Reason: reason},
 	})

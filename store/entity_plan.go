@@ -155,7 +155,7 @@ func (c *planCheck) text(claim reverie.Claim) error {
 	if err := c.once("version "+claim.ID, "version", claim.ID); err != nil {
 		return err
 	}
-	return c.once("claim "+claimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self,
+	return c.once("claim "+ClaimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self,
 		claim.ContentHash)
 }
 
@@ -193,8 +193,8 @@ func (c *planCheck) observations() error {
 	return nil
 }
 
-// claimText is a claim in the words of the change log.
-func claimText(c reverie.Claim) string {
+// ClaimText is a claim in the words of the change log.
+func ClaimText(c reverie.Claim) string {
 	if c.Name == "" {
 		return c.Value
 	}

@@ -15,6 +15,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/history"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -181,7 +182,7 @@ func TestExportedRecordsComeBack(t *testing.T) {
 		if diff := cmp.Diff(all.lines(), exported(t, s, reverie.ExportQuery{}).lines()); diff != "" {
 			t.Errorf("records (-there +here):\n%s", diff)
 		}
-		if diff := cmp.Diff(why, must(s.Why(t.Context(), group, head))(t), cmpopts.IgnoreFields(reverie.Run{}, "Status", "Error", "FinishedAt"),
+		if diff := cmp.Diff(why, must(history.New(s.DB()).Why(t.Context(), group, head))(t), cmpopts.IgnoreFields(reverie.Run{}, "Status", "Error", "FinishedAt"),
 			cmpopts.IgnoreFields(reverie.Memory{}, "JudgeAgain"), cmpopts.IgnoreFields(reverie.Resting{}, "JudgeAgain")); diff != "" { // what waits stays where it waits
 			t.Errorf("why (-there +here):\n%s", diff)
 		}

@@ -37,11 +37,11 @@ const (
 				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
-			select m.*, case when q.lineage_id is not null then ` + againBecause + ` end as reason from memories m
+			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m
 			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `
 			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
 			union all
-			select m.*, ` + againBecause + ` as reason from rejudgements q
+			select m.*, ` + AgainBecause + ` as reason from rejudgements q
 			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
 			where q.group_id = $1 and ` + waitsFor + ` and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
@@ -52,14 +52,14 @@ const (
 	pendingWhere = ` from messages where group_id = $1 and run_id is null and outcome is null
 		and sent_at >= $2::timestamptz and sent_at < $3::timestamptz`
 
-	pendingQuery = `select ` + messageColumns + pendingWhere + ` order by sent_at, seq limit $4 offset $5`
+	pendingQuery = `select ` + MessageColumns + pendingWhere + ` order by sent_at, seq limit $4 offset $5`
 
-	chosenQuery = `select ` + messageColumns + pendingWhere + ` and message_id = any ($4::text[]) order by sent_at, seq`
+	chosenQuery = `select ` + MessageColumns + pendingWhere + ` and message_id = any ($4::text[]) order by sent_at, seq`
 
 	moreQuery = `select exists (select 1` + pendingWhere + ` and message_id <> all ($4::text[]))`
 
-	contextQuery = `select ` + messageColumns + ` from (
-			select ` + messageColumns + `, seq from messages
+	contextQuery = `select ` + MessageColumns + ` from (
+			select ` + MessageColumns + `, seq from messages
 			where group_id = $1 and run_id is not null and pruned_at is null and sent_at >= $2::timestamptz
 				and sent_at < $3::timestamptz
 			order by sent_at desc, seq desc limit $4) newest

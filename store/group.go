@@ -148,7 +148,7 @@ const (
 
 	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
 		cross join lateral (
-			select ` + runColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
+			select ` + RunColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
 				run_id desc limit 1) r`
 )
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -11,10 +12,10 @@ import (
 	"reverie/store/pg"
 )
 
-const heldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
+const HeldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
 
 func heldPlans(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.HeldPlan, error) {
-	return pg.Select[reverie.HeldPlan](ctx, t, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
+	return pg.Select[reverie.HeldPlan](ctx, t, `select `+HeldColumns+` from held_plans where group_id = $1 and run_id = $2
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 }
 
@@ -37,7 +38,7 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `insert into held_plans (`+heldColumns+`, heads)
+	_, err = t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
 		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
 		plan.GroupID, plan.RunID, plan.ChunkNo, string(plan.Kind), steps, plan.HeldAll, plan.HeldReason, s.db.Now(), headList)
 	return err
@@ -84,7 +85,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
 		return nil, err
 	}
-	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+heldColumns+` from held_plans
+	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+HeldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
 	if err != nil {
 		return nil, pg.NotFoundIfEmpty(err, "nothing is held there")
@@ -105,7 +106,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err := judged(ctx, t, held.GroupID, held.RunID, steps, nil); err != nil {
 		return nil, err
 	}
-	if _, err := cascade(ctx, t, held.GroupID, list, steps, b.at); err != nil {
+	if _, err := Cascade(ctx, t, held.GroupID, list, steps, b.at); err != nil {
 		return nil, err
 	}
 	if err := setApproved(ctx, t, held, steps, refused); err != nil {
@@ -161,7 +162,7 @@ func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct fu
 }
 
 func lockRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
-	run, err := pg.Get[reverie.Run](ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2
+	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
@@ -277,15 +278,15 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 }
 
 const (
-	citedQuery = `select ` + messageColumns + ` from messages where group_id = $1 and message_id = any ($2::text[])
+	citedQuery = `select ` + MessageColumns + ` from messages where group_id = $1 and message_id = any ($2::text[])
 		and pruned_at is null`
 
-	waitingProposalsQuery = `select ` + heldColumns + ` from held_plans h
+	waitingProposalsQuery = `select ` + HeldColumns + ` from held_plans h
 		where group_id = $1 and status = 'waiting' and exists (
 			select 1 from runs r where r.group_id = h.group_id and r.run_id = h.run_id and r.job = 'propose')
 		order by created_at, run_id`
 
-	proposeRunQuery = `insert into runs (` + runColumns + `)
+	proposeRunQuery = `insert into runs (` + RunColumns + `)
 		values ($1, $2::uuid, 'propose', '', $3::timestamptz, $3::timestamptz, 'held', 1, $4, '', '', $5::jsonb, '',
 			$3::timestamptz, $3::timestamptz, null)`
 
@@ -332,7 +333,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 }
 
 func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Memory, error) {
-	asked, err := getMemory(ctx, t, p.GroupID, p.MemoryID)
+	asked, err := GetMemory(ctx, t, p.GroupID, p.MemoryID)
 	if err != nil {
 		return reverie.Memory{}, err
 	}
@@ -407,4 +408,19 @@ func sameProposal(a, b []reverie.Step) bool {
 		return false
 	}
 	return a[0].Action == reverie.ActionCreate || a[0].LineageID == b[0].LineageID
+}
+
+// standing refuses a run that was taken back, saying so, before anybody decides
+// on what it held.
+func standing(ctx context.Context, t *pg.Tx, groupID, runID string) error {
+	var undone *time.Time
+	err := t.Get(ctx, &undone, `select undone_at from runs where group_id = $1 and run_id = $2`, groupID, runID)
+	if err != nil {
+		return pg.NotFoundIfEmpty(err, "run %s", runID)
+	}
+	if undone != nil {
+		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
+			undone.Format(time.RFC3339), reverie.ErrConflict)
+	}
+	return nil
 }

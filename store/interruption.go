@@ -12,8 +12,8 @@ import (
 	"reverie/store/pg"
 )
 
-// interrupted is the error of a run whose process ended before it did.
-const interrupted = "interrupted: the process ended before the run did"
+// Interrupted is the error of a run whose process ended before it did.
+const Interrupted = "interrupted: the process ended before the run did"
 
 const (
 	// A dream is one chunk: without it nothing was done. The time between dreams counts
@@ -54,7 +54,7 @@ const (
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	runningOfSessionQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3
+	runningOfSessionQuery = `select ` + RunColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3
 		and session_id <> ''
 			and status = 'running' order by started_at desc, run_id desc limit 1`
 
@@ -70,7 +70,7 @@ const (
 				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	runningDreamQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream'
+	runningDreamQuery = `select ` + RunColumns + ` from runs r where group_id = $1 and job = 'dream'
 		and status = 'running' and ` + begunAsChunk + `
 		order by started_at desc, run_id desc limit 1`
 
@@ -92,7 +92,7 @@ const (
 					and m.memory_id = x.id))
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
+	runningQuery = `select ` + RunColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
 			and ($3::timestamptz is null or window_since = $3)
 			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4
 				end
@@ -222,7 +222,7 @@ func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reveri
 // fail. It returns the chunk to take up.
 func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, except,
 	sessionID *string) (*reverie.Chunk, error) {
-	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), interrupted, except,
+	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), Interrupted, except,
 		sessionID); err != nil {
 		return nil, err
 	}

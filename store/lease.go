@@ -199,8 +199,8 @@ func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context
 	}
 }
 
-// landedUnder is landed where the transaction held the lease's row.
-func landedUnder(ctx context.Context, t *pg.Tx, lease reverie.Lease, xid string) (bool, error) {
+// LandedUnder is landed where the transaction held the lease's row.
+func LandedUnder(ctx context.Context, t *pg.Tx, lease reverie.Lease, xid string) (bool, error) {
 	if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
 		return false, err
 	}

@@ -37,7 +37,7 @@ const (
 			select * from unnest($4::uuid[], $5::float8[], $6::float8[], $7::timestamptz[], $8::float8[], $9::timestamptz[],
 				$10::bool[])
 				as u (id, strength, weight, supported_at, to_strength, to_at, archives)),
-		kept as (` + insertValues + `$3::uuid, $2::timestamptz
+		kept as (` + InsertValues + `$3::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + `
 				and u.to_strength <> u.strength)
 		update memories m set strength = u.to_strength, decayed_at = u.to_at,
@@ -140,7 +140,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 			}
 		}
 		stats.Archived += len(archived)
-		return stats, insertChanges(ctx, t, lease.GroupID, &run.ID, 0, at, archived)
+		return stats, InsertChanges(ctx, t, lease.GroupID, &run.ID, 0, at, archived)
 	})
 	return stats, archived, err
 }
@@ -170,7 +170,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 			}
 			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return LandedUnder(ctx, t, lease, xid) },
 	})
 }
 

@@ -15,7 +15,7 @@ const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session
 		last_supported_at`
 
 // judgeAgain is why the next run judges the head of a lineage again, as a further column.
-const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + againBecause + `
+const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `
 	from rejudgements q
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
@@ -30,7 +30,7 @@ const memoryFilter = ` and ($2 = '' or kind = $2) and case
 // Where a MemoryQuery looks: as things are, or as they were at its instant.
 const (
 	listed   = ` from memories where group_id = $1` + memoryFilter
-	listedAt = ` from ` + versionsThen + `$4` + asThen + ` where group_id = $1` + memoryFilter
+	listedAt = ` from ` + VersionsThen + `$4` + AsThen + ` where group_id = $1` + memoryFilter
 )
 
 // memoryArgs are the arguments of memoryFilter.
@@ -81,13 +81,13 @@ func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.M
 	var row reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: "read a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
-		row, err = getMemory(ctx, t, groupID, memoryID)
+		row, err = GetMemory(ctx, t, groupID, memoryID)
 		return err
 	}})
 	return row, err
 }
 
-func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie.Memory, error) {
+func GetMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie.Memory, error) {
 	var row reverie.Memory
 	if !reverie.IsID(memoryID) {
 		return row, fmt.Errorf("memory %q: %w", memoryID, reverie.ErrNotFound)
@@ -120,8 +120,8 @@ func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.
 }
 
 const (
-	lineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
-	lineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + `
+	LineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
+	LineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + VersionsThen + `$3` + AsThen + `
 		where group_id = $1` + ofLineage
 	ofLineage = ` and lineage_id = $2 order by version`
 )
@@ -133,11 +133,11 @@ func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reveri
 	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
 		rows = nil
-		m, err := getMemory(ctx, t, groupID, memoryID)
+		m, err := GetMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
 		}
-		return t.Select(ctx, &rows, lineageQuery, m.GroupID, m.LineageID)
+		return t.Select(ctx, &rows, LineageQuery, m.GroupID, m.LineageID)
 	}})
 	return rows, err
 }

@@ -13,8 +13,8 @@ import (
 	"reverie/store/pg"
 )
 
-// messageColumns are those of reverie.Message.
-const messageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id,
+// MessageColumns are those of reverie.Message.
+const MessageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id,
 	outcome, filter`
 
 // MaxImport is how many messages one ImportMessages takes.
@@ -269,11 +269,11 @@ func conversationQuery(parts []string, side, order string) string {
 		if i > 0 {
 			near += ` union all `
 		}
-		near += `(select ` + messageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
+		near += `(select ` + MessageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
 			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by sent_at ` + order + `, seq ` + order + `
 				limit $4::int)`
 	}
-	return `select ` + messageColumns + `, pruned_at is not null as pruned, found from (
+	return `select ` + MessageColumns + `, pruned_at is not null as pruned, found from (
 			select m.*, row_number() over near as no, sum(octet_length(text)) over near as bytes, count(*) over () as found
 			from (select * from (` + near + `) u order by sent_at ` + order + `, seq ` + order + ` limit $4::int) m
 			window near as (order by sent_at ` + order + `, seq ` + order + ` rows unbounded preceding)) n

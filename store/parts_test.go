@@ -8,16 +8,23 @@ import (
 	"reverie/store/archive"
 	"reverie/store/audit"
 	"reverie/store/erase"
+	"reverie/store/history"
 )
+
+// past has another name than [store.Store.History].
+type past = history.History
 
 // parts are the store and the packages that work on its database beside it.
 type parts struct {
 	*store.Store
 	*archive.Archive
 	*erase.Eraser
+	*past
 }
 
-func partsOf(s *store.Store) parts { return parts{s, archive.New(s.DB()), erase.New(s.DB())} }
+func partsOf(s *store.Store) parts {
+	return parts{s, archive.New(s.DB()), erase.New(s.DB()), history.New(s.DB())}
+}
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	return audit.Run(ctx, p.DB(), groupID)

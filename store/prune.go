@@ -222,7 +222,7 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 	}
 	delete(bySession, "") // of impressions
 	for _, id := range slices.Sorted(maps.Keys(bySession)) {
-		if _, err := t.Exec(ctx, addNewQuery, groupID, id, bySession[id], at, -1); err != nil {
+		if _, err := t.Exec(ctx, AddNewQuery, groupID, id, bySession[id], at, -1); err != nil {
 			return 0, b.After, err
 		}
 		if _, err := t.Exec(ctx, givenUpQuery, groupID, id); err != nil {

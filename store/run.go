@@ -16,7 +16,7 @@ import (
 	"reverie/store/pg"
 )
 
-const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model,
+const RunColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model,
 	prompt_version, prompt_sha256,
 	stats, error, started_at, finished_at, undone_at`
 
@@ -24,7 +24,7 @@ const (
 	// Where the clock has gone back, a run begins just after the newest start and the newest
 	// change that are written: runs are taken back in the order of their starts, and with
 	// them what was archived since.
-	startRunQuery = `insert into runs (` + runColumns + `)
+	startRunQuery = `insert into runs (` + RunColumns + `)
 		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '',
 			(select case when $10::timestamptz < n.at then n.at + interval '1 microsecond' else $10::timestamptz end
 				from (select greatest((select max(started_at) from runs where group_id = $1), ` + newestChange + `) as at) n),
@@ -93,7 +93,7 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 				return err
 			}
 			if run.SessionID != "" {
-				err := lockSession(ctx, t, run.GroupID, run.SessionID)
+				err := LockSession(ctx, t, run.GroupID, run.SessionID)
 				if err != nil && (run.Job != reverie.JobDream || !errors.Is(err, reverie.ErrNotFound)) {
 					return err
 				}
@@ -178,13 +178,13 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 
 // The spend is summed for the runs of the page alone.
 const runsQuery = `select r.*, s.* from (
-		select ` + runColumns + ` from runs
+		select ` + RunColumns + ` from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
 				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
 			and started_at >= $4::timestamptz and ($6::uuid is null or (started_at, run_id) < ($7::timestamptz, $6::uuid))%s
 		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
 	cross join lateral (
-		select ` + spendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
+		select ` + SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`
 
 // Few runs wait, and those are where a search for them begins.
@@ -204,7 +204,7 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 		var before *string
 		var startedAt any
 		if q.Before != "" {
-			last, err := getRun(ctx, t, q.GroupID, q.Before)
+			last, err := GetRun(ctx, t, q.GroupID, q.Before)
 			if err != nil {
 				return err
 			}
@@ -215,15 +215,15 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 			query = waitingRunsQuery
 		}
 		var err error
-		list, err = runEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since),
+		list, err = RunEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since),
 			q.Limit, before, startedAt)
 		return err
 	}})
 	return list, err
 }
 
-// runEntries reads runs with what each has spent.
-func runEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.RunEntry, error) {
+// RunEntries reads runs with what each has spent.
+func RunEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.RunEntry, error) {
 	rows, err := pg.Select[struct {
 		reverie.Run
 		reverie.Spend
@@ -259,7 +259,7 @@ func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (r
 	err := s.db.Run(ctx, pg.Work{What: "read a run", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		d = reverie.RunDetail{}
 		var err error
-		if d.Run, err = getRun(ctx, t, groupID, runID); err != nil {
+		if d.Run, err = GetRun(ctx, t, groupID, runID); err != nil {
 			return err
 		}
 		return readParts(ctx, t, &d, rows)
@@ -267,11 +267,11 @@ func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (r
 	return d, err
 }
 
-func getRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
+func GetRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	if !reverie.IsID(runID) {
 		return reverie.Run{}, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
 	}
-	run, err := pg.Get[reverie.Run](ctx, t, `select `+runColumns+` from runs where run_id = $2 and ($1 = ''
+	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where run_id = $2 and ($1 = ''
 		or group_id = $1)`, groupID, runID)
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
@@ -305,16 +305,16 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 		return err
 	}
 	if rows > 0 {
-		d.Chunks, d.Held, d.Changes = upTo(d.Chunks, rows, &d.Cut), upTo(d.Held, rows, &d.Cut), upTo(d.Changes, rows, &d.Cut)
-		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls,
+		d.Chunks, d.Held, d.Changes = UpTo(d.Chunks, rows, &d.Cut), UpTo(d.Held, rows, &d.Cut), UpTo(d.Changes, rows, &d.Cut)
+		d.Decisions, d.Entities, d.Calls = UpTo(d.Decisions, rows, &d.Cut), UpTo(d.Entities, rows, &d.Cut), UpTo(d.Calls,
 			rows, &d.Cut)
 	}
-	return t.Get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1
+	return t.Get(ctx, &d.Spend, `select `+SpendColumns+` from llm_calls where group_id = $1
 		and run_id = $2`, groupID, runID)
 }
 
-// upTo is the beginning of a list, and notes whether that is not all of it.
-func upTo[T any](list []T, rows int, cut *bool) []T {
+// UpTo is the beginning of a list, and notes whether that is not all of it.
+func UpTo[T any](list []T, rows int, cut *bool) []T {
 	if len(list) > rows {
 		*cut = true
 		return list[:rows]
@@ -323,7 +323,7 @@ func upTo[T any](list []T, rows int, cut *bool) []T {
 }
 
 const (
-	planMessagesQuery = `select ` + messageColumns + ` from messages
+	planMessagesQuery = `select ` + MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null order by sent_at, seq`
 
 	// Nobody ends or rewrites one of them before the commit.
@@ -340,7 +340,7 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		runs, err := pg.Select[reverie.Run](ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
+		runs, err := pg.Select[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
 		if err != nil {
 			return err
 		}

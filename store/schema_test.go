@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/history"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -106,7 +107,7 @@ func TestMigrateWithData(t *testing.T) {
 	s := must(store.Open(ctx, opts))(t)
 	defer func() { _ = s.Close() }()
 	check(t, s.CheckSchema(ctx))
-	why := must(s.Why(ctx, "", memory))(t)
+	why := must(history.New(s.DB()).Why(ctx, "", memory))(t)
 	if len(why.Versions) != 1 || why.Versions[0].Reason != "said so" || why.Versions[0].Run.ID != run || len(why.Versions[0].Decisions) != 0 {
 		t.Errorf("the memory from before: %+v", why)
 	}
@@ -120,7 +121,7 @@ func TestMigrateWithData(t *testing.T) {
 		Outcomes:  map[string]reverie.Outcome{"new": reverie.OutcomeCited},
 		Steps:     []reverie.Step{support(why.Memory, "2026-01-15", 0.51)},
 		Decisions: []reverie.Decision{decided(1, reverie.DecisionNone, reverie.BasisHash, "likes tea", memory, memory)}}))(t)
-	if why = must(s.Why(ctx, "", memory))(t); len(why.Versions[0].Decisions) != 1 || why.Memory.Strength != 0.51 {
+	if why = must(history.New(s.DB()).Why(ctx, "", memory))(t); len(why.Versions[0].Decisions) != 1 || why.Memory.Strength != 0.51 {
 		t.Errorf("the memory from before, supported: %+v", why)
 	}
 	if n := count(t, db, `select count(*) from message_uses where message_id = 'new'`); n != 1 {

@@ -29,7 +29,7 @@ const (
 			from `
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active'
+	activeAt  = VersionsThen + `$7` + AsThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active'
 		or ended_at > $7) and statement <> '` + text.Erased + `'`
 	seen    = ` and embedding_model = $3`
 	nearest = ` offset 0) near

@@ -38,12 +38,12 @@ const (
 	summaryQuery = `select ` + summaryColumns + ` from session_summaries where group_id = $1 and session_id = $2`
 
 	// Of the messages of a session, the newest.
-	sessionMessagesQuery = `select ` + messageColumns + ` from messages where group_id = $1 and session_id = $2
+	sessionMessagesQuery = `select ` + MessageColumns + ` from messages where group_id = $1 and session_id = $2
 		and session_id <> ''
 		order by sent_at desc, seq desc limit nullif($3::int, 0)`
 
 	// And of those that are not extracted.
-	bufferQuery = `select ` + messageColumns + ` from (
+	bufferQuery = `select ` + MessageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w
@@ -138,9 +138,9 @@ func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (rever
 	return session, pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
-// lockSession lets nobody else count a session, or make it part of another, before
+// LockSession lets nobody else count a session, or make it part of another, before
 // the commit.
-func lockSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) error {
+func LockSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) error {
 	var there int
 	err := t.Get(ctx, &there, lockSessionQuery, groupID, sessionID)
 	return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
@@ -254,7 +254,7 @@ const (
 		and u.session_id <> '' and u.run_id is null`
 
 	// A message's time is that of its use, so that the order comes from the index.
-	buffered = `select ` + messageColumns + ` from (
+	buffered = `select ` + MessageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w`
@@ -270,7 +270,7 @@ const (
 	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
 		lineage_id limit 1`
 
-	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2
+	unfoldedQuery = `select ` + MessageColumns + ` from messages m where group_id = $1 and session_id = $2
 		and session_id <> '' and sent_at >= $3::timestamptz
 			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize'
 				and f.message_id = m.message_id) is null
@@ -428,7 +428,7 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			if err := lockSession(ctx, t, sum.GroupID, sum.SessionID); err != nil {
+			if err := LockSession(ctx, t, sum.GroupID, sum.SessionID); err != nil {
 				return err
 			}
 			return s.fold(ctx, t, fold, stats)
@@ -488,14 +488,14 @@ const (
 // requeueSession lets messages of a run of a session wait for extraction again, of
 // whose chunks all facts are held, and says how many.
 func requeueSession(ctx context.Context, t *pg.Tx, run reverie.Run, at time.Time) (int, error) {
-	if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
+	if err := LockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
 		return 0, err
 	}
 	var ids []string
 	if err := t.Select(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
 		return 0, err
 	}
-	_, err := t.Exec(ctx, addNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
+	_, err := t.Exec(ctx, AddNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
 	return len(ids), err
 }
 
@@ -565,7 +565,7 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if err := lockSession(ctx, t, groupID, sessionID); err != nil {
+			if err := LockSession(ctx, t, groupID, sessionID); err != nil {
 				return false, err
 			}
 			return pg.WasCommitted(ctx, t, xid)

@@ -427,7 +427,7 @@ const (
 		from ` + messagesByID + `)`
 
 	// Messages that wait for extraction from now on ($5 is 1), or no more (-1).
-	addNewQuery = `update sessions s set new_messages = new_messages + $5::int * c.messages,
+	AddNewQuery = `update sessions s set new_messages = new_messages + $5::int * c.messages,
 		new_tokens = new_tokens + $5 * c.tokens,
 			new_tool_calls = new_tool_calls + $5 * c.tool_calls, new_turns = new_turns + $5 * c.turns,
 				updated_at = $4::timestamptz

@@ -37,7 +37,7 @@ const (
 
 	// What was made of a lineage and says still what it said when it was.
 	restingQuery = `select distinct on (h.created_at, h.lineage_id) h.memory_id, h.lineage_id, h.kind, h.statement,
-		coalesce((select ` + againBecause + ` from rejudgements q
+		coalesce((select ` + AgainBecause + ` from rejudgements q
 			where q.group_id = $1 and q.lineage_id = h.lineage_id and q.run_id is null), '') as judge_again
 		from (select s.memory_id from memory_sources s where s.group_id = $1 and s.source_lineage_id = $2
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = s.run_id) is null offset 0) s
@@ -78,8 +78,8 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 	return standing, err
 }
 
-// restingOn reads what was made of a lineage.
-func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
+// RestingOn reads what was made of a lineage.
+func RestingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
 	list := []reverie.Resting{}
 	err := t.Select(ctx, &list, restingQuery, groupID, lineageID)
 	return list, err

@@ -221,7 +221,7 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 const costsQuery = `with sums as (
 		select (created_at at time zone 'UTC')::date as day, group_id, provider, model, purpose, count(*)
 			filter (where outcome <> 'ok') as failed,
-			` + spendColumns + `
+			` + SpendColumns + `
 		from llm_calls where ($1 = '' or group_id = $1) and created_at >= $2::timestamptz and created_at < $3::timestamptz
 			group by 1, 2, 3, 4, 5)
 	select part, coalesce(to_char(day, 'YYYY-MM-DD'), '') as date, coalesce(group_id, '') as group_id,
@@ -288,8 +288,8 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 	return reply, err
 }
 
-// spendColumns are those of reverie.Spend, summed over llm_calls.
-const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
+// SpendColumns are those of reverie.Spend, summed over llm_calls.
+const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
 	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
 
 // SpendSince sums up the calls to models since an instant, over all groups. Those
@@ -298,7 +298,7 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 	var spend reverie.Spend
 	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
-		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls
+		return t.Get(ctx, &spend, `select `+SpendColumns+` from llm_calls
 			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
 	}})
 	return spend, err

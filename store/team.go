@@ -320,14 +320,6 @@ func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 	return err
 }
 
-// value is what a pointer points to, the zero value for nil.
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
 // sharedQuery finds the memory of a team that a group's memory was made into.
 const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from memory_origins o
 	join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id

@@ -119,7 +119,7 @@ func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 		return none, err
 	}
 	if answer, err := teamAnswer(ctx, t, groupID, w); answer != nil || err != nil {
-		return value(answer), err
+		return pg.OrZero(answer), err
 	}
 	head, err := lockTeamHead(ctx, t, groupID, w)
 	if err != nil {
@@ -263,7 +263,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 	if err := insertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, evidenced); err != nil {
 		return err
 	}
-	return insertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
+	return InsertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
 }
 
 // teamAction says what a version does to its lineage.

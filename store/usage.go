@@ -168,13 +168,13 @@ func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count uses of memories of group %q", groupID), ReadOnly: true,
 		ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
-			counts, err = usageOf(ctx, t, groupID, lineageIDs)
+			counts, err = UsageCounts(ctx, t, groupID, lineageIDs)
 			return err
 		}})
 	return counts, err
 }
 
-func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
+func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
 	error) {
 	var rows []struct {
 		LineageID string `db:"lineage_id"`
@@ -224,7 +224,7 @@ const judgeQuery = `
 				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 		returning m.lineage_id, m.memory_id, m.weight),
-	kept as (` + insertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values
+	kept as (` + InsertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values
 		where group_id = $1))
 		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight,
 			k.last_supported_at, k.decayed_at

@@ -139,7 +139,7 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 // extracted gives messages of a session the run that extracts them, each exactly
 // once, and counts what of the session is left.
 func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
-	if err := lockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
+	if err := LockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
 		return err
 	}
 	ids := pq.StringArray(slices.Sorted(slices.Values(plan.Used))) // one order of locks for everybody
@@ -154,6 +154,6 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 	if _, err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, addNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
+	_, err = t.Exec(ctx, AddNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
 	return err
 }

@@ -252,7 +252,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // history writes the chat of ten nights in which facts are noted, said again,
 // changed and dropped, never one of them twice in a night nor many at once.
-func history(r *rand.Rand) map[int][]string {
+func chatHistory(r *rand.Rand) map[int][]string {
 	nights, facts, next := map[int][]string{}, []string{}, 0
 	fact := func() string {
 		next++
@@ -324,7 +324,7 @@ func TestReplay(t *testing.T) {
 	s := dueStage(t)
 	groups := map[string]map[int][]string{}
 	for seed := range uint64(2) {
-		groups[fmt.Sprintf("g%d", seed)] = history(rand.New(rand.NewPCG(seed, 7)))
+		groups[fmt.Sprintf("g%d", seed)] = chatHistory(rand.New(rand.NewPCG(seed, 7)))
 	}
 	for id, nights := range groups {
 		for day, texts := range nights {
@@ -430,7 +430,7 @@ func TestReplayStops(t *testing.T) {
 func TestReplayKilled(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
-	for day, texts := range history(rand.New(rand.NewPCG(9, 9))) {
+	for day, texts := range chatHistory(rand.New(rand.NewPCG(9, 9))) {
 		s.bring("g1", chat(night(day), texts...)...)
 	}
 	s.runAt(later, "evolve", "--due").want(t, 0)

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/store/history"
 )
 
 func newMemory(a *app) *cobra.Command {
@@ -128,7 +129,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		if then.IsZero() {
 			versions, err = a.Store.History(ctx, groupID, args[0])
 		} else {
-			versions, err = a.Store.HistoryAt(ctx, groupID, args[0], then)
+			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, args[0], then)
 		}
 		if err != nil {
 			return err
@@ -186,7 +187,7 @@ func newMemoryStats(a *app) *cobra.Command {
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
 	cmd := newCommand("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
-		why, err := a.Store.Why(ctx, groupID, args[0])
+		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func newMemoryBlame(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		why, err := a.Store.WhyAt(ctx, groupID, args[0], then)
+		why, err := history.New(a.Store.DB()).WhyAt(ctx, groupID, args[0], then)
 		if err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 		if err := q.Until(a.Now()); err != nil {
 			return usageError(err)
 		}
-		between, err := a.Store.Between(ctx, q)
+		between, err := history.New(a.Store.DB()).Between(ctx, q)
 		if err != nil {
 			return err
 		}

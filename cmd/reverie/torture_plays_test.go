@@ -191,7 +191,7 @@ func dreamtPast(s *stage) {
 
 // historicPast is ten nights that were evolved.
 func historicPast(s *stage) {
-	for day, texts := range history(seeded(7)) {
+	for day, texts := range chatHistory(seeded(7)) {
 		s.bring("template", chat(night(day), texts...)...)
 	}
 	s.run("evolve", "--due").want(s.t, 0)

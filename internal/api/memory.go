@@ -93,7 +93,7 @@ func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (r
 	if at.IsZero() {
 		versions, err = s.Store.History(ctx, groupID, memoryID)
 	} else {
-		versions, err = s.Store.HistoryAt(ctx, groupID, memoryID, at)
+		versions, err = s.past().HistoryAt(ctx, groupID, memoryID, at)
 	}
 	if err != nil {
 		return reverie.HistoryReply{}, err
@@ -113,7 +113,7 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
-	why, err := s.Store.Why(ctx, groupID, memoryID)
+	why, err := s.past().Why(ctx, groupID, memoryID)
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
@@ -234,7 +234,7 @@ func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool
 	if err != nil {
 		return reverie.DiffReply{}, err
 	}
-	between, err := s.Store.Between(ctx, q)
+	between, err := s.past().Between(ctx, q)
 	if err != nil {
 		return reverie.DiffReply{}, err
 	}
@@ -270,7 +270,7 @@ func (s *Service) Blame(ctx context.Context, memoryID string, at time.Time) (rev
 	if err != nil {
 		return reverie.BlameReply{}, err
 	}
-	why, err := s.Store.WhyAt(ctx, groupID, memoryID, at)
+	why, err := s.past().WhyAt(ctx, groupID, memoryID, at)
 	if err != nil {
 		return reverie.BlameReply{}, fmt.Errorf("say who wrote memory %s: %w", memoryID, err)
 	}

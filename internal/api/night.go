@@ -8,7 +8,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/store"
+	"reverie/store/history"
 )
 
 // Bounds of how nights are looked for. A page has fewer than were asked for where nights
@@ -34,7 +34,7 @@ func (s *Service) Nights(ctx context.Context, groupID, before string, limit int)
 	if err != nil {
 		return reverie.NightsReply{}, err
 	}
-	n := nights{store: s.Store, groupID: groupID, limit: limit}
+	n := nights{store: s.past(), groupID: groupID, limit: limit}
 	if n.cal, err = jobs.CalendarOrUTC(g); err != nil {
 		s.Log.Warn("nights are told in UTC", "group_id", groupID, "error", err)
 	}
@@ -50,7 +50,7 @@ func (s *Service) Nights(ctx context.Context, groupID, before string, limit int)
 
 // nights is a page of nights in the making.
 type nights struct {
-	store   *store.Store
+	store   *history.History
 	groupID string
 	cal     jobs.Calendar
 	limit   int

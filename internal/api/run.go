@@ -10,6 +10,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/history"
 )
 
 // Runs returns a page of the runs that the caller sees, newest first, with what each has
@@ -114,7 +115,7 @@ func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetai
 	return s.Store.Run(reader, groupID, runID)
 }
 
-// Undo takes one run back, or says what that would come to: see [store.Store.Undo]. Its
+// Undo takes one run back, or says what that would come to: see [history.History.Undo]. Its
 // errors are those of it and, where it is no dry run and another run is under way in the
 // group, a [reverie.ErrBusy]. The reply has at most [MaxChanges] changes, and as many of
 // what is left.
@@ -137,7 +138,7 @@ func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoRe
 	return reply, nil
 }
 
-// UndoRun takes one run back, under its group's lease: see [store.Store.Undo]. The
+// UndoRun takes one run back, under its group's lease: see [history.History.Undo]. The
 // reply has it as its only one.
 func UndoRun(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery) (reverie.UndoReply, error) {
 	return undo(ctx, s, leases, q, func(context.Context) ([]string, error) { return []string{q.RunID}, nil })
@@ -172,7 +173,7 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 	var err error
 	if q.DryRun {
 		if runIDs, err = which(ctx); err == nil {
-			list, err = s.TryUndo(ctx, q, runIDs)
+			list, err = history.New(s.DB()).TryUndo(ctx, q, runIDs)
 		}
 	} else {
 		err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
@@ -182,7 +183,7 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 			}
 			for _, q.RunID = range runIDs {
 				if err := held.Exclusive(func() error {
-					res, err := s.Undo(ctx, held.Lease(), q)
+					res, err := history.New(s.DB()).Undo(ctx, held.Lease(), q)
 					if err == nil {
 						list = append(list, res)
 					}

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/safety"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/history"
 )
 
 // Service is everything that can be asked for. Each operation takes who asks from its
@@ -37,6 +38,9 @@ type Service struct {
 	PageSession time.Duration
 	Log         *slog.Logger
 }
+
+// past reads what was done to groups.
+func (s *Service) past() *history.History { return history.New(s.Store.DB()) }
 
 // Bounds of what one answer holds.
 const (

@@ -19,6 +19,7 @@ import (
 	"reverie/internal/session"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/history"
 )
 
 // FanOut is one job over many groups, as a command or the daemon starts it.
@@ -385,7 +386,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 		return err
 	}
 	return held.Exclusive(func() error {
-		back, err := r.Store.Rewind(ctx, held.Lease(), *q)
+		back, err := history.New(r.Store.DB()).Rewind(ctx, held.Lease(), *q)
 		if err != nil || back.Runs == 0 {
 			return err
 		}
@@ -414,7 +415,7 @@ func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (
 		return reverie.Rewound{}, nil, err
 	}
 	q.DryRun = true
-	back, err := a.Store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
+	back, err := history.New(a.Store.DB()).Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
 	if err != nil || back.Runs == 0 {
 		return back, nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/prompts"
+	"reverie/store"
+	"reverie/store/history"
 )
 
 // CheckDates refuses what is no range of dates. Its errors are [reverie.ErrInvalid].
@@ -77,7 +79,11 @@ func (a *App) PastNights(ctx context.Context, f Replay) (*PastNights, error) {
 	if err := past.find(ctx, a); err != nil {
 		return nil, err
 	}
-	past.engine = &replay.Engine{Store: a.Store, Recorded: f.Recorded, Stored: a.EvolveBase(stored, 0),
+	runs := struct {
+		*store.Store
+		*history.History
+	}{a.Store, history.New(a.Store.DB())}
+	past.engine = &replay.Engine{Store: runs, Recorded: f.Recorded, Stored: a.EvolveBase(stored, 0),
 		Pipeline: a.EvolveBase(asked, 0)}
 	if f.Recorded {
 		return past, nil
@@ -114,7 +120,7 @@ func (p *PastNights) find(ctx context.Context, a *App) error {
 	if err != nil || len(windows) == 0 {
 		return err
 	}
-	runs, err := a.Store.EvolveRuns(ctx, p.GroupID, windows[0].Since, windows[len(windows)-1].Until)
+	runs, err := history.New(a.Store.DB()).EvolveRuns(ctx, p.GroupID, windows[0].Since, windows[len(windows)-1].Until)
 	for _, r := range runs {
 		p.runs = append(p.runs, r.Run)
 		st := r.Stats

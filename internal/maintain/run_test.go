@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/history"
 	"reverie/store/pgtest"
 )
 
@@ -135,7 +136,7 @@ func TestRestore(t *testing.T) {
 	if len(state.Heads) != 0 {
 		t.Errorf("evolve sees %+v", state.Heads)
 	}
-	why := must(w.store.Why(t.Context(), w.group, id))(t)
+	why := must(history.New(w.store.DB()).Why(t.Context(), w.group, id))(t)
 	if later := why.Versions[0].Later; len(later) != 1 || later[0].Action != reverie.ActionArchive || later[0].RunID == "" {
 		t.Errorf("what befell it: %+v", why.Versions[0].Later)
 	}
@@ -272,7 +273,7 @@ func TestWhatIsNotPruned(t *testing.T) {
 	h := w.hold()
 	defer w.release(h)
 	rewind := reverie.RewindQuery{GroupID: w.group, Job: reverie.JobEvolve}
-	if _, err := w.store.Rewind(t.Context(), h.lease, rewind); !errors.Is(err, reverie.ErrConflict) {
+	if _, err := history.New(w.store.DB()).Rewind(t.Context(), h.lease, rewind); !errors.Is(err, reverie.ErrConflict) {
 		t.Errorf("a rewind to what nobody can read: %v", err)
 	}
 }

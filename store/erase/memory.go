@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/history"
 	"reverie/store/pg"
 )
 
@@ -95,7 +96,7 @@ func (e *eraser) blank(ctx context.Context) error {
 // hold keeps mixed memories from being told until they are judged again. Their strength
 // is that of the evidence that is left.
 func (e *eraser) hold(ctx context.Context) error {
-	rows, err := ask[store.TouchedRow](ctx, e.t, "mixed_strength", e.values)
+	rows, err := ask[history.TouchedRow](ctx, e.t, "mixed_strength", e.values)
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -34,6 +34,14 @@ func OrNull(t time.Time) any {
 	return t
 }
 
+// OrZero is what a pointer points to, the zero value for nil.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
 // Timestamp writes t as an element of a timestamptz[].
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 

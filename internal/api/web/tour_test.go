@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"reverie/internal/reverie"
+	"reverie/store/history"
 	"reverie/store/pgtest"
 )
 
@@ -37,7 +38,7 @@ func (s *sample) pages() map[string]string {
 	people, _, err := s.store.ListEntities(ctx, halfFrame, reverie.EntityFilter{}, 1, 0)
 	check(s, err)
 	reworded := s.memory(halfFrame, func(m reverie.Memory) bool { return m.Version == 2 })
-	cited, err := s.store.Why(ctx, halfFrame, reworded.ID)
+	cited, err := history.New(s.store.DB()).Why(ctx, halfFrame, reworded.ID)
 	check(s, err)
 	return map[string]string{
 		"groups": "/ui/", "runs": "/ui/runs", "held": "/ui/held", "cost": "/ui/cost",
@@ -198,7 +199,7 @@ func deleteAndRestore(t *testing.T, s *sample, b *browser) {
 	v.says("it <b>is</b> open now")
 	v.moves(chromedp.Click("button.primary"))
 	v.says("Restored")
-	why, err := s.store.Why(t.Context(), halfFrame, m.ID)
+	why, err := history.New(s.store.DB()).Why(t.Context(), halfFrame, m.ID)
 	check(t, err)
 	now := why.Memory
 	if now.Version != 2 || now.Status != reverie.StatusActive || now.Statement != m.Statement || why.Versions[0].Memory.Strength != 0.75 {
@@ -226,7 +227,7 @@ func recallDebugger(t *testing.T, s *sample, b *browser) {
 	if text := eval[string](v, `document.querySelector("pre.injected").innerText`); !strings.Contains(text, statement) {
 		t.Errorf("the text is %q", text)
 	}
-	why, err := s.store.Why(t.Context(), halfFrame, s.memory(halfFrame, func(m reverie.Memory) bool { return m.Statement == statement }).ID)
+	why, err := history.New(s.store.DB()).Why(t.Context(), halfFrame, s.memory(halfFrame, func(m reverie.Memory) bool { return m.Statement == statement }).ID)
 	check(t, err)
 	if why.Usage.Offered != 0 {
 		t.Errorf("it counted as use: %+v", why.Usage)

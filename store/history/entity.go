@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -134,7 +135,7 @@ type touchedClaim struct {
 }
 
 func (c touchedClaim) words(value string) string {
-	return claimText(reverie.Claim{Name: c.Name, Value: value})
+	return store.ClaimText(reverie.Claim{Name: c.Name, Value: value})
 }
 
 // change is the log's row of what was done to the claim in force.
@@ -194,7 +195,7 @@ type claimReturn struct {
 // joined with another, which keeps its names. With q.Force those go, too; without, what
 // another run supports goes with that one. Of what was said before, nothing comes back for
 // which nobody speaks any more. Repeated, it finds nothing to do.
-func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time,
+func (h *History) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time,
 	result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)),
 		at: at}

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -15,7 +16,7 @@ const (
 	returnHeadsQuery = `with u as (
 			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends,
 				strength, supported_at, decayed_at)),
-		kept as (` + insertValues + `null, $2::timestamptz
+		kept as (` + store.InsertValues + `null, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 		update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
@@ -70,10 +71,10 @@ func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list 
 		log[i] = w.change(b.reason)
 		log[i].GroupID, log[i].CreatedAt = b.groupID, at
 	}
-	if err := insertChanges(ctx, t, b.groupID, nil, 0, at, log); err != nil {
+	if err := store.InsertChanges(ctx, t, b.groupID, nil, 0, at, log); err != nil {
 		return nil, err
 	}
-	_, err := cascade(ctx, t, b.groupID, log, nil, at)
+	_, err := store.Cascade(ctx, t, b.groupID, log, nil, at)
 	return log, err
 }
 
@@ -111,7 +112,7 @@ func (w lineageReturn) change(reason string) reverie.Change {
 		c.MemoryID, c.NewStatement, c.Version = w.newID, w.BaseStatement, w.Version+1
 	case w.weakens:
 		c.NewStatement = w.Statement
-		c.Summary = valueSummary(reverie.Edit{Action: reverie.ActionStrength, Value: w.strength, Reason: reason}, w.Strength)
+		c.Summary = store.ValueSummary(reverie.Edit{Action: reverie.ActionStrength, Value: w.strength, Reason: reason}, w.Strength)
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const runEffectsQuery = `
 
 // RunEffects returns what a run did to memories when it ran, in order. A run that the group
 // does not have did nothing.
-func (s *Store) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
-	return pg.QueryAll[reverie.RunEffect](ctx, s.db, fmt.Sprintf("read what run %s did", runID), runEffectsQuery,
+func (h *History) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
+	return pg.QueryAll[reverie.RunEffect](ctx, h.db, fmt.Sprintf("read what run %s did", runID), runEffectsQuery,
 		groupID, runID)
 }

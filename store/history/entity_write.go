@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -115,7 +116,7 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 		}
 	}
 	if len(touched) > 0 {
-		if _, err := t.Exec(ctx, raiseEntitiesQuery, u.groupID, u.at,
+		if _, err := t.Exec(ctx, store.RaiseEntitiesQuery, u.groupID, u.at,
 			pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 	for i := range log {
 		log[i].UndoneRun, log[i].Reason = &u.runID, u.reason
 	}
-	return insertEntityChanges(ctx, t, u.groupID, nil, 0, u.at, log)
+	return store.InsertEntityChanges(ctx, t, u.groupID, nil, 0, u.at, log)
 }
 
 // writeClaims ends claims, brings others back, and leaves the others as strong as they
@@ -149,7 +150,7 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 		log = append(log, r.change(r.words(r.Value), r.words(r.Value))) // as it was, and less strong
 		weakened.Add(r.HeadID, r.strength, r.supported)
 	}
-	if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, OrEmpty(ends)); err != nil {
+	if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, store.OrEmpty(ends)); err != nil {
 		return nil, err
 	}
 	if _, err := back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at); err != nil {
@@ -176,7 +177,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	if len(names)+len(u.gone) == 0 {
 		return log, nil
 	}
-	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, OrEmpty(names), OrEmpty(u.gone)); err != nil {
+	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, store.OrEmpty(names), store.OrEmpty(u.gone)); err != nil {
 		return nil, err
 	}
 	if len(u.gone) == 0 {
@@ -189,7 +190,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	for _, c := range claims {
 		touched[c.EntityID] = true
 		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID,
-			OldText: claimText(c)})
+			OldText: store.ClaimText(c)})
 	}
 	parts, err := pg.Select[reverie.EntityChange](ctx, t, partQuery, u.groupID, u.gone)
 	if err != nil {

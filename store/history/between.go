@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -18,7 +19,7 @@ const (
 
 	// Of the lineages in which a version began or ended in between, those versions that
 	// were there in between, or at its beginning.
-	betweenQuery = `select ` + MemoryColumns + ` from memories m
+	betweenQuery = `select ` + store.MemoryColumns + ` from memories m
 		where group_id = $1 and statement <> '` + text.Erased + `'
 			and updated_at <= $4::timestamptz and (ended_at is null or ended_at > $3::timestamptz or updated_at > $3)
 			and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
@@ -50,13 +51,13 @@ type betweenStep struct {
 
 // Between reads what two instants are compared by, in one snapshot. What was erased is
 // of no instant any more. An unknown group is reverie.ErrNotFound.
-func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
+func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
 	b := reverie.Between{BetweenQuery: q}
 	var log []betweenStep
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID),
+	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID),
 		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 			log = nil
-			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+			if _, err := store.GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
@@ -86,8 +87,8 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 		at[m.ID] = m.EndedAt
 	}
 	for _, r := range log {
-		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: value(r.RunID), Job: r.Job,
-			UndoneRunID: value(r.UndoneRunID)}
+		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: pg.OrZero(r.RunID), Job: r.Job,
+			UndoneRunID: pg.OrZero(r.UndoneRunID)}
 		switch end := at[r.MemoryID]; {
 		case !r.Ends:
 			made[r.MemoryID] = step
@@ -100,9 +101,9 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 
 // HistoryAt returns the versions of a lineage that there were at an instant, oldest
 // first, each with the status, strength, weight and last support that it had then. A memory that was not there yet is
-// reverie.ErrNotFound; see [Store.History] for the rest.
-func (s *Store) HistoryAt(ctx context.Context, groupID, memoryID string, at time.Time) ([]reverie.Memory, error) {
-	why, err := s.WhyAt(ctx, groupID, memoryID, at)
+// reverie.ErrNotFound; see [store.Store.History] for the rest.
+func (h *History) HistoryAt(ctx context.Context, groupID, memoryID string, at time.Time) ([]reverie.Memory, error) {
+	why, err := h.WhyAt(ctx, groupID, memoryID, at)
 	list := make([]reverie.Memory, len(why.Versions))
 	for i, v := range why.Versions {
 		list[i] = v.Memory

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -26,7 +27,7 @@ const (
 		(select created_at from memory_change_log where group_id = $1 and created_at < $2::timestamptz and run_id is null
 			order by created_at desc limit 1))`
 
-	workRunsQuery = `select ` + runColumns + ` from (
+	workRunsQuery = `select ` + store.RunColumns + ` from (
 			select * from runs where group_id = $1 and started_at >= $2::timestamptz and started_at < $3::timestamptz
 			union all
 			select r.* from ` + nightly + ` j (job) join runs r on r.group_id = $1 and r.job = j.job
@@ -34,19 +35,19 @@ const (
 				and not (started_at >= $2::timestamptz and started_at < $3::timestamptz)) r
 		order by started_at desc, run_id desc limit $4::int`
 
-	workEditsQuery = `select ` + changeColumns + ` from memory_change_log
+	workEditsQuery = `select ` + store.ChangeColumns + ` from memory_change_log
 		where group_id = $1 and run_id is null and created_at >= $2::timestamptz and created_at < $3::timestamptz
 		order by created_at desc, change_id desc limit $4::int`
 
 	// Each run's changes are looked up by its key, the newest first.
 	workChangesQuery = `select c.* from unnest($2::uuid[]) with ordinality as k (id, no)
 		cross join lateral (
-			select ` + changeColumns + ` from memory_change_log where group_id = $1 and run_id = k.id
+			select ` + store.ChangeColumns + ` from memory_change_log where group_id = $1 and run_id = k.id
 			order by created_at desc, change_id desc limit $3::int) c
 		order by k.no, c.created_at desc, c.change_id desc limit $3::int`
 
 	spendOfRunsQuery = `select k.id as run_id, s.* from unnest($2::uuid[]) as k (id)
-		cross join lateral (select ` + spendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = k.id) s`
+		cross join lateral (select ` + store.SpendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = k.id) s`
 )
 
 // Work is what was done to a group's memories in a stretch of time.
@@ -59,9 +60,9 @@ type Work struct {
 // LastWork returns the newest instant before another at which a run of a group began, a
 // person changed a memory, or the window of a nightly run did begin; nil where there is
 // none. A zero time is no bound.
-func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
+func (h *History) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
 	var at *time.Time
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true,
+	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			at = nil
 			return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
@@ -70,9 +71,9 @@ func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) 
 }
 
 // Work returns what was done in [since, until), at most so many runs and edits.
-func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
+func (h *History) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
 	var w Work
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true,
+	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			w = Work{}
 			var err error
@@ -80,7 +81,7 @@ func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time
 				return err
 			}
 			w.Edits, err = pg.Select[reverie.Change](ctx, t, workEditsQuery, groupID, since, until, limit+1)
-			w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
+			w.Runs, w.Edits = store.UpTo(w.Runs, limit, &w.Cut), store.UpTo(w.Edits, limit, &w.Cut)
 			return err
 		}})
 	return w, err
@@ -88,12 +89,12 @@ func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time
 
 // RunWork returns what runs of a group have spent, and at most so many of their changes:
 // all of the first run before those of the second, each run's newest first.
-func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string,
+func (h *History) RunWork(ctx context.Context, groupID string, runIDs []string,
 	limit int) (spend map[string]reverie.Spend, list []reverie.Change, err error) {
 	if len(runIDs) == 0 {
 		return nil, nil, nil
 	}
-	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what runs of group %q did", groupID), ReadOnly: true,
+	err = h.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what runs of group %q did", groupID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var rows []struct {
 				ID string `db:"run_id"`

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -9,15 +9,16 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
 const (
 	evolveRunsQuery = `select r.*, s.* from (
-			select ` + runColumns + ` from runs where group_id = $1 and job = 'evolve' and status <> 'running'
+			select ` + store.RunColumns + ` from runs where group_id = $1 and job = 'evolve' and status <> 'running'
 				and window_since >= $2::timestamptz and window_since < $3::timestamptz) r
 		cross join lateral (
-			select ` + spendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
+			select ` + store.SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 		order by r.started_at, r.run_id`
 
 	// What waited to be judged again when run $3 asked at the instant $2. Rows that another run
@@ -45,17 +46,17 @@ const (
 			order by 1)`
 
 	headsThenQuery = `select h.*, case when h.judge_again <> '' then ` + awaitedThen + ` end as awaits from (
-			select ` + MemoryColumns + `, coalesce((select ` + againBecause + ` from ` + judgeAgainThen + `),
+			select ` + store.MemoryColumns + `, coalesce((select ` + store.AgainBecause + ` from ` + judgeAgainThen + `),
 				'') as judge_again
-			from ` + versionsThen + `$2` + asThen + `
+			from ` + store.VersionsThen + `$2` + store.AsThen + `
 			where group_id = $1 and updated_at <= $2::timestamptz and statement <> '` + text.Erased + `'
 				and (status = 'active' or ended_at > $2::timestamptz or memory_id = any ($4::uuid[]))) h
 		order by h.created_at, h.lineage_id`
 
-	chunkMessagesQuery = `select ` + messageColumns + ` from messages
+	chunkMessagesQuery = `select ` + store.MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null and filter = '' order by sent_at, seq`
 
-	contextThenQuery = `select ` + messageColumns + ` from (
+	contextThenQuery = `select ` + store.MessageColumns + ` from (
 			select m.* from messages m
 			where m.group_id = $1 and m.pruned_at is null and m.sent_at >= $4::timestamptz and m.sent_at < $5::timestamptz
 				and exists (select 1 from run_chunks c where c.group_id = $1 and c.run_id = m.run_id
@@ -67,14 +68,14 @@ const (
 
 // EvolveRuns returns the finished runs of evolve whose window begins in [from, to), oldest
 // first by their start, with what each has spent. An unknown group is reverie.ErrNotFound.
-func (s *Store) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) (runs []reverie.RunEntry,
+func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) (runs []reverie.RunEntry,
 	err error) {
 	what := fmt.Sprintf("read the runs of group %q", groupID)
-	err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
+	err = h.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		runs, err = runEntries(ctx, t, evolveRunsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))
+		runs, err = store.RunEntries(ctx, t, evolveRunsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))
 		return err
 	}})
 	return runs, err
@@ -84,13 +85,13 @@ func (s *Store) EvolveRuns(ctx context.Context, groupID string, from, to time.Ti
 // held memories those that it was shown, what waited to be judged again, and the chunk's
 // messages that still have a text, as pending. What was erased since is not there, and
 // support dates are not read.
-func (s *Store) PastState(ctx context.Context, q reverie.PastQuery) (reverie.State, error) {
+func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.State, error) {
 	var state reverie.State
 	what := fmt.Sprintf("read group %q as it was", q.GroupID)
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := h.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		state = reverie.State{}
 		var err error
-		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+		if state.Group, err = store.GetGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
 		shown := append(pq.StringArray{}, q.MemoryIDs...)

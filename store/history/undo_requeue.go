@@ -1,14 +1,14 @@
-package store
+package history
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -58,7 +58,7 @@ func consumedBy(ctx context.Context, t *pg.Tx, b takeBack, since time.Time, inst
 }
 
 // requeue lets wait again what a run has read, and says how much that is.
-func (s *Store) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
+func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
 	c, err := consumedBy(ctx, t, b, time.Time{}, "undo it without requeue")
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Store) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, er
 	}
 	switch run.Job {
 	case reverie.JobExtract:
-		more, err = s.requeueExtracted(ctx, t, run)
+		more, err = h.requeueExtracted(ctx, t, run)
 	case reverie.JobDream:
 		more, err = requeueDreamt(ctx, t, run)
 	case reverie.JobImpression:
@@ -81,13 +81,13 @@ func (s *Store) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, er
 
 // requeueExtracted lets the messages that a run of a session has extracted facts from
 // wait for extraction again, in the sessions that they are of by now.
-func (s *Store) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
+func (h *History) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	sessions, err := pg.Select[string](ctx, t, sessionsOfRunQuery, run.GroupID, run.ID)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range sessions {
-		if err := lockSession(ctx, t, run.GroupID, id); err != nil {
+		if err := store.LockSession(ctx, t, run.GroupID, id); err != nil {
 			return 0, err
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Store) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run)
 		of[m.SessionID] = append(of[m.SessionID], m.ID)
 	}
 	for _, id := range sessions {
-		if _, err := t.Exec(ctx, addNewQuery, run.GroupID, id, of[id], s.db.Now(), 1); err != nil {
+		if _, err := t.Exec(ctx, store.AddNewQuery, run.GroupID, id, of[id], h.db.Now(), 1); err != nil {
 			return 0, err
 		}
 	}
@@ -126,13 +126,6 @@ func requeueDreamt(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) 
 			n++
 		}
 	}
-	_, err := t.Exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, run))
+	_, err := store.Uncover(ctx, t, run, of)
 	return n, err
-}
-
-// freshAgain are the sessions of what a dream gives back, and the one that it reached up to:
-// a group without any is due to nobody.
-func freshAgain(of []string, run reverie.Run) pq.StringArray {
-	ids := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID))))
-	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }

@@ -1,13 +1,13 @@
-package store
+package history
 
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -54,23 +54,23 @@ const rewoundRunsQuery = `select run_id from runs r
 // messages sent since are gone, the error is reverie.ErrConflict, and nothing is
 // written. An unknown group is reverie.ErrNotFound; a group that another holder has taken is
 // reverie.ErrLeaseLost, and nothing is written.
-func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.RewindQuery) (reverie.Rewound, error) {
+func (h *History) Rewind(ctx context.Context, lease reverie.Lease, q reverie.RewindQuery) (reverie.Rewound, error) {
 	what := fmt.Sprintf("take back runs of %s of group %q", q.Job, q.GroupID)
 	if !q.DryRun && q.GroupID != lease.GroupID {
 		return reverie.Rewound{}, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
 	var result reverie.Rewound
 	var first *string
-	err := s.db.Run(ctx, pg.Work{
+	err := h.db.Run(ctx, pg.Work{
 		What:     what,
 		ReadOnly: q.DryRun,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			result, first = reverie.Rewound{Skipped: []reverie.RewindSkip{}}, nil
-			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+			if _, err := store.GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if !q.DryRun {
-				if err := Fence(ctx, t, lease); err != nil {
+				if err := store.Fence(ctx, t, lease); err != nil {
 					return err
 				}
 			}
@@ -81,10 +81,10 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 			}
 			first = &runs[0]
 			result.Runs = len(runs)
-			return s.rewind(ctx, t, q, runs, &result)
+			return h.rewind(ctx, t, q, runs, &result)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			return CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid
+			return store.CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid
 				and undone_at is not null`, q.GroupID, first)(ctx, t)
 		},
 	})
@@ -94,7 +94,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 	return result, nil
 }
 
-func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, runs pq.StringArray,
+func (h *History) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, runs pq.StringArray,
 	result *reverie.Rewound) error {
 	b := takeBack{groupID: q.GroupID, runs: runs, reason: q.Reason, replay: true}
 	read, err := consumedBy(ctx, t, b, q.Since, "begin after them")
@@ -118,7 +118,7 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	if q.DryRun {
 		return nil
 	}
-	at, err := NextTimestamp(ctx, s.db, t, q.GroupID)
+	at, err := store.NextTimestamp(ctx, h.db, t, q.GroupID)
 	if err != nil {
 		return err
 	}
@@ -127,19 +127,4 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	}
 	_, err = t.Exec(ctx, freeMessagesQuery, q.GroupID, runs)
 	return err
-}
-
-// standing refuses a run that was taken back, saying so, before anybody decides
-// on what it held.
-func standing(ctx context.Context, t *pg.Tx, groupID, runID string) error {
-	var undone *time.Time
-	err := t.Get(ctx, &undone, `select undone_at from runs where group_id = $1 and run_id = $2`, groupID, runID)
-	if err != nil {
-		return pg.NotFoundIfEmpty(err, "run %s", runID)
-	}
-	if undone != nil {
-		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
-			undone.Format(time.RFC3339), reverie.ErrConflict)
-	}
-	return nil
 }

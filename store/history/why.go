@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"cmp"
@@ -9,13 +9,14 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
 const (
 	// Rows of one instant are told apart by what they did: a version is made before
 	// anything befalls it.
-	befellQuery = `select ` + changeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
+	befellQuery = `select ` + store.ChangeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
 		where group_id = $1 and memory_id = any ($2::uuid[])
 		order by created_at, old_id is not distinct from memory_id, change_id`
 
@@ -27,13 +28,13 @@ const (
 
 	// What took the place of a version is another lineage's, be it at once or when a
 	// person let it pass.
-	decidedQuery = `select ` + decisionColumns + ` from decisions where group_id = $1 and (memory_id = any ($2::uuid[])
+	decidedQuery = `select ` + store.DecisionColumns + ` from decisions where group_id = $1 and (memory_id = any ($2::uuid[])
 			or action in ('DELETE+ADD', 'HOLD') and target_id = any ($2::uuid[]))
 		order by created_at, run_id, chunk_no, decision_no`
 
-	runsByIDQuery = `select ` + runColumns + ` from runs where group_id = $1 and run_id = any ($2::uuid[])`
+	runsByIDQuery = `select ` + store.RunColumns + ` from runs where group_id = $1 and run_id = any ($2::uuid[])`
 
-	approvedPlansQuery = `select ` + heldColumns + ` from held_plans
+	approvedPlansQuery = `select ` + store.HeldColumns + ` from held_plans
 		where group_id = $1 and run_id = any ($2::uuid[]) and status = 'approved'`
 )
 
@@ -64,7 +65,7 @@ type lineage struct {
 	changes   []befellRow
 	evidence  []evidenceRow
 	decisions []reverie.Decision
-	sources   []sourceRow // of all versions
+	sources   []store.SourceRow // of all versions
 	runs      map[string]reverie.Run
 	approved  map[deed]bool // what persons let pass
 }
@@ -79,17 +80,17 @@ type deed struct {
 // belongs to, oldest version first. Evidence and sources of runs that were taken
 // back are not among it: they support nothing any more. An empty groupID looks in all groups. A
 // version that does not exist, or is another group's, is reverie.ErrNotFound.
-func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
-	return s.WhyAt(ctx, groupID, memoryID, time.Time{})
+func (h *History) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
+	return h.WhyAt(ctx, groupID, memoryID, time.Time{})
 }
 
-// WhyAt is [Store.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
+// WhyAt is [History.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
 // Strength, weight and last support of each version are those of then.
-func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
+func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
 	var why reverie.Why
-	err := s.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context,
+	err := h.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
-		asked, err := getMemory(ctx, t, groupID, memoryID)
+		asked, err := store.GetMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
 		}
@@ -100,10 +101,10 @@ func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Tim
 		if why, err = l.why(); err != nil {
 			return err
 		}
-		if why.Resting, err = restingOn(ctx, t, asked.GroupID, asked.LineageID); err != nil {
+		if why.Resting, err = store.RestingOn(ctx, t, asked.GroupID, asked.LineageID); err != nil {
 			return err
 		}
-		counts, err := usageOf(ctx, t, asked.GroupID, []string{asked.LineageID})
+		counts, err := store.UsageCounts(ctx, t, asked.GroupID, []string{asked.LineageID})
 		why.Usage = counts[asked.LineageID]
 		return err
 	}})
@@ -115,9 +116,9 @@ func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Tim
 
 func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at time.Time) (lineage, error) {
 	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
-	query, args := lineageQuery, []any{groupID, lineageID}
+	query, args := store.LineageQuery, []any{groupID, lineageID}
 	if !at.IsZero() {
-		query, args = lineageAtQuery, append(args, at)
+		query, args = store.LineageAtQuery, append(args, at)
 	}
 	if err := t.Select(ctx, &l.versions, query, args...); err != nil {
 		return l, err
@@ -135,7 +136,7 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at ti
 	if err := t.Select(ctx, &l.decisions, decidedQuery, groupID, ids); err != nil {
 		return l, err
 	}
-	sources, err := sourcesOf(ctx, t, groupID, []string{lineageID})
+	sources, err := store.SourcesOf(ctx, t, groupID, []string{lineageID})
 	if err != nil {
 		return l, err
 	}
@@ -182,15 +183,15 @@ func (l lineage) why() (reverie.Why, error) {
 	for _, r := range l.changes {
 		v := at[r.MemoryID]
 		if r.made() {
-			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = r.Action, r.Summary, r.ChunkNo, value(r.UndoneRunID)
-			v.Approved = l.approved[deed{value(r.RunID), r.MemoryID, r.Action}]
-			if run, ok := l.runs[value(r.RunID)]; ok {
+			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = r.Action, r.Summary, r.ChunkNo, pg.OrZero(r.UndoneRunID)
+			v.Approved = l.approved[deed{pg.OrZero(r.RunID), r.MemoryID, r.Action}]
+			if run, ok := l.runs[pg.OrZero(r.RunID)]; ok {
 				v.Run = &run
 			}
 			continue
 		}
-		v.Later = append(v.Later, reverie.WhyLater{Action: r.Action, Reason: r.Summary, RunID: value(r.RunID),
-			UndoneRunID: value(r.UndoneRunID),
+		v.Later = append(v.Later, reverie.WhyLater{Action: r.Action, Reason: r.Summary, RunID: pg.OrZero(r.RunID),
+			UndoneRunID: pg.OrZero(r.UndoneRunID),
 			Evidence:    r.Evidence, At: r.CreatedAt})
 	}
 	for _, e := range l.evidence {
@@ -232,7 +233,7 @@ func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
 	case made:
 		v.Evidence = append(v.Evidence, e.Evidence)
 	case e.Action == reverie.ActionKeep && !e.Withdrawn:
-		run := value(e.RunID)
+		run := pg.OrZero(e.RunID)
 		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool {
 			return w.Action == reverie.ActionKeep &&
 				w.RunID == run

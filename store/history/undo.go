@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -51,7 +52,7 @@ const (
 				and exists (select 1 from memories m left join runs b on b.group_id = m.group_id and b.run_id = m.run_id
 					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + text.Erased + `'
 						and b.undone_at is null)),
-		kept as (` + keptJudgements + `$2::timestamptz from rejudgements q where group_id = $1
+		kept as (` + store.KeptJudgements + `$2::timestamptz from rejudgements q where group_id = $1
 			and lineage_id in (select lineage_id from again))
 		update rejudgements set run_id = null where group_id = $1 and lineage_id in (select lineage_id from again)`
 
@@ -92,10 +93,10 @@ const (
 // reverie.ErrConflict, too. An unknown run, or another group's, is
 // reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
 // nothing is written.
-func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
+func (h *History) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
 	what := fmt.Sprintf("undo run %s of group %q", q.RunID, q.GroupID)
 	if q.DryRun {
-		list, err := s.TryUndo(ctx, q, []string{q.RunID})
+		list, err := h.TryUndo(ctx, q, []string{q.RunID})
 		if err != nil {
 			return reverie.Undone{}, err
 		}
@@ -105,14 +106,14 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 		return reverie.Undone{}, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
 	var xid string
-	return pg.Run(ctx, s.db, pg.Work{
+	return pg.Run(ctx, h.db, pg.Work{
 		What:      what,
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return store.LandedUnder(ctx, t, lease, xid) },
 	}, func(ctx context.Context, t *pg.Tx) (reverie.Undone, error) {
-		if err := Fence(ctx, t, lease); err != nil {
+		if err := store.Fence(ctx, t, lease); err != nil {
 			return reverie.Undone{}, err
 		}
-		result, err := s.undo(ctx, t, q)
+		result, err := h.undo(ctx, t, q)
 		if err != nil {
 			return result, err
 		}
@@ -124,33 +125,33 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 // in the order given: it does so, in a transaction that it takes back, and that who writes to
 // these memories waits for. It needs no lease. Where one could not be taken back, those before
 // it are returned with the error.
-func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
+func (h *History) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
 	q.DryRun = false
 	var list []reverie.Undone
-	err := s.db.Run(ctx, pg.Work{
+	err := h.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("look what undoing %d runs of group %q would change", len(runIDs), q.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			for _, id := range runIDs {
 				q.RunID = id
-				res, err := s.undo(ctx, t, q)
+				res, err := h.undo(ctx, t, q)
 				if err != nil {
 					return fmt.Errorf("run %s: %w", id, err)
 				}
 				res.UndoneAt = time.Time{}
 				list = append(list, res)
 			}
-			return ErrDryRun
+			return store.ErrDryRun
 		},
 	})
-	if !errors.Is(err, ErrDryRun) {
+	if !errors.Is(err, store.ErrDryRun) {
 		return list, err
 	}
 	return list, nil
 }
 
-func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reverie.Undone, error) {
-	run, err := getRun(ctx, t, q.GroupID, q.RunID)
+func (h *History) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reverie.Undone, error) {
+	run, err := store.GetRun(ctx, t, q.GroupID, q.RunID)
 	if err != nil {
 		return reverie.Undone{}, err
 	}
@@ -174,7 +175,7 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 	}
 	var back returns
 	if result.Nothing = !traces; traces {
-		if back, err = s.undoTraces(ctx, t, q, run, &result); err != nil {
+		if back, err = h.undoTraces(ctx, t, q, run, &result); err != nil {
 			return result, err
 		}
 	}
@@ -191,26 +192,26 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 
 // undoTraces takes back what a run has left. Of one that was undone before, only what was
 // left then can be put back, by force, and what it has read can wait again.
-func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run,
+func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run,
 	result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
-	at, err := NextTimestamp(ctx, s.db, t, run.GroupID)
+	at, err := store.NextTimestamp(ctx, h.db, t, run.GroupID)
 	if err != nil {
 		return back, err
 	}
 	if !again || q.Force {
 		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force, again: again}
-		if back, at, err = s.undoMemories(ctx, t, b, result); err != nil {
+		if back, at, err = h.undoMemories(ctx, t, b, result); err != nil {
 			return back, err
 		}
 	}
 	if run.Job == reverie.JobImpression && (!again || q.Force || q.Requeue) {
-		if err := s.undoEntities(ctx, t, q, run, at, result); err != nil {
+		if err := h.undoEntities(ctx, t, q, run, at, result); err != nil {
 			return back, err
 		}
 	}
 	if q.Requeue {
-		n, err := s.requeue(ctx, t, run)
+		n, err := h.requeue(ctx, t, run)
 		if err != nil {
 			return back, err
 		}
@@ -229,7 +230,7 @@ func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, r
 }
 
 // undoMemories takes back what a run did to memories, and what it holds, and says when.
-func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns,
+func (h *History) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns,
 	at time.Time, err error) {
 	if back, err = b.look(ctx, t, false); err != nil {
 		return back, at, err
@@ -237,7 +238,7 @@ func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
 		return back, at, err
 	}
-	if at, err = NextTimestamp(ctx, s.db, t, b.groupID); err != nil { // the heads are locked
+	if at, err = store.NextTimestamp(ctx, h.db, t, b.groupID); err != nil { // the heads are locked
 		return back, at, err
 	}
 	if result.Changes, err = b.write(ctx, t, at, back); err != nil {
@@ -275,10 +276,10 @@ func (b takeBack) write(ctx context.Context, t *pg.Tx, at time.Time, back return
 		query string
 		args  []any
 	}{
-		{undoRunsQuery, []any{at, interrupted}},
+		{undoRunsQuery, []any{at, store.Interrupted}},
 		{rejectPlansQuery, nil},
 		{withdrawEvidenceQuery, []any{at, stay}},
-		{judgeAnewQuery, []any{stay, at}},
+		{store.JudgeAnewQuery, []any{stay, at}},
 	} {
 		if _, err := t.Exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
 			return nil, err
