@@ -179,15 +179,15 @@ func TestRefusedBody(t *testing.T) {
 
 // TestLimitsForget keeps no more counts than it may, the newest.
 func TestLimitsForget(t *testing.T) {
-	l, now := newLimits(1, 1), time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	l, now := newLimits(1), time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	for i := range maxLimits + 10 {
 		l.take(fmt.Sprint(i), now)
 		l.take("regular", now)
 	}
-	if len(l.byKey) != maxLimits || l.order.Len() != maxLimits {
-		t.Errorf("%d and %d are kept", len(l.byKey), l.order.Len())
+	if l.byKey.Len() != maxLimits {
+		t.Errorf("%d are kept", l.byKey.Len())
 	}
-	if l.byKey["0"] != nil || l.byKey["regular"] == nil || l.take("regular", now) == 0 {
+	if l.byKey.Contains("0") || !l.byKey.Contains("regular") || l.take("regular", now) == 0 {
 		t.Error("the wrong one was forgotten")
 	}
 }
@@ -233,7 +233,7 @@ func TestStopEndsStreams(t *testing.T) {
 
 // TestBudget lets nobody hold more than half, and all of them no more than all.
 func TestBudget(t *testing.T) {
-	b := newBudget(10)
+	b := newBudget(10, 5)
 	for i, c := range []struct {
 		key  string
 		n    int64

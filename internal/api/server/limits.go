@@ -1,12 +1,11 @@
 package server
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"math"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"reverie/internal/api"
@@ -16,48 +15,25 @@ import (
 // forgotten for another: at that number, that is somebody whose bucket is full again.
 const maxLimits = 10_000
 
-// limits counts the requests of each token, or of each address where there is none: how
-// many come, and how many are under way.
+// limits counts the requests of each token, or of each address where there is none.
 type limits struct {
 	perSecond float64
 	burst     int
-	most      int // under way at a time
-
-	mu    sync.Mutex
-	byKey map[string]*list.Element
-	order *list.List     // of *bucket, who asked last first
-	busy  map[string]int // requests under way
+	byKey     *lru.Cache[string, *rate.Limiter]
 }
 
-type bucket struct {
-	key string
-	*rate.Limiter
+func newLimits(perSecond float64) *limits {
+	return &limits{perSecond: perSecond, burst: max(1, int(math.Min(math.Ceil(2*perSecond), 1e9))),
+		byKey: recent[string, *rate.Limiter]()}
 }
 
-func newLimits(perSecond float64, most int) *limits {
-	return &limits{perSecond: perSecond, burst: max(1, int(math.Min(math.Ceil(2*perSecond), 1e9))), most: most,
-		byKey: map[string]*list.Element{}, order: list.New(), busy: map[string]int{}}
-}
-
-// enter begins a request, unless as many are under way as may be. Who sends bodies, or
-// takes answers, as slowly as it can holds no more of the connections than that.
-func (l *limits) enter(key string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[key] >= l.most {
-		return false
+// recent is a cache of as many as are counted.
+func recent[K comparable, V any]() *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](maxLimits)
+	if err != nil {
+		panic(err) // of a size that is not positive
 	}
-	l.busy[key]++
-	return true
-}
-
-// leave ends a request that was entered.
-func (l *limits) leave(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.busy[key]--; l.busy[key] == 0 {
-		delete(l.busy, key)
-	}
+	return cache
 }
 
 // take takes one request from a bucket: 0 where there was one, else how long until there
@@ -88,52 +64,34 @@ func (l *limits) refill() time.Duration {
 	return time.Duration(float64(time.Second) * math.Max(1/l.perSecond, 1e-3))
 }
 
-func (l *limits) bucket(key string) *bucket {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if found := l.byKey[key]; found != nil {
-		l.order.MoveToFront(found)
-		b, _ := found.Value.(*bucket)
-		return b
+func (l *limits) bucket(key string) *rate.Limiter {
+	if found, ok := l.byKey.Get(key); ok {
+		return found
 	}
-	if l.order.Len() >= maxLimits {
-		oldest, _ := l.order.Remove(l.order.Back()).(*bucket)
-		delete(l.byKey, oldest.key)
+	made := rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
+	if found, ok, _ := l.byKey.PeekOrAdd(key, made); ok { // just now
+		return found
 	}
-	b := &bucket{key, rate.NewLimiter(rate.Limit(l.perSecond), l.burst)}
-	l.byKey[key] = l.order.PushFront(b)
-	return b
+	return made
 }
 
 // lately are the credentials that were good the last time they were looked up, by their
 // hash. They are looked up all the same at each request: whoever has none of them may ask
 // the database no more often than the rate of an address is.
 type lately struct {
-	mu   sync.Mutex
-	good map[[sha256.Size]byte]struct{}
+	good *lru.Cache[[sha256.Size]byte, struct{}]
 }
 
 // has tells whether credentials were good.
-func (l *lately) has(given string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, ok := l.good[sha256.Sum256([]byte(given))]
-	return ok
-}
+func (l lately) has(given string) bool { return l.good.Contains(sha256.Sum256([]byte(given))) }
 
-// note remembers whether credentials are good, of no more of them than are counted.
-func (l *lately) note(given string, good bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	hash := sha256.Sum256([]byte(given))
-	switch {
-	case !good:
-		delete(l.good, hash)
-		return
-	case l.good == nil || len(l.good) >= maxLimits:
-		l.good = map[[sha256.Size]byte]struct{}{}
+// note remembers whether credentials are good.
+func (l lately) note(given string, good bool) {
+	if hash := sha256.Sum256([]byte(given)); good {
+		l.good.Add(hash, struct{}{})
+	} else {
+		l.good.Remove(hash)
 	}
-	l.good[hash] = struct{}{}
 }
 
 // credentials are what a request says that it may: a token, or below /ui/ a session, ""

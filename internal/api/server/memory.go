@@ -87,23 +87,25 @@ func sizeIn(text []byte) int64 {
 	return n * unit
 }
 
-// budget is what requests may hold together, and those of one sender half of it, so that
+// budget is what requests may hold together, and those of one sender a part of it, so that
 // nobody takes all of it from the others.
 type budget struct {
-	most int64
+	most, each int64
 
 	mu    sync.Mutex
 	held  int64
 	byKey map[string]int64
 }
 
-func newBudget(most int64) *budget { return &budget{most: most, byKey: map[string]int64{}} }
+func newBudget(most, each int64) *budget {
+	return &budget{most: most, each: each, byKey: map[string]int64{}}
+}
 
 // take has a sender hold n more, unless that is more than there is.
 func (b *budget) take(key string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held+n > b.most || b.byKey[key]+n > b.most/2 {
+	if b.held+n > b.most || b.byKey[key]+n > b.each {
 		return false
 	}
 	b.held += n

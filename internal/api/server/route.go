@@ -50,11 +50,11 @@ func (x *exchange) serve() {
 		return
 	}
 	key := x.key()
-	if !x.limits.enter(key) {
+	if !x.busy.take(key, 1) {
 		x.later("too many requests of yours are under way: let some of them end", time.Second)
 		return
 	}
-	defer x.limits.leave(key)
+	defer x.busy.give(key, 1)
 	leave, ok := x.admit(key)
 	if !ok {
 		return

@@ -5,8 +5,10 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -51,6 +53,7 @@ type Server struct {
 	listen  *telemetry.Server
 	probes  http.Handler
 	limits  *limits
+	busy    *budget // requests under way
 	bodies  *budget // bytes of bodies under way
 	nobody  *budget // requests with a body under way of who has not said who it is
 	streams *streams
@@ -70,8 +73,9 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond, max(1, opts.MaxConns/2)),
-		bodies: newBudget(opts.MaxBodies), nobody: newBudget(strangers), streams: &streams{open: map[*body]struct{}{}}}
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, struct{}]()},
+		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
+		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()
