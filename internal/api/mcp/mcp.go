@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,19 +143,19 @@ func add[In, Out any](s *Server, t tool, do func(context.Context, In) (Out, stri
 		ReadOnlyHint: !t.writes, IdempotentHint: !t.writes, DestructiveHint: &no, OpenWorldHint: &no}}
 	sdk.AddTool(s.server, spec, func(ctx context.Context, req *sdk.CallToolRequest,
 		in In) (*sdk.CallToolResult, Out, error) {
-		out, text, err := s.call(ctx, req, func(ctx context.Context) (any, string, error) { return do(ctx, in) })
+		out, text, err := call(ctx, s, req, in, do)
 		if err != nil {
 			var none Out
 			return nil, none, s.plain(ctx, t.name, err)
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out.(Out), nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
 	})
 }
 
 // call runs a tool for whoever asks. A panic of it is its error: it runs on a goroutine
 // of the SDK's, where it would be the end of the process.
-func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest,
-	do func(context.Context) (any, string, error)) (out any, text string, err error) {
+func call[In, Out any](ctx context.Context, s *Server, req *sdk.CallToolRequest, in In,
+	do func(context.Context, In) (Out, string, error)) (out Out, text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -162,13 +163,13 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest,
 	}()
 	if s.opts.Caller != nil {
 		if ctx, err = s.opts.Caller(ctx); err != nil {
-			return nil, "", err
+			return out, "", err
 		}
 	}
 	if err := storable(req.Params.Arguments); err != nil {
-		return nil, "", err
+		return out, "", err
 	}
-	return do(ctx)
+	return do(ctx, in)
 }
 
 // plain is an error as an agent is told it. What it is not told is logged.
@@ -186,37 +187,20 @@ func (s *Server) plain(ctx context.Context, tool string, err error) error {
 
 // storable refuses arguments with text that cannot be stored, or looked up.
 func storable(arguments json.RawMessage) error {
-	var v any
 	if !utf8.Valid(arguments) {
 		return problem.New(422, "the arguments are not valid UTF-8")
 	}
-	if len(arguments) > 0 && json.Unmarshal(arguments, &v) != nil {
-		return problem.New(422, "the arguments are no JSON")
-	}
-	if hasNUL(v) {
-		return problem.New(422, "the arguments hold a NUL, which no text can")
-	}
-	return nil
-}
-
-func hasNUL(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.ContainsRune(v, 0)
-	case []any:
-		for _, e := range v {
-			if hasNUL(e) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, e := range v {
-			if hasNUL(e) {
-				return true
-			}
+	for in := json.NewDecoder(bytes.NewReader(arguments)); ; {
+		token, err := in.Token()
+		switch text, _ := token.(string); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return problem.New(422, "the arguments are no JSON")
+		case strings.ContainsRune(text, 0):
+			return problem.New(422, "the arguments hold a NUL, which no text can")
 		}
 	}
-	return false
 }
 
 // within is a number that a client may leave out, or an error where it is out of bounds.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -105,12 +106,9 @@ type contextOut struct {
 }
 
 func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, string, error) {
-	tokens, err := within("max_tokens", in.MaxTokens, 0, 1, maxTokens)
-	if err != nil {
-		return contextOut{}, "", err
-	}
+	tokens, wrong := within("max_tokens", in.MaxTokens, 0, 1, maxTokens)
 	at, err := asOf(in.AsOf)
-	if err != nil {
+	if err := cmp.Or(wrong, err); err != nil {
 		return contextOut{}, "", err
 	}
 	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
@@ -188,18 +186,16 @@ func asOf(text string) (at time.Time, err error) {
 }
 
 func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
-	limit, err := within("limit", in.Limit, searchLimit, 1, maxHits)
-	if err != nil {
-		return searchOut{}, "", err
-	}
-	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold}
+	limit, wrong := within("limit", in.Limit, searchLimit, 1, maxHits)
+	at, err := asOf(in.AsOf)
+	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold, At: at}
 	if in.Threshold != nil {
 		q.Threshold = *in.Threshold
 	}
 	if !(q.Threshold >= 0 && q.Threshold <= 1) {
-		return searchOut{}, "", problem.New(422, "threshold: it is 0 to 1")
+		err = cmp.Or(err, error(problem.New(422, "threshold: it is 0 to 1")))
 	}
-	if q.At, err = asOf(in.AsOf); err != nil {
+	if err := cmp.Or(wrong, err); err != nil {
 		return searchOut{}, "", err
 	}
 	reply, err := s.service.Search(ctx, q)
@@ -328,21 +324,13 @@ type peopleOut struct {
 }
 
 func (s *Server) listPeople(ctx context.Context, in peopleIn) (peopleOut, string, error) {
-	limit, err := within("limit", in.Limit, peoplePage, 1, maxPeople)
-	if err != nil {
+	limit, wrong := within("limit", in.Limit, peoplePage, 1, maxPeople)
+	offset, skips := within("offset", in.Offset, 0, 0, api.MaxOffset)
+	_, long := within("length of name", new(len(in.Name)), 0, 0, maxName)
+	if err := cmp.Or(wrong, skips, long); err != nil {
 		return peopleOut{}, "", err
 	}
-	offset, err := within("offset", in.Offset, 0, 0, api.MaxOffset)
-	if err != nil {
-		return peopleOut{}, "", err
-	}
-	if _, err := within("length of name", new(len(in.Name)), 0, 0, maxName); err != nil {
-		return peopleOut{}, "", err
-	}
-	f := reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name}
-	if in.Kind == "" {
-		f.Kind = reverie.EntityPerson
-	}
+	f := reverie.EntityFilter{Kind: cmp.Or(reverie.EntityKind(in.Kind), reverie.EntityPerson), Name: in.Name}
 	reply, err := s.service.Entities(ctx, in.Group, f, limit, offset)
 	if err != nil {
 		return peopleOut{}, "", err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -22,12 +23,8 @@ import (
 func (r *room) documents() {
 	doc := r.api.OpenAPI()
 	asJSON, err := json.Marshal(doc)
-	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v",
-			err)) // it is the same for everybody: tests would have seen it
-	}
-	asYAML, err := doc.YAML()
-	if err != nil {
+	asYAML, yamlErr := doc.YAML()
+	if err := errors.Join(err, yamlErr); err != nil { // it is the same for everybody: tests would have seen it
 		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err))
 	}
 	for path, d := range map[string]struct {
@@ -61,69 +58,47 @@ var tags = []*huma.Tag{
 	{Name: "costs", Description: "What models have cost."},
 }
 
-// The shapes that stand in for the domain's, so that the document lists their values.
-type (
-	kindWord         struct{}
-	statusWord       struct{}
-	actionWord       struct{}
-	runStatusWord    struct{}
-	roleWord         struct{}
-	entityKindWord   struct{}
-	entityStatusWord struct{}
-)
+// word stands in for one of the domain's words, so that the document lists its values.
+type word[T ~string] struct{}
 
-func words[T ~string](list ...T) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
+func (word[T]) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: values[reflect.TypeFor[T]()]}
+}
+
+var values = map[reflect.Type][]any{
+	reflect.TypeFor[reverie.Kind](): texts(reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam),
+	reflect.TypeFor[reverie.Status](): texts(reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived,
+		reverie.StatusHeld),
+	reflect.TypeFor[reverie.Action](): texts(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate,
+		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight,
+		reverie.ActionUndo),
+	reflect.TypeFor[reverie.RunStatus](): texts(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld,
+		reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected),
+	reflect.TypeFor[reverie.Role]():         texts(reverie.RoleUser, reverie.RoleAssistant, reverie.RoleTool),
+	reflect.TypeFor[reverie.EntityKind]():   texts(reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing),
+	reflect.TypeFor[reverie.EntityStatus](): texts(reverie.EntityActive, reverie.EntityMerged, reverie.EntityGone),
+}
+
+func texts[T ~string](list ...T) (all []any) {
 	for _, w := range list {
-		s.Enum = append(s.Enum, string(w))
+		all = append(all, string(w))
 	}
-	return s
+	return all
 }
 
-func (kindWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam)
-}
-
-func (statusWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld)
-}
-
-func (actionWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete,
-		reverie.ActionRestore,
-		reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight, reverie.ActionUndo)
-}
-
-func (runStatusWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed,
-		reverie.RunRejected)
-}
-
-func (roleWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.RoleUser, reverie.RoleAssistant, reverie.RoleTool)
-}
-
-func (entityKindWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing)
-}
-
-func (entityStatusWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.EntityActive, reverie.EntityMerged, reverie.EntityGone)
-}
-
-// aliases has the shapes of the domain's words documented with their values.
+// aliases has the domain's words documented with their values.
 func aliases(schemas huma.Registry) {
-	for of, as := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[reverie.Kind]():         reflect.TypeFor[kindWord](),
-		reflect.TypeFor[reverie.Status]():       reflect.TypeFor[statusWord](),
-		reflect.TypeFor[reverie.Action]():       reflect.TypeFor[actionWord](),
-		reflect.TypeFor[reverie.RunStatus]():    reflect.TypeFor[runStatusWord](),
-		reflect.TypeFor[reverie.Role]():         reflect.TypeFor[roleWord](),
-		reflect.TypeFor[reverie.EntityKind]():   reflect.TypeFor[entityKindWord](),
-		reflect.TypeFor[reverie.EntityStatus](): reflect.TypeFor[entityStatusWord](),
-	} {
-		schemas.RegisterTypeAlias(of, as)
-	}
+	alias[reverie.Kind](schemas)
+	alias[reverie.Status](schemas)
+	alias[reverie.Action](schemas)
+	alias[reverie.RunStatus](schemas)
+	alias[reverie.Role](schemas)
+	alias[reverie.EntityKind](schemas)
+	alias[reverie.EntityStatus](schemas)
+}
+
+func alias[T ~string](schemas huma.Registry) {
+	schemas.RegisterTypeAlias(reflect.TypeFor[T](), reflect.TypeFor[word[T]]())
 }
 
 // propertyFile says what the fields of answers are.
@@ -174,21 +149,15 @@ type pageTag struct {
 
 // page is the OpenAPI document for people.
 func page(doc *huma.OpenAPI) []byte {
+	byTag := map[string][]*huma.Operation{}
+	for op := range operations(doc) {
+		byTag[op.Tags[0]] = append(byTag[op.Tags[0]], op)
+	}
 	var list []pageTag
 	for _, t := range doc.Tags {
-		list = append(list, pageTag{t, nil})
-	}
-	for op := range operations(doc) {
-		for i, t := range list {
-			if t.Name == op.Tags[0] {
-				list[i].Operations = append(list[i].Operations, op)
-			}
-		}
-	}
-	for _, t := range list {
-		slices.SortFunc(t.Operations, func(a, b *huma.Operation) int {
-			return strings.Compare(a.Path+a.Method, b.Path+b.Method)
-		})
+		ops := byTag[t.Name]
+		slices.SortFunc(ops, func(a, b *huma.Operation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
+		list = append(list, pageTag{t, ops})
 	}
 	var b bytes.Buffer
 	paragraphs := strings.Split(doc.Info.Description, "\n\n")

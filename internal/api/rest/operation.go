@@ -55,7 +55,15 @@ type answer[O any] struct{ Body O }
 
 // add adds a route that answers 200 with a shape.
 func add[I, O any](r *room, op operation, do func(context.Context, *I) (O, error)) {
-	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *I) (*answer[O], error) {
+	register(r, op, func(ctx context.Context, in *I) (*answer[O], error) {
+		out, err := do(ctx, in)
+		return &answer[O]{out}, err
+	})
+}
+
+// register adds a route whose answers have a status or headers of their own.
+func register[I, O any](r *room, op operation, do func(context.Context, *I) (*O, error)) {
+	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *I) (*O, error) {
 		if err := r.check(in); err != nil {
 			return nil, err
 		}
@@ -63,7 +71,7 @@ func add[I, O any](r *room, op operation, do func(context.Context, *I) (O, error
 		if err != nil {
 			return nil, r.fail(ctx, op, err)
 		}
-		return &answer[O]{out}, nil
+		return out, nil
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 	"path"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -127,18 +126,10 @@ func (r *room) config() huma.Config {
 	return c
 }
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 // marshal writes an answer in one piece. A client that has gone is no error.
 func marshal(w io.Writer, v any) error {
-	b := buffers.Get().(*bytes.Buffer)
-	defer func() {
-		if b.Cap() <= 1<<20 {
-			b.Reset()
-			buffers.Put(b)
-		}
-	}()
-	e := json.NewEncoder(b)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err

@@ -251,7 +251,7 @@ const (
 func nothingAdded(added reverie.MessagesAdded) *problem.Problem {
 	p := problem.New(http.StatusUnprocessableEntity, "not one line could be taken as a message")
 	for _, b := range added.Bad {
-		p.Errors = append(p.Errors, problem.Detail{Location: lineOf(b), Message: text.Excerpt(b.Reason, problem.MaxMessage)})
+		p.Errors = append(p.Errors, problem.Detail{Location: fmt.Sprintf("body.line %d", b.Line), Message: text.Excerpt(b.Reason, problem.MaxMessage)})
 	}
 	return p
 }
@@ -337,8 +337,6 @@ func (r *room) recall() {
 		return r.service.Propose(ctx, p)
 	})
 }
-
-func lineOf(b reverie.BadLine) string { return fmt.Sprintf("body.line %d", b.Line) }
 
 const runTag = "runs"
 
@@ -445,13 +443,10 @@ func (r *room) evolve() {
 		Schema: &huma.Schema{Type: huma.TypeString}}}
 	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{},
 		"What it did"), "202": accepted}}
-	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
+	register(r, op, func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
 		done, err := r.service.Evolve(ctx, in.Group, in.Days)
-		switch {
-		case err != nil:
-			return nil, r.fail(ctx, op, err)
-		case done.Done:
-			return &evolveAnswer{Status: http.StatusOK, Body: done.Reply}, nil
+		if err != nil || done.Done {
+			return &evolveAnswer{Status: http.StatusOK, Body: done.Reply}, err
 		}
 		a := &evolveAnswer{Status: http.StatusAccepted, Body: runningReply{true, in.Group, done.RunID, reverie.RunRunning}}
 		if done.RunID != "" {

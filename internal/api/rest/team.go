@@ -108,49 +108,34 @@ func newTagged[O any](body O, etag, known string) *tagged[O] {
 // team are the routes by which deployments share memories.
 func (r *room) team() {
 	list := operation{id: "list-team-memories", answers: r.withTag(reverie.TeamMemories{}, "304")}
-	huma.Register(r.api, r.documented(list), func(ctx context.Context,
-		in *teamListInput) (*tagged[reverie.TeamMemories], error) {
+	register(r, list, func(ctx context.Context, in *teamListInput) (*tagged[reverie.TeamMemories], error) {
 		page, err := r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)
 		if err != nil {
-			return nil, r.fail(ctx, list, err)
+			return nil, err
 		}
 		text, err := json.Marshal(page)
-		if err != nil {
-			return nil, r.fail(ctx, list, err)
-		}
 		sum := sha256.Sum256(text)
-		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), nil
+		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), err
 	})
 	get := operation{id: "get-team-memory", answers: r.withTag(reverie.TeamMemory{}, "304")}
-	huma.Register(r.api, r.documented(get), func(ctx context.Context,
-		in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
+	register(r, get, func(ctx context.Context, in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
 		m, err := r.service.TeamMemory(ctx, in.Team, in.ID)
-		if err != nil {
-			return nil, r.fail(ctx, get, err)
-		}
-		return newTagged(m, versionTag(m), in.IfNoneMatch), nil
+		return newTagged(m, versionTag(m), in.IfNoneMatch), err
 	})
 	put := operation{id: "put-team-memory", answers: r.withTag(reverie.TeamMemory{}, "201"),
 		problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
-	huma.Register(r.api, r.documented(put), func(ctx context.Context,
-		in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
-		if err := r.check(in); err != nil {
-			return nil, err
-		}
+	register(r, put, func(ctx context.Context, in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
 		match, err := in.match()
 		if err != nil {
 			return nil, err
 		}
 		m, created, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
 			Match: match, Key: in.Key})
-		if err != nil {
-			return nil, r.fail(ctx, put, err)
-		}
 		a := newTagged(m, versionTag(m), "")
 		if created {
 			a.Status = http.StatusCreated
 		}
-		return a, nil
+		return a, err
 	})
 }
 
