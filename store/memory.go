@@ -56,7 +56,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	var total int
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
+			rows = []reverie.Memory{}
 			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
