@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
@@ -76,18 +77,13 @@ func Import(ctx context.Context, file io.ReadSeeker, to Store, opts Options) (Re
 		return res, fmt.Errorf("%d statements hold what looks like a secret; nothing was written: %w", res.Secret,
 			reverie.ErrInvalid)
 	}
-	compare := batcher{ctx: ctx, hand: to.CompareRecords}
-	if err := compare.all(file); err != nil {
+	if res.RecordResult, err = inBatches(ctx, file, to.CompareRecords); err != nil {
 		return res, fmt.Errorf("nothing was written: %w", err)
 	}
-	res.RecordResult = compare.result
-	if opts.DryRun || !res.news() {
+	if opts.DryRun || res.written() == 0 {
 		return res, nil
 	}
-	write := batcher{ctx: ctx, hand: to.WriteRecords}
-	err = write.all(file)
-	res.RecordResult = write.result
-	if err != nil {
+	if res.RecordResult, err = inBatches(ctx, file, to.WriteRecords); err != nil {
 		return res, fmt.Errorf("%d records were written before this; the same import goes on from there: %w", res.written(),
 			err)
 	}
@@ -102,8 +98,6 @@ func (r Result) written() int {
 	}
 	return n
 }
-
-func (r Result) news() bool { return r.written() > 0 }
 
 // check holds the statement of a memory to the rules of today.
 func (r *Result) check(rec reverie.Record, opts Options) error {
@@ -137,47 +131,113 @@ func pass(ctx context.Context, file io.ReadSeeker, each func(reverie.Record) err
 	return Read(ctx, file, each)
 }
 
-// batcher hands records on, many of one group at once.
-type batcher struct {
-	ctx     context.Context
-	hand    func(context.Context, string, []reverie.Record) (reverie.RecordResult, error)
-	records []reverie.Record
-	bytes   int
-	result  reverie.RecordResult
-}
-
-// all hands on the records of a file.
-func (b *batcher) all(file io.ReadSeeker) error {
-	_, _, err := pass(b.ctx, file, b.add)
-	if err != nil {
-		return err
-	}
-	return b.flush()
-}
-
-func (b *batcher) add(r reverie.Record) error {
-	if len(b.records) > 0 && b.records[0].GroupID != r.GroupID {
-		if err := b.flush(); err != nil {
+// inBatches hands on the records of a file, many of one group at once, and adds up what came of them.
+func inBatches(ctx context.Context, file io.ReadSeeker, hand func(context.Context, string, []reverie.Record) (
+	reverie.RecordResult, error)) (result reverie.RecordResult, err error) {
+	var records []reverie.Record
+	bytes := 0
+	flush := func() error {
+		if len(records) == 0 {
+			return nil
+		}
+		res, err := hand(ctx, records[0].GroupID, records)
+		if err != nil {
 			return err
 		}
-	}
-	b.bytes += len(r.Row) + 4*len(r.Vector)
-	if b.records = append(b.records, r); len(b.records) < batchRecords && b.bytes < batchBytes {
+		result.Add(res)
+		clear(records) // or their rows would live as long as the import
+		records, bytes = records[:0], 0
 		return nil
 	}
-	return b.flush()
+	_, _, err = pass(ctx, file, func(r reverie.Record) error {
+		if len(records) > 0 && records[0].GroupID != r.GroupID {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		bytes += len(r.Row) + 4*len(r.Vector)
+		if records = append(records, r); len(records) < batchRecords && bytes < batchBytes {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	return result, err
 }
 
-func (b *batcher) flush() error {
-	if len(b.records) == 0 {
+// whole holds the records of a group to each other: what one refers to is before
+// it, and nothing is there twice. It keeps the ids of one group.
+type whole struct {
+	groupID string
+	seen    map[string]bool
+}
+
+// refs is what of a row others refer to, or it refers to.
+type refs struct {
+	RunID     string `json:"run_id"`
+	ChunkNo   int    `json:"chunk_no"`
+	MemoryID  string `json:"memory_id"`
+	ParentID  string `json:"parent_id"`
+	OldID     string `json:"old_id"`
+	SourceID  string `json:"source_id"`
+	TargetID  string `json:"target_id"`
+	LineageID string `json:"lineage_id"`
+	Version   int    `json:"version"`
+	Status    string `json:"status"`
+	Kind      string `json:"kind"`
+	Hash      string `json:"content_hash"`
+}
+
+// add checks one record, in the order of the file.
+func (w *whole) add(rec reverie.Record) error {
+	if rec.Type == reverie.RecordGroup {
+		w.groupID, w.seen = rec.GroupID, map[string]bool{}
 		return nil
 	}
-	res, err := b.hand(b.ctx, b.records[0].GroupID, b.records)
-	if err != nil {
-		return err
+	var r refs
+	if err := json.Unmarshal(rec.Row, &r); err != nil {
+		return fmt.Errorf("read a %s of group %q: %w: %w", rec.Type, rec.GroupID, err, reverie.ErrInvalid)
 	}
-	b.result.Add(res)
-	clear(b.records) // or their rows would live as long as the import
-	b.records, b.bytes = b.records[:0], 0
+	run, chunk := "run "+strings.ToLower(r.RunID), fmt.Sprintf("chunk %d of run %s", r.ChunkNo, strings.ToLower(r.RunID))
+	memory := func(id string) string { return "memory " + strings.ToLower(id) }
+	var needs, is []string
+	switch rec.Type {
+	case reverie.RecordRun:
+		is = []string{run}
+	case reverie.RecordChunk:
+		needs, is = []string{run}, []string{chunk}
+	case reverie.RecordHeld:
+		needs = []string{chunk}
+	case reverie.RecordDecision:
+		needs = []string{chunk, memory(r.MemoryID), memory(r.TargetID)}
+	case reverie.RecordSource, reverie.RecordTaken:
+		needs = []string{run, memory(r.MemoryID), memory(r.SourceID)}
+	case reverie.RecordEvidence, reverie.RecordChange:
+		needs = []string{run, memory(r.MemoryID), memory(r.OldID)}
+	case reverie.RecordMemory:
+		needs, is = []string{run, memory(r.ParentID)}, []string{memory(r.MemoryID)}
+		lineage := strings.ToLower(r.LineageID)
+		if lineage == "" { // the store refuses it
+			break
+		}
+		is = append(is, fmt.Sprintf("version %d of lineage %s", r.Version, lineage))
+		if r.Status == string(reverie.StatusActive) {
+			is = append(is, "an active version of lineage "+lineage, "an active "+r.Kind+" memory with the hash "+r.Hash)
+		}
+	}
+	for _, n := range needs {
+		if !strings.HasSuffix(n, " ") && !w.seen[n] { // no id: it refers to none
+			return fmt.Errorf("a %s record of group %q refers to %s, which is not before it: %w", rec.Type, rec.GroupID, n,
+				reverie.ErrInvalid)
+		}
+	}
+	for _, n := range is {
+		if w.seen[n] {
+			return fmt.Errorf("group %q has %s twice: %w", rec.GroupID, n, reverie.ErrInvalid)
+		}
+		w.seen[n] = true
+	}
 	return nil
 }

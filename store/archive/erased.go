@@ -135,5 +135,5 @@ func recordMark(table recordTable, row map[string]any) string {
 			key[i] = n.String()
 		}
 	}
-	return store.RowMark(table.table, key...)
+	return store.RowMark(table.Name, key...)
 }

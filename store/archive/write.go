@@ -99,13 +99,13 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	if compare {
 		return b.compare(ctx, t)
 	}
-	if b.table.kind == reverie.RecordEvidence {
+	if b.table.Kind == reverie.RecordEvidence {
 		if err := b.moveNumbers(ctx, t); err != nil {
 			return 0, err
 		}
 	}
 	args := []any{b.groupID, b.json()}
-	if b.table.kind == reverie.RecordMemory {
+	if b.table.Kind == reverie.RecordMemory {
 		ids, vectors := b.vectors()
 		array, err := s.db.Vectors(ctx, t, vectors)
 		if err != nil {
@@ -128,7 +128,7 @@ func missing(b recordBatch, found int) error {
 		return nil
 	}
 	return fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found,
-		len(b.records), b.table.kind, reverie.ErrConflict)
+		len(b.records), b.table.Kind, reverie.ErrConflict)
 }
 
 // recordBatch is records of one type and group.
@@ -141,10 +141,10 @@ type recordBatch struct {
 // check refuses rows that are not of the columns we know, but for those that an
 // earlier version of the form lacks, and vectors without a direction or a model.
 func (b recordBatch) check() error {
-	want := slices.Sorted(slices.Values(b.table.columns))
+	want := slices.Sorted(slices.Values(b.table.Columns))
 	for _, r := range b.records {
 		var row map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(cmp.Or(b.table.before, "{}")), &row); err != nil {
+		if err := json.Unmarshal([]byte(cmp.Or(b.table.Before, "{}")), &row); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(r.Row, &row); err != nil {
@@ -173,16 +173,16 @@ func (b recordBatch) check() error {
 // keepable refuses rows that the table would refuse, or should.
 func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 	var rules []recordRule
-	if err := t.Select(ctx, &rules, rulesQuery, b.table.table, pq.StringArray(b.table.columns)); err != nil {
+	if err := t.Select(ctx, &rules, rulesQuery, b.table.Name, pq.StringArray(b.table.Columns)); err != nil {
 		return err
 	}
 	var broken struct{ Key, Differs string }
-	err := t.Get(ctx, &broken, b.table.brokenQuery(append(rules, b.table.rules...)), b.groupID, b.json())
+	err := t.Get(ctx, &broken, b.table.brokenQuery(append(rules, b.table.Rules...)), b.groupID, b.json())
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("%s %s cannot be kept as it is, for its %s: %w", b.table.kind, broken.Key, broken.Differs,
+		err = fmt.Errorf("%s %s cannot be kept as it is, for its %s: %w", b.table.Kind, broken.Key, broken.Differs,
 			reverie.ErrInvalid)
 	}
 	return err
@@ -222,10 +222,10 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	for _, r := range rows {
 		if r.Differs != "" {
 			return 0, fmt.Errorf("%s %s is there with other content (%s); an export does not go over what has moved on since, or is of another origin: %w",
-				b.table.kind, r.Key, r.Differs, reverie.ErrConflict)
+				b.table.Kind, r.Key, r.Differs, reverie.ErrConflict)
 		}
 	}
-	if b.table.kind != reverie.RecordMemory {
+	if b.table.Kind != reverie.RecordMemory {
 		return len(rows), nil
 	}
 	var taken struct {
