@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -289,4 +291,106 @@ func GroupOf(format string, chat Chat) (reverie.Group, error) {
 // clean makes a text of other people's making one that can be stored.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// Filters say what of a chat no model sees, and who in it is the group's assistant.
+type Filters struct {
+	Commands   []string // what a command to a bot begins with
+	Bots       Bots
+	Assistants []string // ids or names
+}
+
+// Bots says what programs are that write in a chat.
+type Bots string
+
+// What programs may be. "" filters them.
+const (
+	BotsFilter    Bots = "filter"
+	BotsAssistant Bots = "assistant" // their words are context, and never evidence
+	BotsUser      Bots = "user"
+)
+
+// Apply gives the record's message its filter, and its role where a program wrote it. An
+// empty text of no chat, as JSON Lines have it, is a turn of a dialogue that somebody
+// hands over as it was: it counts in its session, and evolve is what filters it.
+func (f Filters) Apply(r *Record) {
+	m := &r.Message
+	own := slices.Contains(f.Assistants, m.AuthorID) || slices.Contains(f.Assistants, m.Author)
+	if m.Role != reverie.RoleTool && (own || r.Bot && f.Bots == BotsAssistant) {
+		m.Role = reverie.RoleAssistant
+	}
+	switch {
+	case r.Event:
+		m.Filter = reverie.FilterEvent
+	case m.Role == reverie.RoleTool: // that there was one counts
+	case strings.TrimSpace(m.Text) == "" && r.Chat.ID != "":
+		m.Filter = reverie.FilterEmpty
+	case r.Bot && !own && f.Bots != BotsAssistant && f.Bots != BotsUser:
+		m.Filter = reverie.FilterBot
+	case m.Role != reverie.RoleAssistant && f.command(m.Text):
+		m.Filter = reverie.FilterCommand
+	}
+}
+
+// command tells whether a text begins with a prefix and a word that ends like one: a path
+// such as /etc/hosts is none.
+func (f Filters) command(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, prefix := range f.Commands {
+		rest, ok := strings.CutPrefix(text, prefix)
+		if first, _ := utf8.DecodeRuneInString(rest); prefix == "" || !ok || !unicode.IsLetter(first) {
+			continue
+		}
+		end := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || r == '/' })
+		if end < 0 || rest[end] != '/' {
+			return true
+		}
+	}
+	return false
+}
+
+// patient reads what comes slowly, and has what was read of it stored meanwhile: no message
+// is held for longer than the importer's pause. It is for one source, of which the importer
+// reads as much as there is before it asks for more.
+type patient struct {
+	ctx  context.Context
+	from io.Reader
+	im   *Importer
+	due  time.Time // when what is held is to be stored; zero where nothing was held
+}
+
+type readResult struct {
+	n   int
+	err error
+}
+
+// Read never returns before the read that it has begun, so that nothing writes into p, or
+// reads what is closed, behind it.
+func (p *patient) Read(into []byte) (int, error) {
+	if p.im.held == 0 {
+		p.due = time.Time{}
+		return p.from.Read(into)
+	}
+	if p.due.IsZero() {
+		p.due = time.Now().Add(p.im.opts.Pause)
+	}
+	got := make(chan readResult, 1)
+	go func() {
+		n, err := p.from.Read(into)
+		got <- readResult{n, err}
+	}()
+	timer := time.NewTimer(time.Until(p.due))
+	defer timer.Stop()
+	select {
+	case r := <-got:
+		return r.n, r.err
+	case <-timer.C:
+	}
+	p.due = time.Time{}
+	err := p.im.Flush(p.ctx)
+	r := <-got
+	if err != nil {
+		return 0, err
+	}
+	return r.n, r.err
 }

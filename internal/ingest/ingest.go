@@ -7,7 +7,25 @@
 // words, and stores the rest in batches; all of it is idempotent on the message's id.
 package ingest
 
-import "reverie/internal/ingest/export"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reverie/internal/ingest/chatlab"
+	"reverie/internal/ingest/discord"
+	"reverie/internal/ingest/export"
+	"reverie/internal/ingest/irc"
+	"reverie/internal/ingest/jsonl"
+	"reverie/internal/ingest/matrix"
+	"reverie/internal/ingest/onebot"
+	"reverie/internal/ingest/qqchat"
+	"reverie/internal/ingest/slack"
+	"reverie/internal/ingest/telegram"
+	"reverie/internal/ingest/whatsapp"
+	"reverie/internal/ingest/zulip"
+	"reverie/internal/reverie"
+)
 
 // What exports are made of, for those that import them.
 type (
@@ -21,3 +39,70 @@ type (
 
 // HeadSize is how much of a file a format is known by, in bytes.
 const HeadSize = export.HeadSize
+
+// formats are all that are known, in the order in which people are told of them.
+func formats() []Format {
+	return []Format{
+		jsonl.Format,
+		chatlab.Format,
+		slack.Format,
+		discord.Format,
+		zulip.Format,
+		matrix.Format,
+		telegram.Format,
+		whatsapp.Format,
+		irc.Format,
+		onebot.Format,
+		qqchat.Format,
+	}
+}
+
+// Formats returns all that are known.
+func Formats() []Format { return formats() }
+
+// JSONL is the format of our own, which needs no detecting: a message a line.
+func JSONL() Format { return jsonl.Format }
+
+// ErrUnknown is what [Detect] says of a source that is in no known format.
+var ErrUnknown = errors.New("it is in no known format")
+
+// Named returns the format of a name. The error lists the names that there are.
+func Named(name string) (Format, error) {
+	for _, f := range formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("format %q is none of %s: %w", name, names(formats()), reverie.ErrInvalid)
+}
+
+// Detect returns the format that is surest of knowing the source. Where none knows it the
+// error is [ErrUnknown] and lists what is known; where two are equally sure it names them.
+func Detect(src Source) (Format, error) {
+	var best []Format
+	most := 0
+	for _, f := range formats() {
+		switch sure := f.Knows(src); {
+		case sure > most:
+			most, best = sure, []Format{f}
+		case sure == most && sure > 0:
+			best = append(best, f)
+		}
+	}
+	switch len(best) {
+	case 0:
+		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(formats()))
+	case 1:
+		return best[0], nil
+	}
+	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best),
+		reverie.ErrInvalid)
+}
+
+func names(list []Format) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, f.Name)
+	}
+	return strings.Join(all, ", ")
+}
