@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,13 +24,11 @@ import (
 func JSONParts(r io.Reader, patterns ...string) Parts {
 	return func(yield func(Part, error) bool) {
 		s := newJSONScanner(r, yield)
-		err := s.walk(0, jsonPatterns(patterns))
-		if err == nil {
-			err = s.end()
+		s.walk(0, jsonPatterns(patterns))
+		if s.err == nil && !s.atEnd() {
+			s.wrong("the end of the document")
 		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(Part{}, err)
-		}
+		s.tellError()
 	}
 }
 
@@ -38,18 +37,11 @@ func JSONParts(r io.Reader, patterns ...string) Parts {
 func JSONDocuments(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
 		s := newJSONScanner(r, yield)
-		for n := 1; ; n++ {
-			if _, err := s.next(); errors.Is(err, io.ErrUnexpectedEOF) && s.failed == nil {
-				return
-			}
+		for n := 1; s.err == nil && !s.atEnd(); n++ {
 			s.path = []string{"[]" + strconv.Itoa(n)}
-			if err := s.tell(&jsonPattern{}); err != nil {
-				if !errors.Is(err, errStopped) {
-					yield(Part{}, err)
-				}
-				return
-			}
+			s.tell(&jsonPattern{})
 		}
+		s.tellError()
 	}
 }
 
@@ -74,16 +66,16 @@ var (
 	errStopped = errors.New("nobody listens any more")
 )
 
-// jsonScanner finds where values begin and end; it does not look whether they are sound.
+// jsonScanner finds where values begin and end; it does not look whether they are sound. After an error
+// nothing more is read.
 type jsonScanner struct {
-	in     *bufio.Reader
-	last   byte // that was read, and is not consumed where ahead is set
-	ahead  bool
-	at     int64 // bytes that were consumed
-	failed error // the reader's
+	in   *bufio.Reader
+	at   int64 // bytes that were consumed
+	last byte  // the one behind them, where ahead is set
+	err  error
 
-	keep, long bool
-	kept       []byte
+	ahead, keep, long bool
+	kept              []byte
 
 	yield func(Part, error) bool
 	path  []string // keys and the numbers of elements, for people
@@ -95,53 +87,47 @@ func newJSONScanner(r io.Reader, yield func(Part, error) bool) *jsonScanner {
 	return &jsonScanner{in: bufio.NewReaderSize(r, 1<<16), yield: yield}
 }
 
+// tellError tells why the document is not read on, if anybody still listens.
+func (s *jsonScanner) tellError() {
+	if s.err != nil && !errors.Is(s.err, errStopped) {
+		s.yield(Part{}, s.err)
+	}
+}
+
 // walk passes over the value at hand, whose path so far fits the live patterns up to the
 // given depth, and tells what fits within it.
-func (s *jsonScanner) walk(depth int, live []*jsonPattern) error {
-	c, err := s.next()
-	if err != nil {
-		return err
-	}
+func (s *jsonScanner) walk(depth int, live []*jsonPattern) {
+	c := s.next()
 	for _, p := range live {
 		if len(p.steps) == depth {
-			return s.tell(p)
+			s.tell(p)
+			return
 		}
 	}
+	path, keys, index := s.path, s.keys, s.index
 	switch {
 	case len(live) > 0 && c == '{':
-		return s.list('}', func(int) error { return s.member(depth, live) })
+		s.list('}', func(int) {
+			key := s.key()
+			within, star := following(live, depth, key)
+			if s.path = append(path, key); star {
+				s.keys = append(keys, key)
+			}
+			s.walk(depth+1, within)
+			s.keys = keys
+		})
 	case len(live) > 0 && c == '[':
-		return s.array(depth, live)
+		within, _ := following(live, depth, "[]")
+		s.list(']', func(n int) {
+			s.index, s.path = append(index, n), append(path, "[]"+strconv.Itoa(n+1))
+			s.walk(depth+1, within)
+		})
+	default:
+		s.skip()
 	}
-	return s.skip()
-}
-
-// member walks through a key and its value.
-func (s *jsonScanner) member(depth int, live []*jsonPattern) error {
-	key, err := s.key()
-	if err != nil {
-		return err
+	if s.err == nil {
+		s.path, s.index = path, index
 	}
-	within, star := following(live, depth, key)
-	path, keys := s.path, s.keys
-	s.path = append(s.path, key)
-	if star {
-		s.keys = append(s.keys, key)
-	}
-	err = s.walk(depth+1, within)
-	s.path, s.keys = path, keys
-	return err
-}
-
-func (s *jsonScanner) array(depth int, live []*jsonPattern) error {
-	within, _ := following(live, depth, "[]")
-	path, index := s.path, s.index
-	err := s.list(']', func(n int) error {
-		s.index, s.path = append(index, n), append(path, "[]"+strconv.Itoa(n+1))
-		return s.walk(depth+1, within)
-	})
-	s.path, s.index = path, index
-	return err
 }
 
 // following returns the patterns whose step at depth is this one, and whether a * stood
@@ -159,21 +145,20 @@ func following(live []*jsonPattern, depth int, step string) (fit []*jsonPattern,
 }
 
 // tell tells the value at hand.
-func (s *jsonScanner) tell(p *jsonPattern) error {
+func (s *jsonScanner) tell(p *jsonPattern) {
 	part := Part{Pattern: p.name, Place: s.place(), Index: slices.Clone(s.index), Keys: slices.Clone(s.keys)}
-	raw, long, err := s.capture()
-	if err != nil {
-		return err
+	s.capture()
+	if s.err != nil {
+		return
 	}
-	part.Value = raw
+	part.Value = bytes.Clone(s.kept)
 	var bad error
-	if long {
+	if s.long {
 		bad = &Bad{Place: part.Place, Reason: "too long", Err: errLongLine}
 	}
 	if !s.yield(part, bad) {
-		return errStopped
+		s.err = errStopped
 	}
-	return nil
 }
 
 // place says for people where the scanner stands.
@@ -198,195 +183,172 @@ func (s *jsonScanner) place() string {
 }
 
 // list goes through what stands between brackets, separated by commas.
-func (s *jsonScanner) list(end byte, each func(n int) error) error {
+func (s *jsonScanner) list(end byte, each func(n int)) {
 	s.read()
-	for n := 0; ; n++ {
-		c, err := s.next()
-		if err == nil && n > 0 && c == ',' {
+	for n := 0; s.err == nil; n++ {
+		c := s.next()
+		if n > 0 && c == ',' {
 			s.read()
-			c, err = s.next() // a comma too many does no harm
-		} else if err == nil && n > 0 && c != end {
-			err = s.noJSON(fmt.Sprintf("%q where a comma or %q should be", c, end))
-		}
-		if err != nil {
-			return err
+			c = s.next() // a comma too many does no harm
+		} else if n > 0 && c != end {
+			s.wrong(fmt.Sprintf("a comma or %q", end))
+			return
 		}
 		if c == end {
 			s.read()
-			return nil
+			return
 		}
-		if err := each(n); err != nil {
-			return err
-		}
+		each(n)
 	}
 }
 
 // key reads a key and the colon behind it.
-func (s *jsonScanner) key() (key string, err error) {
-	c, err := s.next()
-	if err == nil && c != '"' {
-		err = s.noJSON(fmt.Sprintf("%q where a key should be", c))
+func (s *jsonScanner) key() (key string) {
+	if s.next() != '"' {
+		s.wrong("a key")
+		return ""
 	}
-	if err != nil {
-		return "", err
+	s.capture()
+	if s.err == nil && (s.long || json.Unmarshal(s.kept, &key) != nil) {
+		s.wrong("the end of a key that can be read")
 	}
-	raw, long, err := s.capture()
-	if err == nil && (long || json.Unmarshal(raw, &key) != nil) {
-		err = s.noJSON("a key that cannot be read")
-	}
-	if err == nil {
-		c, err = s.next()
-	}
-	if err == nil && c != ':' {
-		err = s.noJSON(fmt.Sprintf("%q where a colon should be", c))
+	if s.next() != ':' {
+		s.wrong("a colon")
 	}
 	s.read()
-	return key, err
+	return key
 }
 
-// capture passes over the value at hand and returns it, or that it is too long.
-func (s *jsonScanner) capture() (raw []byte, long bool, err error) {
+// capture passes over the value at hand and keeps it, unless it is too long.
+func (s *jsonScanner) capture() {
 	s.keep, s.long, s.kept = true, false, s.kept[:0]
-	err = s.skip()
+	s.skip()
 	s.keep = false
-	if err != nil || s.long {
-		return nil, s.long, err
-	}
-	return bytes.Clone(s.kept), false, nil
 }
 
 // skip passes over the value at hand, whatever its depth.
-func (s *jsonScanner) skip() error {
-	for depth := 0; ; {
-		c, err := s.next()
-		if err != nil {
-			return err
-		}
-		switch c {
-		case '"':
-			err = s.text()
-		case '{', '[':
+func (s *jsonScanner) skip() {
+	for depth := 0; s.err == nil; {
+		switch c := s.next(); {
+		case c == '"':
+			s.text()
+		case c == '{' || c == '[':
 			depth++
 			s.read()
-		case '}', ']':
+		case depth == 0 && strings.IndexByte(",:}]", c) >= 0:
+			s.wrong("a value")
+		case c == '}' || c == ']':
 			depth--
 			s.read()
-		case ',', ':':
-			if depth == 0 {
-				depth = -1
-			}
+		case c == ',' || c == ':':
 			s.read()
-		default:
-			s.word()
+		default: // a number, true, false or null, with which a document may end
+			for c, ok := s.peek(); ok && strings.IndexByte(" \t\r\n,:[]{}\"", c) < 0; c, ok = s.peek() {
+				s.read()
+			}
 		}
-		switch {
-		case err != nil:
-			return err
-		case depth < 0:
-			return s.noJSON(fmt.Sprintf("%q where a value should be", c))
-		case depth == 0:
-			return nil
+		if depth == 0 {
+			return
 		}
 	}
 }
 
 // text passes over a string.
-func (s *jsonScanner) text() error {
+func (s *jsonScanner) text() {
 	s.read()
 	for {
+		plain, _ := s.in.Peek(s.in.Buffered()) // most of it, at once
+		if end := bytes.IndexAny(plain, `"\`); end >= 0 {
+			plain = plain[:end]
+		}
+		s.consume(plain)
+		_, _ = s.in.Discard(len(plain))
 		c, ok := s.read()
 		if c == '\\' {
 			_, ok = s.read()
 		}
-		switch {
-		case !ok:
-			return s.cut()
-		case c == '"':
-			return nil
+		if !ok {
+			s.cut()
+		}
+		if !ok || c == '"' {
+			return
 		}
 	}
 }
 
-// word passes over a number, true, false or null, with which a document may end.
-func (s *jsonScanner) word() {
+// atEnd passes over white space, byte order marks in the middle included, and tells whether nothing
+// is behind it.
+func (s *jsonScanner) atEnd() bool {
 	for {
-		if c, ok := s.peek(); !ok || strings.IndexByte(" \t\r\n,:[]{}\"", c) >= 0 {
-			return
+		c, ok := s.peek()
+		if !ok || strings.IndexByte(" \n\r\t\xef\xbb\xbf", c) < 0 {
+			return !ok && s.err == nil
 		}
 		s.read()
 	}
 }
 
-// next passes over white space, byte order marks in the middle included, and returns the
-// byte behind it, which is not consumed.
-func (s *jsonScanner) next() (byte, error) {
-	for {
-		c, ok := s.peek()
-		if !ok {
-			return 0, s.cut()
-		}
-		switch c {
-		case ' ', '\n', '\r', '\t', 0xef, 0xbb, 0xbf:
-			s.read()
-		default:
-			return c, nil
-		}
+// next is the next byte that is no white space, which is not consumed; 0 after an error.
+func (s *jsonScanner) next() byte {
+	if s.atEnd() {
+		s.cut()
 	}
+	if s.err != nil {
+		return 0
+	}
+	return s.last
 }
 
-// end makes sure that nothing follows the document.
-func (s *jsonScanner) end() error {
-	c, err := s.next()
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) && s.failed == nil:
-		return nil
-	case err != nil:
-		return err
-	}
-	return s.noJSON(fmt.Sprintf("%q behind the end of the document", c))
-}
-
-// peek is the next byte; false is at the end, or where the reader failed.
+// peek is the next byte; false is at the end, or after an error.
 func (s *jsonScanner) peek() (byte, bool) {
-	if s.ahead {
-		return s.last, true
+	if s.ahead || s.err != nil {
+		return s.last, s.err == nil
 	}
 	c, err := s.in.ReadByte()
 	if err != nil && !errors.Is(err, io.EOF) {
-		s.failed = err
+		s.err = fmt.Errorf("read byte %d%s: %w", s.at, s.where(), err)
 	}
 	s.last, s.ahead = c, err == nil
 	return c, err == nil
 }
 
-// read consumes the next byte, which is kept where somebody wants the value.
+// read consumes the next byte.
 func (s *jsonScanner) read() (byte, bool) {
 	c, ok := s.peek()
 	if !ok {
 		return 0, false
 	}
 	s.ahead = false
-	s.at++
-	if s.keep && !s.long {
-		if s.kept = append(s.kept, c); len(s.kept) > maxLine {
-			s.long, s.kept = true, nil
-		}
-	}
+	s.consume([]byte{c})
 	return c, true
 }
 
-// cut says that the document ends where more should be.
-func (s *jsonScanner) cut() error {
-	where := ""
-	if place := s.place(); place != "" {
-		where = ", in " + place
+// consume counts bytes, and keeps them where somebody wants the value.
+func (s *jsonScanner) consume(text []byte) {
+	s.at += int64(len(text))
+	if s.keep && !s.long {
+		if s.kept = append(s.kept, text...); len(s.kept) > maxLine {
+			s.long, s.kept = true, nil
+		}
 	}
-	if s.failed != nil {
-		return fmt.Errorf("read byte %d%s: %w", s.at, where, s.failed)
-	}
-	return fmt.Errorf("byte %d%s: it ends in the middle: %w", s.at, where, io.ErrUnexpectedEOF)
 }
 
-func (s *jsonScanner) noJSON(what string) error {
-	return fmt.Errorf("byte %d: %s: %w", s.at, what, ErrNoJSON)
+func (s *jsonScanner) where() string {
+	if place := s.place(); place != "" {
+		return ", in " + place
+	}
+	return ""
 }
+
+// cut says that the document ends where more should be.
+func (s *jsonScanner) cut() {
+	s.fail(fmt.Errorf("byte %d%s: it ends in the middle: %w", s.at, s.where(), io.ErrUnexpectedEOF))
+}
+
+// wrong says that something else should be where the next byte is.
+func (s *jsonScanner) wrong(what string) {
+	s.fail(fmt.Errorf("byte %d: %q where %s should be: %w", s.at, s.last, what, ErrNoJSON))
+}
+
+// fail keeps the first error.
+func (s *jsonScanner) fail(err error) { s.err = cmp.Or(s.err, err) }
