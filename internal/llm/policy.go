@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"golang.org/x/time/rate"
 
@@ -61,7 +60,7 @@ type Policy struct {
 // NewPolicy returns a policy with the given rules.
 func NewPolicy(options PolicyOptions) *Policy {
 	o := options.withDefaults()
-	p := &Policy{options: o, breaker: newBreaker(o), limiter: newLimiter(o)}
+	p := &Policy{options: o, breaker: &breaker{most: o.BreakerFailures, delay: o.BreakerDelay}, limiter: newLimiter(o)}
 	p.retry = retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool { return p.retryable(err) }).
 		WithMaxAttempts(o.Attempts).
@@ -89,12 +88,12 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 			return err
 		}
 		defer t.release()
-		permit, err := p.breaker.acquire(provider, last)
+		report, err := p.breaker.acquire(provider, last)
 		if err != nil {
 			return err
 		}
 		attempts++
-		last = p.attempt(wait, permit, tokens, func() (Usage, error) { return call(ctx, t) })
+		last = p.attempt(wait, report, tokens, func() (Usage, error) { return call(ctx, t) })
 		return last
 	})
 	switch {
@@ -115,16 +114,16 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 
 // attempt waits for its turn while wait lasts, calls, and settles what the call has really
 // consumed.
-func (p *Policy) attempt(wait context.Context, permit *permit, tokens int, call func() (Usage, error)) error {
-	done := permit.release // also when the call panics
-	defer func() { done() }()
+func (p *Policy) attempt(wait context.Context, report func(error), tokens int, call func() (Usage, error)) error {
+	went := context.Canceled // a call that was not made, or panics, says nothing
+	defer func() { report(went) }()
 	reserved, err := p.limiter.wait(wait, tokens)
 	if err != nil {
 		return err
 	}
 	usage, err := call()
 	p.limiter.settle(reserved, usage, err)
-	done = func() { permit.report(err) }
+	went = err
 	return err
 }
 
@@ -157,65 +156,50 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 }
 
 // breaker leaves a server alone for a while after several passing faults in a
-// row. A nil one never opens.
+// row. Then one call tries it, and decides.
 type breaker struct {
-	mu      sync.Mutex // a permit is of the state in which it was given
-	circuit circuitbreaker.CircuitBreaker[any]
+	most  int // passing faults in a row that open it; negative: it never opens
+	delay time.Duration
+
+	mu      sync.Mutex
+	faults  int       // in a row
+	retryAt time.Time // where it is open
+	trying  bool
 }
 
-func newBreaker(o PolicyOptions) *breaker {
-	if o.BreakerFailures < 0 {
-		return nil
-	}
-	return &breaker{circuit: circuitbreaker.NewBuilder[any]().
-		WithFailureThreshold(uint(o.BreakerFailures)).
-		WithSuccessThreshold(1).
-		WithDelay(o.BreakerDelay).
-		Build()}
-}
+func (b *breaker) open() bool { return b.most >= 0 && b.faults >= b.most }
 
-// permit lets one call be made, whose end it is to hear of, once. A nil one is of no
-// breaker.
-type permit struct {
-	breaker *breaker
-	trial   bool // the one call that tries a server which was left alone
-}
-
-// acquire asks for permission to call; last is the failure before, if any.
-func (b *breaker) acquire(provider string, last error) (*permit, error) {
-	if b == nil {
-		return nil, nil
-	}
+// acquire asks for permission to call; last is the failure before, if any. How the call
+// went is to be reported, once.
+func (b *breaker) acquire(provider string, last error) (report func(error), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.circuit.TryAcquirePermit() {
-		return nil, &BreakerError{Provider: provider, Wait: b.circuit.RemainingDelay(), Last: last}
+	trial := b.open()
+	if wait := time.Until(b.retryAt); trial && (wait > 0 || b.trying) {
+		return nil, &BreakerError{Provider: provider, Wait: max(wait, 0), Last: last}
 	}
-	return &permit{b, b.circuit.IsHalfOpen()}, nil
+	b.trying = b.trying || trial
+	return func(err error) { b.report(trial, err) }, nil
 }
 
-// report tells how the call went. A caller that gave up says nothing about the server, and
-// neither does a call from before the server was left alone, while another tries it.
-func (p *permit) report(err error) {
-	if p == nil {
-		return
-	}
-	p.breaker.mu.Lock()
-	defer p.breaker.mu.Unlock()
-	circuit := p.breaker.circuit
+// report counts how a call went. A caller that gave up says nothing about the server, and
+// neither does a call from before the server was left alone: the trial decides.
+func (b *breaker) report(trial bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
-	case circuit.IsHalfOpen() && !p.trial:
-	case passing(err) != nil:
-		circuit.RecordFailure()
+	case b.open() && !trial:
+		return
+	case passing(err) != nil, trial && gaveUp(err):
+		b.faults++
+		b.retryAt = time.Now().Add(b.delay)
 	case !gaveUp(err): // an answer, if only a refusal: the server is there
-		circuit.RecordSuccess()
-	case p.trial: // it must hear of an end, and stays open
-		circuit.RecordFailure()
+		b.faults = 0
+	}
+	if trial {
+		b.trying = false
 	}
 }
-
-// release gives back a permit that was not used.
-func (p *permit) release() { p.report(context.Canceled) }
 
 // gaveUp tells whether it was the caller that ended the call, by his own deadline or
 // otherwise, which says nothing of the server.

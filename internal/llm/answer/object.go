@@ -31,7 +31,7 @@ func (r *reader) find(at int) finding {
 	if s.reason != "" {
 		return finding{reason: s.reason, inString: s.inString}
 	}
-	f := finding{repaired: true, end: s.pos, object: render(s.tokens)}
+	f := finding{repaired: true, end: s.pos, object: s.out}
 	f.reason = examine(f.object)
 	if f.reason == "" && isWrapper(f.object) {
 		f.inner = s.inner
@@ -69,44 +69,6 @@ func (r *reader) exact(at int) (finding, bool) {
 		}
 	}
 	return f, true
-}
-
-// token is one element of an object other than commas and colons.
-type token struct {
-	kind byte   // a bracket, or one of the kinds below
-	text string // the decoded text of keys and strings, the JSON of words
-}
-
-// The kinds of a token, besides the four brackets.
-const (
-	kindKey    = 'k'
-	kindString = 's'
-	kindWord   = 'w' // a number, true, false or null
-)
-
-// render writes the object that the tokens of a finished scan describe.
-func render(tokens []token) json.RawMessage {
-	var out []byte
-	for _, t := range tokens {
-		if n := len(out); n > 0 && t.kind != '}' && t.kind != ']' {
-			switch out[n-1] {
-			case '{', '[', ':':
-			default:
-				out = append(out, ',')
-			}
-		}
-		switch t.kind {
-		case kindKey:
-			out = append(quote(out, t.text), ':')
-		case kindString:
-			out = quote(out, t.text)
-		case kindWord:
-			out = append(out, t.text...)
-		default:
-			out = append(out, t.kind)
-		}
-	}
-	return out
 }
 
 // quote appends a text as JSON, without the escapes that are for HTML.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode"
@@ -22,18 +23,18 @@ const (
 )
 
 // scan reads one object that is not JSON, and decides where its strings and the
-// object itself end. It keeps tokens and no punctuation: an object is written
-// anew from them, so that no repair can touch, add or lose a word.
+// object itself end. It writes the object anew, so that no repair can touch, add or lose a
+// word.
 type scan struct {
 	src   string
 	pos   int
 	limit int // offset where the scan gives up
 
-	stack  []byte // of '{' and '['
-	want   want
-	bare   bool // a key without quotes was seen
-	tokens []token
-	inner  int // offset of the first object in an array of the object
+	stack []byte // of '{' and '['
+	want  want
+	bare  bool            // a key without quotes was seen
+	out   json.RawMessage // the object, compact
+	inner int             // offset of the first object in an array of the object
 
 	work     *int
 	reason   string // why there is no object; "" as long as there may be one
@@ -132,7 +133,7 @@ func (s *scan) open(c byte) {
 	if c == '[' {
 		s.want = wantElement
 	}
-	s.tokens = append(s.tokens, token{kind: c})
+	s.write(string(c))
 	s.pass()
 }
 
@@ -147,7 +148,7 @@ func (s *scan) closes(c byte) {
 	}
 	s.stack = s.stack[:len(s.stack)-1]
 	s.want = wantComma
-	s.tokens = append(s.tokens, token{kind: c})
+	s.out = append(s.out, c)
 	s.pass()
 }
 
@@ -176,19 +177,19 @@ func (s *scan) word() {
 		s.reason = ReasonBroken
 	case strings.Contains(text, `\`) || strings.ContainsFunc(text, unicode.IsControl):
 		s.reason = ReasonBroken
-	case s.want == wantKey || s.want == wantComma && s.top() == '{':
+	case s.wantsKey():
 		if !isName(text) {
 			s.reason = ReasonBroken
 			return
 		}
 		s.bare = true
-		s.add(kindKey, text)
+		s.text(text, true)
 	case isNumber(text):
-		s.add(kindWord, text)
+		s.value(text)
 	case literals[text] != "":
-		s.add(kindWord, literals[text])
+		s.value(literals[text])
 	default:
-		s.add(kindString, text)
+		s.text(text, false)
 	}
 }
 
@@ -198,12 +199,28 @@ var literals = map[string]string{
 	"True": "true", "False": "false", "None": "null",
 }
 
-// add takes a token.
-func (s *scan) add(kind byte, text string) {
-	s.tokens = append(s.tokens, token{kind, text})
+// wantsKey tells whether what comes is a key; the comma before it may be missing.
+func (s *scan) wantsKey() bool { return s.want == wantKey || s.want == wantComma && s.top() == '{' }
+
+// write adds an element to the object, behind a comma where one is due.
+func (s *scan) write(element string) {
+	if n := len(s.out); n > 0 && strings.IndexByte("{[:", s.out[n-1]) < 0 {
+		s.out = append(s.out, ',')
+	}
+	s.out = append(s.out, element...)
+}
+
+// value adds JSON that is no object or array.
+func (s *scan) value(element string) {
+	s.write(element)
 	s.want = wantComma
-	if kind == kindKey {
-		s.want = wantColon
+}
+
+// text adds a string, or a key.
+func (s *scan) text(text string, isKey bool) {
+	s.value(string(quote(nil, text)))
+	if isKey {
+		s.out, s.want = append(s.out, ':'), wantColon
 	}
 }
 
@@ -241,7 +258,7 @@ func betweenLetters(src string, pos, size int) bool {
 // quoted takes the string at pos. Raw line breaks may stand in it, and quotes
 // that were not escaped, where only one reading is possible.
 func (s *scan) quoted() {
-	isKey := s.want == wantKey || s.want == wantComma && s.top() == '{'
+	isKey := s.wantsKey()
 	begin, size := utf8.DecodeRuneInString(s.src[s.pos:])
 	s.pos += size
 	var text strings.Builder
@@ -255,7 +272,10 @@ func (s *scan) quoted() {
 		case ends(begin, c) && !betweenLetters(s.src, s.pos, size):
 			if isKey || s.endsValue(s.pos+size) {
 				s.pos += size
-				s.finish(isKey, inner, text.String())
+				if !isKey && inner > 0 && s.top() == '[' {
+					s.reason = ReasonAmbiguous // ["a", "b"] could be one string or two
+				}
+				s.text(text.String(), isKey)
 				return
 			}
 			inner++
@@ -273,18 +293,6 @@ func (s *scan) quoted() {
 		s.pos += size
 	}
 	s.inString = true
-}
-
-// finish takes the text of a string whose end is found.
-func (s *scan) finish(isKey bool, inner int, text string) {
-	switch {
-	case isKey:
-		s.add(kindKey, text)
-	case inner > 0 && s.top() == '[':
-		s.reason = ReasonAmbiguous // ["a", "b"] could be one string or two
-	default:
-		s.add(kindString, text)
-	}
 }
 
 // escape takes a backslash and what it escapes. A backslash that escapes nothing
