@@ -15,92 +15,78 @@ import (
 
 // check finds everything that is wrong with the values of cfg, one by one and
 // together.
-func check(cfg *Config) []error {
-	c := checker{cfg: cfg}
+func check(cfg *Config) (problems []error) {
+	report := func(s *setting, err error) {
+		problems = append(problems, s.problem(s.text(cfg), cfg.origins.Origin(s.path), err))
+	}
 	for _, s := range configSchema().settings {
-		if why := s.refuse(s.field(cfg)); why != "" {
-			c.report(s.path, why)
+		if err := s.refuse(s.field(cfg)); err != nil {
+			report(s, err)
 		}
 	}
-	c.together()
-	return c.problems
+	together(cfg, report)
+	return problems
 }
 
-type checker struct {
-	cfg      *Config
-	problems []error
-}
-
-// report adds a problem of one setting.
-func (c *checker) report(path, why string) {
-	s := configSchema().byPath[path]
-	c.problems = append(c.problems, s.problem(s.text(c.cfg), c.cfg.origins.Origin(path), errors.New(why)))
-}
-
-// refuse says why a value is none of those that the tags allow, or nothing.
-func (s *setting) refuse(v reflect.Value) string {
+// refuse says why a value is none of those that the tags allow.
+func (s *setting) refuse(v reflect.Value) error {
 	switch x := v.Interface().(type) {
 	case []string:
 		if len(x) == 0 && s.tag.Get("empty") == "no" {
-			return "must not be empty"
+			return errors.New("must not be empty")
 		}
 		for _, item := range x {
-			if why := s.refuseText(item); why != "" {
-				return why
+			if err := s.refuseText(item); err != nil {
+				return err
 			}
 		}
-		return ""
+		return nil
 	case string, Secret:
 		return s.refuseText(v.String())
 	}
 	return s.refuseNumber(v)
 }
 
-func (s *setting) refuseText(text string) string {
-	var options []string
-	if o := s.tag.Get("options"); o != "" {
-		options = strings.Split(o, "|")
-	}
-	list := strings.Join(options, ", ")
-	mustSay := s.tag.Get("empty") == "no"
+func (s *setting) refuseText(text string) error {
+	options := strings.FieldsFunc(s.tag.Get("options"), func(r rune) bool { return r == '|' })
+	list, mustSay := strings.Join(options, ", "), s.tag.Get("empty") == "no"
 	switch {
 	case text == "" && mustSay && list != "":
-		return "must not be empty, but one of " + list
+		return errors.New("must not be empty, but one of " + list)
 	case text == "" && mustSay:
-		return "must not be empty"
+		return errors.New("must not be empty")
 	case text == "" && s.typ.Kind() == reflect.String:
-		return ""
-	case len(options) > 0 && !slices.Contains(options, text) && mustSay:
-		return "must be one of " + list
+		return nil
 	case len(options) > 0 && !slices.Contains(options, text):
-		return "must be one of " + list + ", or empty"
+		if !mustSay {
+			list += ", or empty"
+		}
+		return errors.New("must be one of " + list)
 	}
 	if test := checks[s.tag.Get("check")]; test != nil {
 		return test(text)
 	}
-	return ""
+	return nil
 }
 
 // refuseNumber says why a number, or a duration, is out of its range. Where zero is the
 // default, it means that nothing is set.
-func (s *setting) refuseNumber(v reflect.Value) string {
+func (s *setting) refuseNumber(v reflect.Value) error {
 	low, high := s.tag.Get("min"), s.tag.Get("max")
 	base, err := defaults()
 	unset := err == nil && base[s.path].value.IsZero()
 	if low == "" && high == "" || unset && v.IsZero() {
-		return ""
+		return nil
 	}
 	n, least, most := number(v), s.bound(low, -1), s.bound(high, +1)
-	if n >= least && n <= most { // false for NaN
-		return ""
-	}
+	why := "must be from " + low + " to " + high
 	switch {
 	case high == "":
-		return "must be " + low + " or more"
+		why = "must be " + low + " or more"
 	case unset && least > 0:
-		return "must be from " + low + " to " + high + ", or empty"
+		why += ", or empty"
 	}
-	return "must be from " + low + " to " + high
+	return unless(n >= least && n <= most, why) // false for NaN
 }
 
 // number is the size of a value in the unit of its bounds.
@@ -138,67 +124,62 @@ var memoryKinds = []string{
 
 // checks say why a text is none of a kind, or nothing. They never repeat what [url.Parse]
 // says, since that holds the address with its password.
-var checks = map[string]func(text string) string{
-	"url": func(text string) string {
+var checks = map[string]func(text string) error{
+	"url": func(text string) error {
 		u, err := url.Parse(text)
 		return unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil,
 			"must be an address such as https://api.example.com/v1, without user and password")
 	},
-	"database": func(text string) string { // or the key=value form of libpq
+	"database": func(text string) error { // or the key=value form of libpq
 		u, err := url.Parse(text)
 		return unless(!strings.Contains(text, "://") && strings.Contains(text, "=") ||
 			err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"),
 			"must be a connection URL such as postgres://user:password@host:5432/name?sslmode=require; "+
 				"write special characters of the password in percent form, @ as %40")
 	},
-	"zone": func(text string) string {
+	"zone": func(text string) error {
 		_, err := reverie.Group{TimeZone: text}.Location()
 		return unless(err == nil, "must be an IANA time zone such as UTC, Asia/Shanghai or Europe/Berlin")
 	},
-	"clock": func(text string) string {
+	"clock": func(text string) error {
 		_, err := reverie.Group{DayBoundary: text}.Boundary()
 		return unless(err == nil, "must be HH:MM, from 00:00 to 23:59, such as 04:00")
 	},
-	"schedule": func(text string) string {
+	"schedule": func(text string) error {
 		_, err := specOf(text)
+		if err == nil {
+			return nil
+		}
 		said := fmt.Sprintf("schedule %q: %v: ", text, reverie.ErrInvalid) // by the report already
-		return strings.TrimPrefix(words(err), said)
+		return errors.New(strings.TrimPrefix(err.Error(), said))
 	},
-	"price": func(text string) string {
+	"price": func(text string) error {
 		_, err := llm.ParsePrices([]string{text})
-		return words(err)
+		return err
 	},
-	"team": func(text string) string {
+	"team": func(text string) error {
 		return unless(reverie.CheckTeam(text) == nil,
 			"must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
 	},
-	"kind": func(text string) string {
+	"kind": func(text string) error {
 		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is none of %s", text,
 			strings.Join(memoryKinds, ", ")))
 	},
-	"keyword": func(text string) string {
+	"keyword": func(text string) error {
 		return unless(strings.TrimSpace(text) != "", "has an empty keyword, which every query would have: take it out")
 	},
 }
 
-func unless(ok bool, why string) string {
+func unless(ok bool, why string) error {
 	if ok {
-		return ""
+		return nil
 	}
-	return why
-}
-
-func words(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
+	return errors.New(why)
 }
 
 // together checks settings that depend on each other. A %s of the reason stands for
 // another setting's value and origin.
-func (c *checker) together() {
-	cfg := c.cfg
+func together(cfg *Config, report func(*setting, error)) {
 	must := func(ok bool, path, why string, others ...string) {
 		if ok {
 			return
@@ -208,7 +189,7 @@ func (c *checker) together() {
 			v := fmt.Sprint(configSchema().byPath[o].field(cfg).Interface())
 			values = append(values, fmt.Sprintf("%s (%s, %s)", o, v, cfg.origins.Origin(o)))
 		}
-		c.report(path, fmt.Sprintf(why, values...))
+		report(configSchema().byPath[path], fmt.Errorf(why, values...))
 	}
 	db, e, s, f := cfg.Database, cfg.Embed, cfg.ShortTerm, cfg.Feedback
 	must(db.ReadTimeout.Duration > db.StatementTimeout.Duration, "database.read_timeout",

@@ -280,34 +280,21 @@ func (p *Provenance) Origin(path string) Origin {
 
 // problemError is one thing wrong with the configuration. It is a
 // [reverie.ErrConfiguration].
-type problemError struct {
-	path   string // the setting, "" where the place says enough
-	value  string // as it may be shown
-	origin Origin
-	reason string
-}
+type problemError string
 
-func (e *problemError) Error() string {
-	var b strings.Builder
-	if e.path == "" {
-		fmt.Fprintf(&b, "%s: %s", e.origin.position(), e.reason)
-		return b.String()
-	}
-	fmt.Fprintf(&b, "%s = %s (%s): %s", e.path, e.value, e.origin.position(), e.reason)
-	return b.String()
-}
+func (e problemError) Error() string { return string(e) }
 
 // Is makes errors.Is(err, reverie.ErrConfiguration) true.
-func (e *problemError) Is(target error) bool { return target == reverie.ErrConfiguration }
+func (e problemError) Is(target error) bool { return target == reverie.ErrConfiguration }
 
 // problem is one thing wrong with a value of the setting; a secret is masked.
 func (s *setting) problem(value string, at Origin, err error) error {
 	if s.secret() {
 		value = mask
 	}
-	return &problemError{path: s.path, value: value, origin: at, reason: err.Error()}
+	return problemError(fmt.Sprintf("%s = %s (%s): %v", s.path, value, at.position(), err))
 }
 
 func problemf(at Origin, format string, args ...any) error {
-	return &problemError{origin: at, reason: fmt.Sprintf(format, args...)}
+	return problemError(at.position() + ": " + fmt.Sprintf(format, args...))
 }
