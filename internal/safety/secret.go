@@ -51,7 +51,7 @@ var secrets = sync.OnceValue(func() *secretFinder { return newSecretFinder(secre
 func newSecretFinder(rules []secretRule) *secretFinder {
 	words := make([][]string, len(rules))
 	for i, r := range rules {
-		words[i] = r.keywords
+		words[i] = r.Keywords
 	}
 	return &secretFinder{rules: rules, words: text.NewKeywords(words)}
 }
@@ -148,11 +148,11 @@ func (s *secretFinder) look(found []located, text string) []located {
 		}
 		switch r := &s.rules[i]; {
 		case r.gate != nil && !r.gate(r.surroundings(text, start, end)):
-		case r.back > 0:
+		case r.Back > 0:
 			if end > done[i] {
-				found, done[i] = r.around(found, text, max(start-r.back, done[i]), end, i)
+				found, done[i] = r.around(found, text, max(start-r.Back, done[i]), end, i)
 			}
-		case start >= done[i] && (beginsWord(text, start) || r.inside && end-start >= 5):
+		case start >= done[i] && (beginsWord(text, start) || r.Inside && end-start >= 5):
 			m := r.match(text[start:])
 			done[i] = start + m[1]
 			found = r.add(found, text, start, m, i)
@@ -171,8 +171,8 @@ func (s *secretFinder) look(found []located, text string) []located {
 // surroundings are what the gate of a rule sees: what stands behind a keyword or, where the
 // secret comes first, before it.
 func (r *secretRule) surroundings(text string, start, end int) string {
-	if r.back > 0 {
-		return text[max(0, start-r.back):start]
+	if r.Back > 0 {
+		return text[max(0, start-r.Back):start]
 	}
 	return text[end:min(len(text), end+gateReach)]
 }
@@ -226,18 +226,15 @@ type located struct {
 
 // add appends the secret in match m of text[at:], if it is one.
 func (r *secretRule) add(found []located, text string, at int, m []int, rule int) []located {
-	if m[0] < 0 || m[2*r.group] < 0 {
+	if m[0] < 0 || m[2*r.Group] < 0 || r.vetoed(text, at, m) {
 		return found
 	}
-	if v := 2 * r.vetoed; v > 0 && r.veto(text[at+m[v]:at+m[v+1]]) {
-		return found
-	}
-	start, end := at+m[2*r.group], at+m[2*r.group+1]
-	value := strings.TrimRight(text[start:end], r.trim)
+	start, end := at+m[2*r.Group], at+m[2*r.Group+1]
+	value := strings.TrimRight(text[start:end], r.Trim)
 	if value == "" || r.valid != nil && !r.valid(value) {
 		return found
 	}
-	return append(found, located{Finding{r.name, start, start + len(value)}, rule})
+	return append(found, located{Finding{r.Name, start, start + len(value)}, rule})
 }
 
 // beginsWord tells whether no ASCII letter or digit stands before byte i, or

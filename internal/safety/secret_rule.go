@@ -10,20 +10,26 @@ import (
 	"reverie/internal/text"
 )
 
-// secretEntry is a rule for secrets as its file has it. The file's head says what the keys
-// mean.
-type secretEntry struct {
+// secretRule knows the shape of one sort of secret. The file's head says what the keys mean.
+type secretRule struct {
 	Name        string
-	Keywords    []string
+	Keywords    []string // lower case; the expression is tried where one of them occurs
 	Expr        string
-	Group       int
-	Valid, Gate string
-	Back        int
+	Group       int    // the capturing group that is the secret, 0 for all
+	Valid, Gate string // the names of two functions, "" where there is nothing to ask
+	Back        int    // how many bytes before its keyword a match can begin; 0: it begins with it
 	Inside      bool
 	Trim        string
 	UnlessGroup int      `toml:"unless_group"`
 	UnlessIs    []string `toml:"unless_is"`
 	UnlessHas   []string `toml:"unless_has"`
+
+	re    *text.Pattern
+	valid func(value string) bool // nil: the shape is proof enough
+
+	// gate says at a glance whether what stands around a keyword can hold a value: it
+	// spares most expressions, which cost a hundred times as much. nil: always.
+	gate func(around string) bool
 }
 
 // secretTests are the functions that the file names, for values and for what stands around
@@ -41,7 +47,7 @@ var secretTests = map[string]func(string) bool{
 // secretFile is the file of rules for secrets.
 type secretFile struct {
 	Terms, Tests map[string]string
-	Rule         []secretEntry
+	Rule         []secretRule
 }
 
 var readSecrets = sync.OnceValue(func() (file secretFile) {
@@ -65,32 +71,28 @@ func is(test, value string) bool { return valueTests()[test].MatchString(value) 
 func secretRules() []secretRule {
 	file := readSecrets()
 	terms := newTerms(file.Terms)
-	rules := make([]secretRule, len(file.Rule))
-	for i, entry := range file.Rule {
-		rules[i] = entry.rule(terms.Replace(entry.Expr))
+	for i := range file.Rule {
+		r := &file.Rule[i]
+		if r.Keywords[0] == "(discord)" {
+			r.Keywords = discordStarts()
+		}
+		expr := terms.Replace(r.Expr)
+		if r.Back == 0 {
+			expr = `\A(?:` + expr + `)`
+		}
+		r.re, r.valid, r.gate = text.NewPattern(expr), secretTest(r.Valid), secretTest(r.Gate)
 	}
-	return rules
+	return file.Rule
 }
 
-func (e secretEntry) rule(expr string) secretRule {
-	r := secretRule{
-		name: e.Name, keywords: e.Keywords, group: e.Group, valid: secretTest(e.Valid), gate: secretTest(e.Gate),
-		back: e.Back, inside: e.Inside, trim: e.Trim, vetoed: e.UnlessGroup,
+// vetoed tells whether a match m of text[at:] holds what it must not.
+func (r *secretRule) vetoed(text string, at int, m []int) bool {
+	if r.UnlessGroup == 0 {
+		return false
 	}
-	if slices.Contains(e.Keywords, "(discord)") {
-		r.keywords = discordStarts()
-	}
-	if r.back == 0 {
-		expr = `\A(?:` + expr + `)`
-	}
-	r.re = text.NewPattern(expr)
-	if r.vetoed > 0 {
-		r.veto = func(found string) bool {
-			return slices.Contains(e.UnlessIs, strings.ToLower(found)) ||
-				slices.ContainsFunc(e.UnlessHas, func(w string) bool { return strings.Contains(found, w) })
-		}
-	}
-	return r
+	found := text[at+m[2*r.UnlessGroup] : at+m[2*r.UnlessGroup+1]]
+	return slices.Contains(r.UnlessIs, strings.ToLower(found)) ||
+		slices.ContainsFunc(r.UnlessHas, func(w string) bool { return strings.Contains(found, w) })
 }
 
 func secretTest(name string) func(string) bool {
@@ -102,7 +104,7 @@ func secretTest(name string) func(string) bool {
 }
 
 // notPort tells a password from the port or path behind a host.
-func notPort(value string) bool { return !portAndPath.MatchString(value) }
+func notPort(value string) bool { return !is("portAndPath", value) }
 
 // discordStarts are the first four characters that a bot token can have: it
 // begins with the base64 of its id, which is a row of digits.
@@ -117,9 +119,6 @@ func discordStarts() (starts []string) {
 	}
 	return starts
 }
-
-// portAndPath is what stands behind a host rather than an account.
-var portAndPath = text.NewPattern(`^[0-9]{0,5}/`)
 
 // credentials tells the base64 of a name, a colon and a password from a word after basic.
 func credentials(value string) bool {
@@ -149,10 +148,8 @@ func commandPassword(value string) bool {
 func pairPassword(value string) bool {
 	return farPassword(value) && hasDigit(value) &&
 		strings.ContainsAny(value, "@#$!^&*") && !strings.ContainsAny(value, "?=") &&
-		!packageVersion.MatchString(value) && len(FindPII(value)) == 0
+		!is("packageVersion", value) && len(FindPII(value)) == 0
 }
-
-var packageVersion = text.NewPattern(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
 
 func hasDigit(value string) bool {
 	for i := range len(value) {

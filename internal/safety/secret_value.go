@@ -4,32 +4,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"reverie/internal/text"
 )
-
-// secretRule knows the shape of one sort of secret.
-type secretRule struct {
-	name     string
-	keywords []string // lower case; the expression is tried where one of them occurs
-	re       *text.Pattern
-	group    int                     // the capturing group that is the secret, 0 for all
-	valid    func(value string) bool // nil: the shape is proof enough
-	trim     string                  // marks that end a sentence or quote, no part of the secret
-
-	// back is how many bytes before its keyword a match can begin. Most begin with
-	// it, and are anchored by \A there.
-	back int
-
-	// gate says at a glance whether what stands around a keyword can hold a value: it
-	// spares most expressions, which cost a hundred times as much. nil: always.
-	gate func(around string) bool
-
-	inside bool // keywords of five letters and more count inside words, too: dbPassword
-
-	vetoed int                    // the group that must not be so, 0 for none
-	veto   func(text string) bool // tells whether it is
-}
 
 // mixed tells a random token from words: letters and digits, or letters of both cases in
 // disorder, and more than a few different ones.
