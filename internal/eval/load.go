@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -78,7 +77,10 @@ func read(dir string) (*Scenario, error) {
 	}
 	r.readScenario()
 	readLines(r, memoriesFile, false, func(_ int, m Memory) { s.Memories = append(s.Memories, m) })
-	readLines(r, messagesFile, true, func(_ int, m message) { s.Messages = append(s.Messages, m.message(s.Name)) })
+	readLines(r, messagesFile, true, func(_ int, m reverie.Message) {
+		m.GroupID = s.Name
+		s.Messages = append(s.Messages, m)
+	})
 	readLines(r, answersFile, false, func(line int, a Answer) { a.line = line; s.Answers = append(s.Answers, a) })
 	r.check()
 	s.faulty = len(r.faults) > 0
@@ -132,22 +134,6 @@ func (r *reader) readScenario() {
 		r.faults.add(r.file(scenarioFile), 0, "", "%v", err)
 	}
 	r.unread[scenarioFile] = r.unread[scenarioFile] || err != nil && unknown == nil
-}
-
-// message is a line of messages.jsonl: what an import reads, and nothing else.
-type message struct {
-	ID       string       `json:"id"`
-	AuthorID string       `json:"author_id"`
-	Author   string       `json:"author"`
-	Role     reverie.Role `json:"role"`
-	Text     string       `json:"text"`
-	SentAt   time.Time    `json:"sent_at"`
-	ReplyTo  string       `json:"reply_to"`
-}
-
-func (m message) message(group string) reverie.Message {
-	return reverie.Message{GroupID: group, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Role: m.Role, Text: m.Text,
-		SentAt: m.SentAt, ReplyTo: m.ReplyTo}
 }
 
 // readLines reads a file of JSON Lines, in which nothing may stand that is not known.

@@ -117,12 +117,10 @@ func (t *turn) setUp(ctx context.Context) error {
 	if err := t.Store.AddGroup(ctx, group); err != nil {
 		return err
 	}
-	for list := t.s.Messages; len(list) > 0; {
-		n := min(len(list), importBatch)
-		if _, err := t.Store.ImportMessages(ctx, t.s.Name, list[:n]); err != nil {
+	for batch := range slices.Chunk(t.s.Messages, importBatch) {
+		if _, err := t.Store.ImportMessages(ctx, t.s.Name, batch); err != nil {
 			return err
 		}
-		list = list[n:]
 	}
 	if len(t.s.Memories) == 0 {
 		return nil
@@ -259,10 +257,7 @@ func (t *turn) bill(ctx context.Context) error {
 		if c.Purpose != purposeEvolve && c.Purpose != purposeCompare {
 			sum = &t.played.Embedding
 		}
-		sum.Calls += c.Calls
-		sum.InputTokens += c.InputTokens
-		sum.OutputTokens += c.OutputTokens
-		sum.CostUSD += c.CostUSD
+		*sum = sum.Plus(c.Spend)
 	}
 	return nil
 }

@@ -108,24 +108,21 @@ func (j *judge) expect(e Expect) {
 			found = append(found, m)
 		}
 	}
-	outcome, detail := OutcomeRight, ""
+	outcome, detail, facts := OutcomeRight, "", &j.res.Facts
 	switch {
 	case len(found) == 0:
 		outcome = OutcomeMissing
-		j.res.Facts.Missing++
 	case len(found) > 1:
 		outcome, detail = OutcomeTwice, quoted(found)
-		j.res.Facts.Twice++
 		j.res.Duplicates += len(found) - 1
 	default:
 		if action, right := j.actionOf(found[0], e); !right {
 			outcome, detail = OutcomeWrongAction, fmt.Sprintf("%s instead of %s: %s", action, cmp.Or(strings.ReplaceAll(e.Action, "|", " or "), "either"), quoted(found))
-			j.res.Facts.WrongAction++
 		}
 	}
-	if j.res.Facts.Expected++; outcome == OutcomeRight {
-		j.res.Facts.Right++
-	}
+	facts.Expected++
+	*map[string]*int{OutcomeRight: &facts.Right, OutcomeMissing: &facts.Missing, OutcomeTwice: &facts.Twice,
+		OutcomeWrongAction: &facts.WrongAction}[outcome]++
 	j.mark(MarkExpect, e.ID, outcome, outcome == OutcomeRight, detail)
 	j.evidence(e, found)
 }
