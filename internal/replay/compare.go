@@ -68,14 +68,16 @@ func compare(recorded, replayed side) Night {
 	n := Night{Recorded: recorded.counted(), Replayed: replayed.counted(), Differences: []Difference{}, Missing: []string{}}
 	pair, taken := match(recorded.effects, replayed.effects)
 	for i, r := range recorded.effects {
-		switch {
-		case pair[i] < 0:
-			n.Differences = append(n.Differences, Difference{Kind: DiffOnlyRecorded, LineageID: r.LineageID, Recorded: actOf(r)})
-		case agree(r, replayed.effects[pair[i]]):
-			n.Agree++
-		default:
-			n.Differences = append(n.Differences, difference(r, replayed.effects[pair[i]]))
+		d := Difference{Kind: DiffOnlyRecorded, LineageID: r.LineageID, Recorded: actOf(r)}
+		if pair[i] >= 0 {
+			other := replayed.effects[pair[i]]
+			if agree(r, other) {
+				n.Agree++
+				continue
+			}
+			d.Kind, d.Replayed = kindOf(r, other), actOf(other)
 		}
+		n.Differences = append(n.Differences, d)
 	}
 	for i, r := range replayed.effects {
 		if !taken[i] {
@@ -100,12 +102,11 @@ func match(recorded, replayed []reverie.RunEffect) (pair []int, taken []bool) {
 			if pair[i] >= 0 {
 				continue
 			}
-			j := 0
-			for j < len(replayed) && (taken[j] || !alike(r, replayed[j])) {
-				j++
-			}
-			if j < len(replayed) {
-				pair[i], taken[j] = j, true
+			for j, other := range replayed {
+				if !taken[j] && alike(r, other) {
+					pair[i], taken[j] = j, true
+					break
+				}
 			}
 		}
 	}
@@ -126,16 +127,15 @@ func writes(e reverie.RunEffect) bool {
 	return e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate
 }
 
-// difference says how two effects on one memory are not the same.
-func difference(recorded, replayed reverie.RunEffect) Difference {
-	d := Difference{Kind: DiffWords, LineageID: recorded.LineageID, Recorded: actOf(recorded), Replayed: actOf(replayed)}
+// kindOf says how two effects on one memory are not the same.
+func kindOf(recorded, replayed reverie.RunEffect) string {
 	switch {
 	case recorded.Action != replayed.Action:
-		d.Kind = DiffAction
+		return DiffAction
 	case recorded.Held != replayed.Held:
-		d.Kind = DiffHeld
+		return DiffHeld
 	}
-	return d
+	return DiffWords
 }
 
 func actOf(e reverie.RunEffect) *Act {

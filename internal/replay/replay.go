@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"reverie/evolve"
@@ -79,7 +80,10 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 		return past, err
 	}
 	before := reverie.Stats{}
-	consumed := consumedChunks(past.Chunks)
+	// One that failed gave its messages back.
+	consumed := slices.DeleteFunc(slices.Clone(past.Chunks), func(c reverie.Chunk) bool {
+		return c.Status != reverie.ChunkApplied && c.Status != reverie.ChunkHeld
+	})
 	for i, chunk := range consumed {
 		q := reverie.PastQuery{GroupID: run.GroupID, RunID: run.ID, At: past.askedAt(chunk), MessageIDs: chunk.MessageIDs,
 			MemoryIDs: chunk.MemoryIDs, Days: run.Stats.Days, Until: run.WindowUntil, ContextLimit: e.Stored.Limits.ContextMessages}
@@ -94,8 +98,15 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 		past.count(chunk, state)
 		again := evolve.PastChunk{Run: run, Chunk: chunk, State: state, Before: before}
 		past.chunks = append(past.chunks, again)
-		if err := past.compareQuestion(e.Stored, again); err != nil {
+		same, err := e.Stored.SameQuestion(again)
+		switch {
+		case errors.Is(err, reverie.ErrUnusable): // it cannot be put as it was
+			past.unknown = err.Error()
+		case err != nil:
 			return past, err
+		}
+		if same {
+			past.same++
 		}
 		done := reverie.Plan{RunID: run.ID}
 		for _, effect := range past.effects {
@@ -106,16 +117,6 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 		done.Count(&before, state.Heads)
 	}
 	return past, nil
-}
-
-// consumedChunks are those whose messages a run took: one that failed gave them back.
-func consumedChunks(chunks []reverie.Chunk) (list []reverie.Chunk) {
-	for _, chunk := range chunks {
-		if chunk.Status == reverie.ChunkApplied || chunk.Status == reverie.ChunkHeld {
-			list = append(list, chunk)
-		}
-	}
-	return list
 }
 
 // askedAt is when a chunk found the group. The chunks of a plan file are written together.
@@ -129,28 +130,14 @@ func (p *pastRun) askedAt(chunk reverie.Chunk) time.Time {
 	return at
 }
 
-// compareQuestion tells whether a chunk's question can be put as it was.
-func (p *pastRun) compareQuestion(stored *evolve.Pipeline, chunk evolve.PastChunk) error {
-	same, err := stored.SameQuestion(chunk)
-	if same {
-		p.same++
-	}
-	if errors.Is(err, reverie.ErrUnusable) {
-		p.unknown, err = err.Error(), nil
-	}
-	return err
-}
-
 // count counts what of a chunk's question is gone.
 func (p *pastRun) count(chunk reverie.Chunk, state reverie.State) {
 	there := map[string]bool{}
 	for _, m := range state.Pending {
 		there[m.ID] = true
 	}
-	for _, list := range [][]reverie.HeadState{state.Heads, state.Again} {
-		for _, h := range list {
-			there[h.ID] = true
-		}
+	for _, h := range slices.Concat(state.Heads, state.Again) {
+		there[h.ID] = true
 	}
 	for _, id := range chunk.MessageIDs {
 		if !there[id] {
