@@ -22,9 +22,6 @@ func FindPII(text string) []Finding {
 	return withoutOverlaps(found)
 }
 
-// MaskPII replaces personal data by its rule's name, as [pii:email].
-func MaskPII(text string) string { return maskFound(text, FindPII(text), maskPII) }
-
 // piiReach is how many bytes around an @ may be an address.
 const piiReach = 254
 

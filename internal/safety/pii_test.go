@@ -25,8 +25,8 @@ func TestFindPII(t *testing.T) {
 			t.Errorf("%q: found %+v %q, want %s %q", s.text, found, spans(s.text, found), s.rule, s.found)
 			continue
 		}
-		masked := MaskPII(s.text)
-		if masked != strings.Replace(s.text, s.found, "[pii:"+s.rule+"]", 1) || MaskPII(masked) != masked {
+		masked := maskFound(s.text, found, maskPII)
+		if masked != strings.Replace(s.text, s.found, "[pii:"+s.rule+"]", 1) || len(FindPII(masked)) > 0 {
 			t.Errorf("%q masked is %q", s.text, masked)
 		}
 	}

@@ -35,18 +35,6 @@ func ScanPlaces(text string) []ScanPlace {
 	return found
 }
 
-// Excerpt returns some words around the finding in text, with its rule in the place of
-// what was found. Whatever else of secrets and personal data stands there is masked, too.
-func (f Finding) Excerpt(text string) string {
-	marks := markAll(text)
-	for i, m := range marks {
-		if m.Start < f.End && f.Start < m.End {
-			return excerpt(text, marks, i)
-		}
-	}
-	return excerpt(text, []mark{{f, reverie.ClassSecret}}, 0)
-}
-
 // mark is a finding with its class.
 type mark struct {
 	Finding
