@@ -150,28 +150,18 @@ const off = "off"
 
 // DreamRule is the rule by which the group dreams: its own, and the one given where
 // it says nothing. Errors name the group and what to write instead.
-func (g Group) DreamRule(otherwise DreamRule) (DreamRule, error) {
-	rule := otherwise
-	for _, d := range []struct {
-		name, text string
-		to         *time.Duration
-		off        bool
-	}{{"dream idle", g.DreamIdle, &rule.Idle, true}, {"dream interval", g.DreamInterval, &rule.Interval, false}} {
-		switch {
-		case d.text == "":
-		case d.text == off && d.off:
-			*d.to = 0
-		default:
-			t, err := time.ParseDuration(d.text)
-			if err != nil || t < time.Minute || t > MaxDreamTime {
-				or := ""
-				if d.off {
-					or = ", or off"
-				}
-				return rule, fmt.Errorf("group %q: %s %q: %w: write a duration from 1m to 8760h, such as 12h%s", g.ID, d.name, d.text, ErrInvalid, or)
-			}
-			*d.to = t
-		}
+func (g Group) DreamRule(otherwise DreamRule) (rule DreamRule, err error) {
+	rule = otherwise
+	if g.DreamIdle == off {
+		rule.Idle = 0
+	} else if g.DreamIdle != "" {
+		rule.Idle, err = g.duration("dream idle", g.DreamIdle, MaxDreamTime, "8760h, such as 12h, or off")
+	}
+	if err == nil && g.DreamInterval != "" {
+		rule.Interval, err = g.duration("dream interval", g.DreamInterval, MaxDreamTime, "8760h, such as 12h")
+	}
+	if err != nil {
+		return rule, err
 	}
 	switch g.DreamSessions {
 	case "":
@@ -184,7 +174,6 @@ func (g Group) DreamRule(otherwise DreamRule) (DreamRule, error) {
 		}
 		rule.Sessions = n
 	}
-	silence, err := g.Silence(otherwise.Silence)
-	rule.Silence = silence
+	rule.Silence, err = g.Silence(otherwise.Silence)
 	return rule, err
 }

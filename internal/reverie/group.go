@@ -143,9 +143,14 @@ func (g Group) Silence(otherwise time.Duration) (time.Duration, error) {
 	if g.SessionSilence == "" {
 		return otherwise, nil
 	}
-	d, err := time.ParseDuration(g.SessionSilence)
-	if err != nil || d < time.Minute || d > 30*24*time.Hour {
-		return 0, fmt.Errorf("group %q: session silence %q: %w: write a duration from 1m to 720h, such as 30m", g.ID, g.SessionSilence, ErrInvalid)
+	return g.duration("session silence", g.SessionSilence, 30*24*time.Hour, "720h, such as 30m")
+}
+
+// duration reads a duration of a minute at least; hint says how it may be written.
+func (g Group) duration(what, text string, most time.Duration, hint string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Minute || d > most {
+		return 0, fmt.Errorf("group %q: %s %q: %w: write a duration from 1m to %s", g.ID, what, text, ErrInvalid, hint)
 	}
 	return d, nil
 }

@@ -257,7 +257,6 @@ func (t *Traces) redact(s string) (string, bool) {
 // foldedTrace is a text as traces are looked for in it, with the places in the text that
 // each rune is of.
 type foldedTrace struct {
-	text         string
 	runes        []rune
 	starts, ends []int
 	breaks       []bool // of white space: that a line ends there
@@ -266,7 +265,7 @@ type foldedTrace struct {
 // foldTrace folds a text piece by piece, so that what is found can be cut out of it.
 func foldTrace(s string) foldedTrace {
 	plain, places := unescapeJSON(s)
-	f := foldedTrace{text: s, runes: make([]rune, 0, len(s)), starts: make([]int, 0, len(s)), ends: make([]int, 0, len(s)), breaks: make([]bool, 0, len(s))}
+	f := foldedTrace{runes: make([]rune, 0, len(s)), starts: make([]int, 0, len(s)), ends: make([]int, 0, len(s)), breaks: make([]bool, 0, len(s))}
 	place := func(i int) int {
 		if places == nil {
 			return i
