@@ -55,34 +55,26 @@ const (
 // Names of an entity that a person merged into another are the other's. A zero
 // Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
-	var state reverie.EntityState
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather the entities of group %q", q.GroupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			state = reverie.EntityState{}
-			var err error
-			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if state.Messages, state.More, err = waiting(ctx, t, q); err != nil {
-				return err
-			}
-			if state.Replied, err = replied(ctx, t, q.GroupID, state.Messages); err != nil {
-				return err
-			}
-			if state.Index, err = identityIndex(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if state.Waiting, err = waitingObservations(ctx, t, endsOfWaitingQuery, q.GroupID, maxWaiting); err != nil {
-				return err
-			}
-			state.Namesakes, err = namesakes(ctx, t, q.GroupID, state)
-			return err
-		},
+	what := fmt.Sprintf("gather the entities of group %q", q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.EntityState, err error) {
+		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
+		if state.Messages, state.More, err = waiting(ctx, t, q); err != nil {
+			return state, err
+		}
+		if state.Replied, err = replied(ctx, t, q.GroupID, state.Messages); err != nil {
+			return state, err
+		}
+		if state.Index, err = identityIndex(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
+		if state.Waiting, err = waitingObservations(ctx, t, endsOfWaitingQuery, q.GroupID, maxWaiting); err != nil {
+			return state, err
+		}
+		state.Namesakes, err = namesakes(ctx, t, q.GroupID, state)
+		return state, err
 	})
-	return state, err
 }
 
 // waiting reads the oldest messages that wait in the window and looks one further,

@@ -270,13 +270,7 @@ const endlessQuery = `select distinct r.group_id from runs r
 // between the last commit and the end. A dream that was begun and not applied is to
 // go on, and is not among them.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
-	var groups []string
-	err := s.db.Run(ctx, pg.Work{What: "look for runs without an end", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		groups = nil
-		return t.Select(ctx, &groups, endlessQuery, string(job), reverie.LeaseGroup)
-	}})
-	return groups, err
+	return pg.QueryAll[string](ctx, s.db, "look for runs without an end", endlessQuery, string(job), reverie.LeaseGroup)
 }
 
 // Settle ends the runs of a job that call themselves running, which the holder of

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,41 +61,30 @@ const ZeroID = "00000000-0000-0000-0000-000000000000"
 // Upkeep reads what waits to be done in a group, memories that fade left out, in
 // one snapshot. An unknown group is reverie.ErrNotFound.
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
-	var u reverie.Upkeep
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look what waits to be done in group %q", q.GroupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			u = reverie.Upkeep{}
-			var err error
-			if u.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
-				return err
-			}
-			if err := t.Get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
-				return err
-			}
-			u.Expired, err = countExpired(ctx, t, q)
-			return err
-		}})
-	return u, err
+	what := fmt.Sprintf("look what waits to be done in group %q", q.GroupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (u reverie.Upkeep, err error) {
+		if u.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+			return u, err
+		}
+		if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
+			return u, err
+		}
+		if err := t.Get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
+			return u, err
+		}
+		u.Expired, err = countExpired(ctx, t, q)
+		return u, err
+	})
 }
 
 // FadingMemories returns a page of active memories that are not core, nor a team's, nor
 // the narrative of dreams, and may have faded, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
-	var list []reverie.Fading
-	after := q.After
-	if after == "" {
-		after = ZeroID
-	}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true,
-		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			return t.Select(ctx, &list, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit,
-				pg.OrNull(q.ClosedBy), q.DreamsBefore)
-		}})
-	return list, err
+	what := fmt.Sprintf("look for memories of group %q that fade", q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Fading, error) {
+		return pg.Select[reverie.Fading](ctx, t, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID), reverie.CoreWeight,
+			q.Threshold, q.Before, q.Limit, pg.OrNull(q.ClosedBy), q.DreamsBefore)
+	})
 }
 
 // Fade writes what time has made of memories, with the change log's rows of those
@@ -188,19 +178,18 @@ func (s *Store) Upkeeps() Upkeeps { return Upkeeps{s} }
 // so that none is said to be. A named group that does not exist is
 // reverie.ErrNotFound.
 func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
-	var list []reverie.DueGroup
-	err := u.db.Run(ctx, pg.Work{What: "list the groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var rows []struct {
+	return pg.Read(ctx, u.db, "list the groups", func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
+		type group struct {
 			reverie.Group
 			Failed bool `db:"failed"`
 		}
-		list = nil
-		if err := t.Select(ctx, &rows, allGroupsQuery, q.After, q.GroupID, string(q.Job), q.Limit); err != nil {
-			return err
+		rows, err := pg.Select[group](ctx, t, allGroupsQuery, q.After, q.GroupID, string(q.Job), q.Limit)
+		if err != nil {
+			return nil, err
 		}
 		if len(rows) == 0 && q.GroupID != "" {
 			_, err := GetGroup(ctx, t, q.GroupID)
-			return err
+			return nil, err
 		}
 		var setBack []string // few, as a rule none
 		for _, r := range rows {
@@ -209,10 +198,7 @@ func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.D
 			}
 		}
 		failed, err := setbacks(ctx, t, setBack, q.Job)
-		if err != nil {
-			return err
-		}
-		list = make([]reverie.DueGroup, len(rows))
+		list := make([]reverie.DueGroup, len(rows))
 		for i, r := range rows {
 			r.Paused = false
 			list[i] = reverie.DueGroup{Group: r.Group}
@@ -220,7 +206,6 @@ func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.D
 				list[i].Setback = &f[0]
 			}
 		}
-		return nil
-	}})
-	return list, err
+		return list, err
+	})
 }

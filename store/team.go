@@ -43,40 +43,32 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 	if after == "" {
 		after = ZeroID
 	}
-	var list []reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			if !reverie.IsID(after) {
-				return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
-			}
-			var rows []reverie.Memory
-			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
-				return err
-			}
-			var err error
-			list, err = TeamMemories(ctx, t, groupID, rows)
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("list the memories of %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamMemory, error) {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
+			return nil, err
+		}
+		if !reverie.IsID(after) {
+			return nil, fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
+		}
+		heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		return TeamMemories(ctx, t, groupID, heads)
+	})
 }
 
 // TeamMemory returns the newest version of a team's memory, deleted or not, without the
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
 func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
-	var m reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
+	return pg.Read(ctx, s.db, "read a team's memory", func(ctx context.Context, t *pg.Tx) (reverie.TeamMemory, error) {
 		head, err := teamHead(ctx, t, groupID, lineageID)
 		if err != nil {
-			return err
+			return reverie.TeamMemory{}, err
 		}
-		m, err = teamMemory(ctx, t, head)
-		return err
-	}})
-	return m, err
+		return teamMemory(ctx, t, head)
+	})
 }
 
 // TeamEvidence fills in the words that memories of a team rest on. It is for where
@@ -86,12 +78,10 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 	for i, m := range list {
 		ids[i] = m.VersionID
 	}
-	var found map[string][]reverie.Evidence
-	err := s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) (err error) {
-			found, err = TeamEvidence(ctx, t, groupID, ids)
-			return err
-		}})
+	found, err := pg.Read(ctx, s.db, "read what a team's memories rest on",
+		func(ctx context.Context, t *pg.Tx) (map[string][]reverie.Evidence, error) {
+			return TeamEvidence(ctx, t, groupID, ids)
+		})
 	for i, m := range list {
 		list[i].Evidence = found[m.VersionID]
 	}
@@ -138,24 +128,23 @@ func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []reverie
 	if len(heads) == 0 {
 		return list, nil
 	}
-	var here string
-	if err := t.Get(ctx, &here, deploymentQuery); err != nil {
+	here, err := pg.Get[string](ctx, t, deploymentQuery)
+	if err != nil {
 		return nil, fmt.Errorf("read what this deployment is called: %w", err)
 	}
 	ids := make(pq.StringArray, len(heads))
 	for i, h := range heads {
 		ids[i] = h.LineageID
 	}
-	var rows []teamVersionRow
-	if err := t.Select(ctx, &rows, teamVersionsQuery, groupID, ids, reverie.MaxTeamVersions+1); err != nil {
+	rows, err := pg.Select[teamVersionRow](ctx, t, teamVersionsQuery, groupID, ids, reverie.MaxTeamVersions+1)
+	if err != nil {
 		return nil, err
 	}
 	versions := map[string][]teamVersionRow{}
 	for _, r := range rows {
 		versions[r.LineageID] = append(versions[r.LineageID], r)
 	}
-	for i, h := range heads {
-		m := h
+	for i, m := range heads {
 		status := reverie.StatusDeprecated
 		if m.Status == reverie.StatusActive {
 			status = m.Status
@@ -221,36 +210,21 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
 )
 
-// conflictRow reads what the domain's struct leaves to us: theirs.
-type conflictRow struct {
-	reverie.TeamConflict
-	Theirs pg.JSON[reverie.TeamMemory] `db:"theirs"`
-}
-
 // TeamConflicts returns the open conflicts of a team, oldest first.
 func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
-	var list []reverie.TeamConflict
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the conflicts of team %q", team), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
-			return err
-		}})
-	return list, err
+	what := fmt.Sprintf("list the conflicts of team %q", team)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamConflict, error) {
+		return openConflicts(ctx, t, reverie.TeamGroupID(team))
+	})
 }
 
 func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.TeamConflict, error) {
-	var rows []conflictRow
-	if err := t.Select(ctx, &rows, conflictsQuery, groupID); err != nil {
-		return nil, err
+	list := []reverie.TeamConflict{}
+	err := t.Select(ctx, &list, conflictsQuery, groupID)
+	for i := range list {
+		list[i].Team, _ = reverie.TeamOf(groupID)
 	}
-	team, _ := reverie.TeamOf(groupID)
-	list := make([]reverie.TeamConflict, len(rows))
-	for i, r := range rows {
-		list[i] = r.TeamConflict
-		list[i].Team, list[i].Theirs = team, r.Theirs.V
-	}
-	return list, nil
+	return list, err
 }
 
 // SaveTeamConflict keeps what another deployment says beside what is said here, whole,

@@ -359,31 +359,28 @@ func (s *Store) Deployment(ctx context.Context) (id string, err error) {
 // stand towards another deployment; none where there is no such team yet.
 func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
-	var list []reverie.TeamState
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how team %q stands", team), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			list = nil
-			for after := ZeroID; ; {
-				var rows []reverie.Memory
-				if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
-					return err
-				}
-				page, err := TeamMemories(ctx, t, groupID, rows)
-				if err != nil {
-					return err
-				}
-				for i, m := range page {
-					held := rows[i].Status == reverie.StatusHeld || rows[i].Status == reverie.StatusArchived
-					list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
-				}
-				if len(rows) < teamPage {
-					break
-				}
-				after = rows[len(rows)-1].LineageID
+	what := fmt.Sprintf("read how team %q stands", team)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.TeamState, err error) {
+		for after := ZeroID; ; {
+			heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, teamPage)
+			if err != nil {
+				return nil, err
 			}
-			return fillStates(ctx, t, groupID, remote, list)
-		}})
-	return list, err
+			page, err := TeamMemories(ctx, t, groupID, heads)
+			if err != nil {
+				return nil, err
+			}
+			for i, m := range page {
+				held := heads[i].Status == reverie.StatusHeld || heads[i].Status == reverie.StatusArchived
+				list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
+			}
+			if len(heads) < teamPage {
+				break
+			}
+			after = heads[len(heads)-1].LineageID
+		}
+		return list, fillStates(ctx, t, groupID, remote, list)
+	})
 }
 
 // fillStates adds what is known of the other side.

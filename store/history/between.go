@@ -52,30 +52,28 @@ type betweenStep struct {
 // Between reads what two instants are compared by, in one snapshot. What was erased is
 // of no instant any more. An unknown group is reverie.ErrNotFound.
 func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
-	b := reverie.Between{BetweenQuery: q}
-	var log []betweenStep
-	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID),
-		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-			log = nil
-			if _, err := store.GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
-				return err
-			}
-			var rows []reverie.Memory
-			if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
-				return err
-			}
-			b.Versions = rows
-			ids := make(pq.StringArray, len(rows))
-			for i, r := range rows {
-				ids[i] = r.ID
-			}
-			return t.Select(ctx, &log, betweenStepsQuery, q.GroupID, ids)
-		}})
-	b.Made, b.Ended = stepsOf(b.Versions, log)
-	return b, err
+	what := fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID)
+	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (reverie.Between, error) {
+		b := reverie.Between{BetweenQuery: q}
+		if _, err := store.GetGroup(ctx, t, q.GroupID); err != nil {
+			return b, err
+		}
+		err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To)
+		if err != nil {
+			return b, err
+		}
+		b.Versions, err = pg.Select[reverie.Memory](ctx, t, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To)
+		if err != nil {
+			return b, err
+		}
+		ids := make(pq.StringArray, len(b.Versions))
+		for i, m := range b.Versions {
+			ids[i] = m.ID
+		}
+		log, err := pg.Select[betweenStep](ctx, t, betweenStepsQuery, q.GroupID, ids)
+		b.Made, b.Ended = stepsOf(b.Versions, log)
+		return b, err
+	})
 }
 
 // stepsOf is what made versions and what ended them, by their ids. What ended a version

@@ -62,29 +62,22 @@ type Work struct {
 // none. A zero time is no bound.
 func (h *History) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
 	var at *time.Time
-	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			at = nil
-			return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
-		}})
+	err := h.db.QueryRow(ctx, fmt.Sprintf("look for what was done in group %q", groupID), &at, lastWorkQuery, groupID,
+		pg.OrInfinity(before))
 	return at, err
 }
 
 // Work returns what was done in [since, until), at most so many runs and edits.
 func (h *History) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
-	var w Work
-	err := h.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			w = Work{}
-			var err error
-			if w.Runs, err = pg.Select[reverie.Run](ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
-				return err
-			}
-			w.Edits, err = pg.Select[reverie.Change](ctx, t, workEditsQuery, groupID, since, until, limit+1)
-			w.Runs, w.Edits = store.UpTo(w.Runs, limit, &w.Cut), store.UpTo(w.Edits, limit, &w.Cut)
-			return err
-		}})
-	return w, err
+	what := fmt.Sprintf("read what was done in group %q", groupID)
+	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (w Work, err error) {
+		if w.Runs, err = pg.Select[reverie.Run](ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
+			return w, err
+		}
+		w.Edits, err = pg.Select[reverie.Change](ctx, t, workEditsQuery, groupID, since, until, limit+1)
+		w.Runs, w.Edits = store.UpTo(w.Runs, limit, &w.Cut), store.UpTo(w.Edits, limit, &w.Cut)
+		return w, err
+	})
 }
 
 // RunWork returns what runs of a group have spent, and at most so many of their changes:

@@ -68,17 +68,15 @@ const (
 
 // EvolveRuns returns the finished runs of evolve whose window begins in [from, to), oldest
 // first by their start, with what each has spent. An unknown group is reverie.ErrNotFound.
-func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) (runs []reverie.RunEntry,
-	err error) {
+func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) ([]reverie.RunEntry,
+	error) {
 	what := fmt.Sprintf("read the runs of group %q", groupID)
-	err = h.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.RunEntry, error) {
 		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
-			return err
+			return nil, err
 		}
-		runs, err = store.RunEntries(ctx, t, evolveRunsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))
-		return err
-	}})
-	return runs, err
+		return store.RunEntries(ctx, t, evolveRunsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))
+	})
 }
 
 // PastState returns a group as a chunk of evolve found it at an instant: what was active, of
@@ -86,23 +84,19 @@ func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.
 // messages that still have a text, as pending. What was erased since is not there, and
 // support dates are not read.
 func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.State, error) {
-	var state reverie.State
 	what := fmt.Sprintf("read group %q as it was", q.GroupID)
-	err := h.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		state = reverie.State{}
-		var err error
+	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
 		if state.Group, err = store.GetGroup(ctx, t, q.GroupID); err != nil {
-			return err
+			return state, err
 		}
 		shown := append(pq.StringArray{}, q.MemoryIDs...)
-		var rows []reverie.HeadState
-		if err := t.Select(ctx, &rows, headsThenQuery, q.GroupID, q.At, q.RunID, shown); err != nil {
-			return err
+		heads, err := pg.Select[reverie.HeadState](ctx, t, headsThenQuery, q.GroupID, q.At, q.RunID, shown)
+		if err != nil {
+			return state, err
 		}
-		placeHeads(&state, rows, q.At)
-		return pastMessages(ctx, t, q, &state)
-	}})
-	return state, err
+		placeHeads(&state, heads, q.At)
+		return state, pastMessages(ctx, t, q, &state)
+	})
 }
 
 // placeHeads tells the heads of kind group from what else was to be judged again.

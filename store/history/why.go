@@ -87,27 +87,24 @@ func (h *History) Why(ctx context.Context, groupID, memoryID string) (reverie.Wh
 // WhyAt is [History.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
 // Strength, weight and last support of each version are those of then.
 func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
-	var why reverie.Why
-	err := h.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
+	why, err := pg.Read(ctx, h.db, "read what stands behind a memory", func(ctx context.Context,
+		t *pg.Tx) (reverie.Why, error) {
 		asked, err := store.GetMemory(ctx, t, groupID, memoryID)
 		if err != nil {
-			return err
+			return reverie.Why{}, err
 		}
 		l, err := readLineage(ctx, t, asked.GroupID, asked.LineageID, at)
 		if err != nil {
-			return err
+			return reverie.Why{}, err
 		}
-		if why, err = l.why(); err != nil {
-			return err
-		}
+		why := l.why()
 		if why.Resting, err = store.RestingOn(ctx, t, asked.GroupID, asked.LineageID); err != nil {
-			return err
+			return why, err
 		}
 		counts, err := store.UsageCounts(ctx, t, asked.GroupID, []string{asked.LineageID})
 		why.Usage = counts[asked.LineageID]
-		return err
-	}})
+		return why, err
+	})
 	if err != nil || at.IsZero() {
 		return why, err
 	}
@@ -171,7 +168,7 @@ func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, ru
 }
 
 // why sorts what is there by version.
-func (l lineage) why() (reverie.Why, error) {
+func (l lineage) why() reverie.Why {
 	why := reverie.Why{Versions: make([]reverie.WhyVersion, len(l.versions))}
 	at := make(map[string]*reverie.WhyVersion, len(l.versions))
 	for i, v := range l.versions {
@@ -220,7 +217,7 @@ func (l lineage) why() (reverie.Why, error) {
 		}
 		slices.SortStableFunc(v.Later, func(a, b reverie.WhyLater) int { return a.At.Compare(b.At) })
 	}
-	return why, nil
+	return why
 }
 
 // addEvidence adds a piece of evidence to what it is for: the version's own, or
