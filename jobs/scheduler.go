@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-co-op/gocron/v2"
 	"github.com/jonboulle/clockwork"
 	"github.com/robfig/cron/v3"
 
@@ -193,23 +194,29 @@ type Scheduler struct {
 	Done func(task string, took time.Duration, err error)
 }
 
+// triggerTimeout bounds how long the trigger may take to stop. It only ever starts
+// goroutines, so there is nothing to wait for.
+const triggerTimeout = 5 * time.Second
+
 // Run starts each task at once, to make up for what was missed, and then at the
 // times of its spec; a time at which the task still runs is skipped. When ctx ends
 // no task is started any more, and those that run are asked to stop; after Grace,
 // or when hurry is closed, they are cut. Run returns when all of them have ended.
-func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
+// Its error is nil but for a scheduler that cannot be set up.
+func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	d := &daemon{Scheduler: s, ctx: work, stop: make(chan struct{}), clock: s.Clock, log: cmp.Or(s.Log, slog.Default())}
 	if d.clock == nil {
 		d.clock = clockwork.NewRealClock()
 	}
-	for _, t := range d.Tasks {
-		if t.Spec.schedule != nil {
-			t := &task{Task: t}
-			d.start(t)
-			d.running.Go(func() { d.repeat(t) })
-		}
+	trigger, err := d.trigger()
+	if err != nil {
+		return err
+	}
+	trigger.Start()
+	for _, t := range d.tasks {
+		d.start(t)
 	}
 
 	select {
@@ -218,6 +225,9 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	}
 	d.end()
 	d.log.Info("told to stop; what is under way may finish", "grace", s.Grace)
+	if err := trigger.Shutdown(); err != nil { // whatever it says, it starts nothing any more
+		d.log.Warn("the schedule's trigger did not stop cleanly", "error", err)
+	}
 	gone := make(chan struct{})
 	go func() {
 		d.running.Wait()
@@ -228,7 +238,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	var why error
 	select {
 	case <-gone:
-		return
+		return nil
 	case <-grace.Chan():
 		why = cutError(fmt.Sprintf("work under way had not ended %s after the signal", s.Grace))
 	case <-hurry:
@@ -237,6 +247,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	d.log.Warn("work under way is cut; what it has not committed stays pending", "reason", why)
 	cut(why)
 	<-gone
+	return nil
 }
 
 // cutError is why work was cut. It is a [context.Canceled] to whoever asks, or the
@@ -252,6 +263,7 @@ type daemon struct {
 	ctx   context.Context // of the tasks
 	clock clockwork.Clock
 	log   *slog.Logger
+	tasks []*task
 
 	running sync.WaitGroup
 	mu      sync.Mutex // guards what follows, and adding to running
@@ -264,24 +276,35 @@ type task struct {
 	busy atomic.Bool
 }
 
-// repeat starts a task at each of its times until no task is started any more.
-func (d *daemon) repeat(t *task) {
-	for last := d.clock.Now(); ; {
-		now := d.clock.Now()
-		if now.After(last) { // a timer may fire a moment early by the clock on the wall
-			last = now
+// trigger makes the clockwork that starts the tasks. It is that and no more:
+// whether a task runs, and its end, are ours to know. Its singleton mode is not
+// used: with it, gocron 2.21 now and then fires twice for one time.
+func (d *daemon) trigger() (gocron.Scheduler, error) {
+	trigger, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithClock(d.clock), gocron.WithStopTimeout(triggerTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("set up the schedule: %w", err)
+	}
+	for _, t := range d.Tasks {
+		if t.Spec.schedule == nil {
+			continue
 		}
-		last = t.Spec.Next(last)
-		timer := d.clock.NewTimer(last.Sub(now))
-		select {
-		case <-timer.Chan():
-			d.start(t)
-		case <-d.stop:
-			timer.Stop()
-			return
+		t := &task{Task: t}
+		d.tasks = append(d.tasks, t)
+		_, err := trigger.NewJob(gocron.CronJob(t.Spec.String(), false), gocron.NewTask(func() { d.start(t) }),
+			gocron.WithName(t.Name), gocron.WithCronImplementation(times{t.Spec}))
+		if err != nil {
+			_ = trigger.Shutdown()
+			return nil, fmt.Errorf("schedule %s: %w", t.Name, err)
 		}
 	}
+	return trigger, nil
 }
+
+// times makes our reading of a spec the trigger's.
+type times struct{ spec Spec }
+
+func (times) IsValid(string, *time.Location, time.Time) error { return nil }
+func (c times) Next(last time.Time) time.Time                 { return c.spec.Next(last) }
 
 // start lets a task run in a goroutine of its own, unless it does already.
 func (d *daemon) start(t *task) {
