@@ -405,22 +405,21 @@ func later(a, b time.Time) time.Time {
 
 // authors are who said the evidence, sorted, each once.
 func authors(list []reverie.Evidence) []string {
-	var ids []string
-	for _, e := range list {
-		ids = append(ids, e.AuthorID)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return distinct(list, func(e reverie.Evidence) string { return e.AuthorID })
 }
 
 // dates are the local dates of the evidence, sorted, each once.
 func dates(list []reverie.Evidence) []string {
-	var days []string
+	return distinct(list, func(e reverie.Evidence) string { return e.LocalDate })
+}
+
+func distinct(list []reverie.Evidence, of func(reverie.Evidence) string) []string {
+	var values []string
 	for _, e := range list {
-		days = append(days, e.LocalDate)
+		values = append(values, of(e))
 	}
-	slices.Sort(days)
-	return slices.Compact(days)
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // isBoilerplate tells a claim that says nothing of its subject which is not true of

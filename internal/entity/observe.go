@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -134,7 +133,7 @@ func newViews(loc *time.Location, c *participants, known *index) views {
 	v := views{loc: loc, participants: c, known: known, entities: map[string]reverie.Entity{},
 		bearers: map[string][]string{}}
 	for _, id := range c.order {
-		for key := range v.keys(v.names(id, known.byID[id])) {
+		for _, key := range nameKeys(v.names(id, known.byID[id])) {
 			v.bearers[key] = append(v.bearers[key], c.accounts[id].label)
 		}
 	}
@@ -152,16 +151,6 @@ func (v views) names(account, entityID string) []string {
 		names = slices.Concat(names, e.names)
 	}
 	return names
-}
-
-func (v views) keys(names []string) map[string]bool {
-	keys := map[string]bool{}
-	for _, name := range names {
-		if key := text.NameKey(name); key != "" {
-			keys[key] = true
-		}
-	}
-	return keys
 }
 
 // messages shows a batch's messages, numbered from 1, under their authors'
@@ -197,7 +186,7 @@ func (v views) subject(s subject) prompts.SubjectView {
 			seen[key], view.Aliases = true, append(view.Aliases, name)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(v.keys(names))) {
+	for _, key := range slices.Sorted(slices.Values(nameKeys(names))) {
 		for _, label := range v.bearers[key] {
 			if label != s.label && !slices.Contains(view.Namesakes, label) && len(view.Namesakes) < maxShownNamesakes {
 				view.Namesakes = append(view.Namesakes, label)

@@ -118,9 +118,11 @@ func (c *participants) knows(key string) bool {
 }
 
 // keys are the distinct keys of the account's names.
-func (a *account) keys() []string {
-	var keys []string
-	for _, name := range a.names {
+func (a *account) keys() []string { return nameKeys(a.names) }
+
+// nameKeys are the distinct keys of names, in their order.
+func nameKeys(names []string) (keys []string) {
+	for _, name := range names {
 		if key := text.NameKey(name); key != "" && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}

@@ -206,11 +206,9 @@ func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
 
 // messages counts the different messages that some claims rest on.
 func messages(claims []reverie.ObservedClaim) int {
-	ids := map[string]bool{}
+	var all []reverie.Evidence
 	for _, c := range claims {
-		for _, e := range c.Evidence {
-			ids[e.MessageID] = true
-		}
+		all = append(all, c.Evidence...)
 	}
-	return len(ids)
+	return len(distinct(all, func(e reverie.Evidence) string { return e.MessageID }))
 }
