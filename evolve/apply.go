@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
 
@@ -39,16 +40,7 @@ func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change)
 func (r *run) count(s *chunkInput, plan reverie.Plan) reverie.Stats {
 	st := r.recorder.Stats
 	plan.Count(&st, s.state.Heads)
-	for _, o := range plan.Outcomes {
-		switch o {
-		case reverie.OutcomeCited:
-			st.Cited++
-		case reverie.OutcomeConsidered:
-			st.Considered++
-		case reverie.OutcomeFiltered:
-			st.Filtered++
-		}
-	}
+	pipeline.CountOutcomes(&st, plan.Outcomes)
 	st.Limit, st.Compared = r.limit, s.compared
 	return st
 }

@@ -31,7 +31,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 	plan.HeldReason = heldReason(c, result)
 	holdMassChange(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
 	plan.Judged = s.asKept(plan)
-	plan.Outcomes = outcomes(s, plan)
+	plan.Outcomes = pipeline.Outcomes(s.state.Pending, pipeline.Cited(plan.Steps, plan.Held))
 	return plan, nil
 }
 
@@ -75,27 +75,6 @@ func heldReason(c checked, result decide.Result) string {
 		reasons = append(reasons, "statements that may be there to lead a model astray")
 	}
 	return strings.Join(append(reasons, result.HeldReasons...), "; ")
-}
-
-// outcomes says what becomes of each message of the chunk.
-func outcomes(s *chunkInput, plan reverie.Plan) map[string]reverie.Outcome {
-	out := make(map[string]reverie.Outcome, len(s.state.Pending))
-	for _, m := range s.fresh {
-		out[m.ID] = reverie.OutcomeConsidered
-	}
-	for _, m := range s.filtered {
-		out[m.ID] = reverie.OutcomeFiltered
-	}
-	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
-		for _, step := range steps {
-			for _, e := range step.Evidence {
-				if _, fresh := out[e.MessageID]; fresh {
-					out[e.MessageID] = reverie.OutcomeCited
-				}
-			}
-		}
-	}
-	return out
 }
 
 // holdMassChange holds the whole plan when the run, with it, would delete or

@@ -20,14 +20,13 @@ import (
 // answer: memories are m1..mN in the order of shown, messages are numbered from
 // 1, the fresh ones first, then the earlier ones.
 type chunkInput struct {
-	no       int  // of the chunk in its run
-	taken    bool // up from a run that was interrupted: others may have arrived since
-	state    reverie.State
-	shown    []reverie.HeadState
-	judging  int               // the first of those shown that are to be judged again
-	fresh    []reverie.Message // pending: consumed by this chunk
-	earlier  []reverie.Message // consumed before: context only
-	filtered []reverie.Message // pending: consumed by this chunk without being shown
+	no      int  // of the chunk in its run
+	taken   bool // up from a run that was interrupted: others may have arrived since
+	state   reverie.State
+	shown   []reverie.HeadState
+	judging int               // the first of those shown that are to be judged again
+	fresh   []reverie.Message // pending: consumed by this chunk
+	earlier []reverie.Message // consumed before: context only
 
 	loc         *time.Location
 	language    string
@@ -174,7 +173,7 @@ func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 // reports whether it cut the chunk where the budget would be exceeded; the first
 // message is always in.
 func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
-	s.fresh, s.earlier, s.filtered = nil, nil, nil
+	s.fresh, s.earlier = nil, nil
 	s.asOf = r.asOf(s)
 	empty, err := r.render(s)
 	if err != nil {
@@ -191,8 +190,7 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	}
 	for i, m := range s.state.Pending {
 		if !m.Speaks() {
-			s.filtered = append(s.filtered, m)
-			continue
+			continue // it is consumed without being shown
 		}
 		n := len(s.fresh) + 1
 		numbers[m.ID] = n

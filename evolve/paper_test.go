@@ -97,17 +97,18 @@ func (p paper) sheet(t testing.TB) *chunkInput {
 			s.state.Taken = map[string]bool{h.Text(): true}
 		}
 	}
+	var filtered []reverie.Message
 	n := 0
 	for _, part := range []struct {
 		from []paperMessage
 		to   *[]reverie.Message
-	}{{p.Fresh, &s.fresh}, {p.Earlier, &s.earlier}, {p.Filtered, &s.filtered}} {
+	}{{p.Fresh, &s.fresh}, {p.Earlier, &s.earlier}, {p.Filtered, &filtered}} {
 		for _, m := range part.from {
 			n++
 			*part.to = append(*part.to, m.message(n, p.AsOf))
 		}
 	}
-	s.state.Pending = append(append(s.state.Pending, s.fresh...), s.filtered...)
+	s.state.Pending = append(append(s.state.Pending, s.fresh...), filtered...)
 	again, others := s.toJudge(reverie.MaxShown)
 	s.judging, s.shown = len(again), append(again, others...)
 	if p.Shown > 0 {

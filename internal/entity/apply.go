@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -33,7 +34,8 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
 	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
-	plan.Outcomes = s.outcomes(plan.Outcomes)
+	// Messages of other chunks, which postponed observations rest on, have their outcomes.
+	plan.Outcomes = pipeline.Outcomes(s.state.Messages, citedBy(plan))
 	plan.Stats = r.count(plan)
 	return plan, nil
 }
@@ -78,23 +80,6 @@ func (s *chunkInput) unmoved(ids []string, entities map[string]reverie.Entity) e
 	return nil
 }
 
-// outcomes gives each message of the chunk its outcome. Messages of other chunks,
-// which postponed observations rest on, have theirs.
-func (s *chunkInput) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Outcome {
-	all := make(map[string]reverie.Outcome, len(s.state.Messages))
-	for _, m := range s.state.Messages {
-		switch {
-		case cited[m.ID] == reverie.OutcomeCited:
-			all[m.ID] = reverie.OutcomeCited
-		case m.Speaks():
-			all[m.ID] = reverie.OutcomeConsidered
-		default:
-			all[m.ID] = reverie.OutcomeFiltered
-		}
-	}
-	return all
-}
-
 // count adds a plan to the run's counts.
 func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 	st := r.recorder.Stats
@@ -107,16 +92,7 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 	}
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
-	for _, o := range plan.Outcomes {
-		switch o {
-		case reverie.OutcomeCited:
-			st.Cited++
-		case reverie.OutcomeConsidered:
-			st.Considered++
-		default:
-			st.Filtered++
-		}
-	}
+	pipeline.CountOutcomes(&st, plan.Outcomes)
 	return st
 }
 

@@ -25,9 +25,7 @@ type draft struct {
 }
 
 // build makes the plan of a chunk: what is created, named, claimed, and what
-// waits. The plan rests on the versions of the known entities that it writes. Each
-// message that a written or postponed claim cites has the outcome cited; those of
-// earlier chunks may be among them.
+// waits. The plan rests on the versions of the known entities that it writes.
 func build(in draft) reverie.EntityPlan {
 	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{},
 		named: map[string]bool{}, roots: map[string]string{},
@@ -62,7 +60,6 @@ func build(in draft) reverie.EntityPlan {
 		}
 	}
 	b.write()
-	b.plan.Outcomes = cited(b.plan)
 	return b.plan
 }
 
@@ -341,13 +338,12 @@ func (b *builder) refuse(c reverie.ObservedClaim, p *entityDraft, rule, detail s
 		Rule: rule, Detail: detail})
 }
 
-// cited gives the messages that a plan's claims rest on, written or waiting, their
-// outcome.
-func cited(plan reverie.EntityPlan) map[string]reverie.Outcome {
-	outcomes := map[string]reverie.Outcome{}
+// citedBy are the messages that a plan's claims rest on, written or waiting.
+func citedBy(plan reverie.EntityPlan) map[string]bool {
+	cited := map[string]bool{}
 	note := func(list []reverie.Evidence) {
 		for _, e := range list {
-			outcomes[e.MessageID] = reverie.OutcomeCited
+			cited[e.MessageID] = true
 		}
 	}
 	for _, step := range plan.Claims {
@@ -358,7 +354,7 @@ func cited(plan reverie.EntityPlan) map[string]reverie.Outcome {
 			note(c.Evidence)
 		}
 	}
-	return outcomes
+	return cited
 }
 
 // write turns parties into creates, names and claims.

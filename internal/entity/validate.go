@@ -47,7 +47,6 @@ func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.E
 	})
 	plan = v.dropEmpty(plan)
 	plan.Heads = v.heads(plan)
-	plan.Outcomes = cited(plan)
 	return plan, v.refused
 }
 

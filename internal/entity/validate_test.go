@@ -112,8 +112,8 @@ func TestValidate(t *testing.T) {
 			}
 			for _, s := range got.Claims {
 				for _, e := range s.Evidence {
-					if got.Outcomes[e.MessageID] != reverie.OutcomeCited {
-						t.Errorf("message %s: %v", e.MessageID, got.Outcomes)
+					if cited := citedBy(got); !cited[e.MessageID] {
+						t.Errorf("message %s: %v", e.MessageID, cited)
 					}
 				}
 			}

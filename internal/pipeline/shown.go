@@ -64,3 +64,44 @@ func Probes(messages []reverie.Message) (list []string) {
 	}
 	return list
 }
+
+// Cited are the messages that steps rest on.
+func Cited(steps ...[]reverie.Step) map[string]bool {
+	cited := map[string]bool{}
+	for _, step := range slices.Concat(steps...) {
+		for _, e := range step.Evidence {
+			cited[e.MessageID] = true
+		}
+	}
+	return cited
+}
+
+// Outcomes say what becomes of messages: cited, shown without that, or not shown.
+func Outcomes(messages []reverie.Message, cited map[string]bool) map[string]reverie.Outcome {
+	outcomes := make(map[string]reverie.Outcome, len(messages))
+	for _, m := range messages {
+		switch {
+		case cited[m.ID]:
+			outcomes[m.ID] = reverie.OutcomeCited
+		case m.Speaks():
+			outcomes[m.ID] = reverie.OutcomeConsidered
+		default:
+			outcomes[m.ID] = reverie.OutcomeFiltered
+		}
+	}
+	return outcomes
+}
+
+// CountOutcomes adds outcomes of messages to a run's counts.
+func CountOutcomes(st *reverie.Stats, outcomes map[string]reverie.Outcome) {
+	for _, o := range outcomes {
+		switch o {
+		case reverie.OutcomeCited:
+			st.Cited++
+		case reverie.OutcomeConsidered:
+			st.Considered++
+		case reverie.OutcomeFiltered:
+			st.Filtered++
+		}
+	}
+}

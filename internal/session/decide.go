@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
@@ -92,29 +91,14 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 // count adds what becomes of the facts, and of the messages, to the run's counts.
 func (r *run) count(s *chunkInput, plan reverie.Plan, a reply) reverie.Stats {
 	st := r.recorder.Stats
-	cited := map[string]bool{}
-	cite := func(list []reverie.Evidence) {
-		for _, e := range list {
+	cited := pipeline.Cited(plan.Steps, plan.Held)
+	if a.recap != nil {
+		evidence, _ := safety.Cite(a.recap.evidence, s.shown, s.loc)
+		for _, e := range evidence {
 			cited[e.MessageID] = true
 		}
 	}
-	for _, step := range slices.Concat(plan.Steps, plan.Held) {
-		cite(step.Evidence)
-	}
-	if a.recap != nil {
-		evidence, _ := safety.Cite(a.recap.evidence, s.shown, s.loc)
-		cite(evidence)
-	}
-	for _, m := range s.messages {
-		switch {
-		case cited[m.ID]:
-			st.Cited++
-		case m.Speaks():
-			st.Considered++
-		default:
-			st.Filtered++
-		}
-	}
+	pipeline.CountOutcomes(&st, pipeline.Outcomes(s.messages, cited))
 	plan.Count(&st, s.state.Heads)
 	st.Limit, st.Compared = r.limit, s.compared
 	return st
