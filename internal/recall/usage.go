@@ -36,11 +36,10 @@ const maxRetry = 50
 type UsageLog struct {
 	store   UsageStore
 	options UsageOptions
-	wake    chan struct{} // there is something to look at
-	done    chan struct{} // the writer has ended
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
+	moved   *sync.Cond      // something below has changed
 	rows    []reverie.Usage // not written yet, oldest first
 	added   int             // rows, ever
 	settled int             // of them: written, or lost
@@ -48,8 +47,8 @@ type UsageLog struct {
 	err     error           // why the newest write failed; nil once one has not
 	refused error           // why the first lost row was
 	hurry   int             // callers who wait for what is there to be written
-	closed  bool
-	moved   chan struct{} // closed, and made anew, when rows were settled or the log was closed
+	closed  bool            // no more rows are taken
+	ended   bool            // the writer has
 }
 
 // NewUsageLog begins to write to a store.
@@ -58,8 +57,8 @@ func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
 	o.Delay, o.Retry = cmp.Or(o.Delay, 200*time.Millisecond), cmp.Or(o.Retry, 200*time.Millisecond)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	ctx, stop := context.WithCancel(context.Background())
-	l := &UsageLog{store: store, options: o, wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
-		moved: make(chan struct{})}
+	l := &UsageLog{store: store, options: o, stop: stop}
+	l.moved = sync.NewCond(&l.mu)
 	go l.run(ctx)
 	return l
 }
@@ -67,60 +66,64 @@ func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
 // errUsageClosed refuses rows that come after Close.
 var errUsageClosed = errors.New("the usage log is closed")
 
+// wait returns when something is so or, with its error, when ctx ends before. The mutex is
+// held.
+func (l *UsageLog) wait(ctx context.Context, so func() bool) error {
+	defer context.AfterFunc(ctx, func() { l.change(func() {}) })()
+	for !so() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.moved.Wait()
+	}
+	return nil
+}
+
+// change makes a change, and tells all who wait.
+func (l *UsageLog) change(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do()
+	l.moved.Broadcast()
+}
+
 // Add takes rows to be written soon. It waits only while as many rows as may be in
 // memory are not written yet, and takes all of the rows or, with an error, none.
 func (l *UsageLog) Add(ctx context.Context, rows []reverie.Usage) error {
-	for {
-		l.mu.Lock()
-		if l.closed {
-			l.mu.Unlock()
-			return errUsageClosed
-		}
-		if len(l.rows) == 0 || len(l.rows)+len(rows) <= l.options.Capacity {
-			l.rows = append(l.rows, rows...)
-			l.added += len(rows)
-			l.mu.Unlock()
-			l.signal()
-			return nil
-		}
-		waiting, moved := len(l.rows), l.moved
-		l.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return fmt.Errorf("log %d uses of memories: %d wait to be written before them: %w", len(rows), waiting,
-				errors.Join(ctx.Err(), l.cause()))
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.wait(ctx, func() bool {
+		return l.closed || len(l.rows) == 0 || len(l.rows)+len(rows) <= l.options.Capacity
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("log %d uses of memories: %d wait to be written before them: %w", len(rows), len(l.rows),
+			errors.Join(err, l.err))
+	case l.closed:
+		return errUsageClosed
 	}
+	l.rows, l.added = append(l.rows, rows...), l.added+len(rows)
+	l.moved.Broadcast()
+	return nil
 }
 
 // Flush returns when all rows that were added before it are written, or refused for
 // good. Its error says how many are not; they are still tried.
 func (l *UsageLog) Flush(ctx context.Context) error {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	target := l.added
 	l.hurry++
-	l.mu.Unlock()
-	l.signal()
-	defer func() {
-		l.mu.Lock()
-		l.hurry--
-		l.mu.Unlock()
-	}()
-	for {
-		l.mu.Lock()
-		left, moved := target-l.settled, l.moved
-		l.mu.Unlock()
-		if left <= 0 {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-l.done:
-			return fmt.Errorf("%d uses of memories are not written: %w", left, errors.Join(errUsageClosed, l.cause()))
-		case <-ctx.Done():
-			return fmt.Errorf("%d uses of memories are not written yet: %w", left, errors.Join(ctx.Err(), l.cause()))
-		}
+	defer func() { l.hurry-- }()
+	l.moved.Broadcast()
+	err := l.wait(ctx, func() bool { return l.settled >= target || l.ended })
+	switch left := target - l.settled; {
+	case left <= 0:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%d uses of memories are not written yet: %w", left, errors.Join(err, l.err))
+	default:
+		return fmt.Errorf("%d uses of memories are not written: %w", left, errors.Join(errUsageClosed, l.err))
 	}
 }
 
@@ -129,18 +132,13 @@ func (l *UsageLog) Flush(ctx context.Context) error {
 // added, could not be written.
 func (l *UsageLog) Close(ctx context.Context) error {
 	l.mu.Lock()
-	l.closed = true
-	l.move()
-	l.mu.Unlock()
-	l.signal()
-	select {
-	case <-l.done:
-	case <-ctx.Done():
-	}
-	l.stop()
-	<-l.done
-	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
+	l.moved.Broadcast()
+	ended := func() bool { return l.ended }
+	_ = l.wait(ctx, ended)
+	l.stop()
+	_ = l.wait(context.Background(), ended)
 	if n := len(l.rows) + l.lost; n > 0 {
 		return fmt.Errorf("%d of %d uses of memories could not be written to the usage log: %w", n, l.added,
 			errors.Join(l.err, l.refused))
@@ -148,61 +146,32 @@ func (l *UsageLog) Close(ctx context.Context) error {
 	return nil
 }
 
-// cause is why the newest write failed, nil if it did not.
-func (l *UsageLog) cause() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
-}
-
-// signal has the writer look, without waiting for it.
-func (l *UsageLog) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// move tells all who wait that something has changed. The mutex is held.
-func (l *UsageLog) move() {
-	close(l.moved)
-	l.moved = make(chan struct{})
-}
-
 // run writes until the log is closed and empty, or ctx is done.
 func (l *UsageLog) run(ctx context.Context) {
-	defer close(l.done)
 	for l.ready(ctx) {
 		l.write(ctx)
 	}
+	l.change(func() { l.ended = true })
 }
 
 // ready waits until rows are to be written: a batch of them, or fewer that have
 // waited for long enough or that somebody waits for. It is false at the end.
 func (l *UsageLog) ready(ctx context.Context) bool {
-	var late <-chan time.Time
-	for {
-		l.mu.Lock()
-		n, hurry, closed := len(l.rows), l.hurry > 0, l.closed
-		l.mu.Unlock()
-		switch {
-		case ctx.Err() != nil, n == 0 && closed:
-			return false
-		case n >= l.options.Batch, n > 0 && (hurry || closed):
-			return true
-		case n > 0 && late == nil:
-			timer := time.NewTimer(l.options.Delay)
-			defer timer.Stop()
-			late = timer.C
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var timer *time.Timer
+	late := false
+	_ = l.wait(ctx, func() bool {
+		n := len(l.rows)
+		if n > 0 && timer == nil {
+			timer = time.AfterFunc(l.options.Delay, func() { l.change(func() { late = true }) })
 		}
-		select {
-		case <-l.wake:
-		case <-late:
-			return true
-		case <-ctx.Done():
-			return false
-		}
+		return n >= l.options.Batch || n > 0 && (late || l.hurry > 0) || l.closed
+	})
+	if timer != nil {
+		timer.Stop()
 	}
+	return ctx.Err() == nil && len(l.rows) > 0
 }
 
 // write writes one batch, however often it takes. Nobody else removes rows.
@@ -221,11 +190,9 @@ func (l *UsageLog) write(ctx context.Context) {
 			l.options.Log.Warn("uses of memories could not be written and are tried again", "rows", len(batch), "error",
 				err)
 		}
-		retry := time.NewTimer(wait)
 		select {
-		case <-retry.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			retry.Stop()
 			return
 		}
 	}
@@ -277,7 +244,5 @@ func (l *UsageLog) settle(n int, err error) {
 		l.rows = nil // what was written is let go of
 	}
 	l.settled += n
-	if n > 0 {
-		l.move()
-	}
+	l.moved.Broadcast()
 }
