@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -104,12 +105,7 @@ func queryForm(query string) string {
 		before = form
 		form = trimForm(withoutCourtesy(form))
 	}
-	if form == "" {
-		form = folded
-	}
-	if form == "" { // invisible characters alone
-		form = query
-	}
+	form = cmp.Or(form, folded, query) // of invisible characters alone nothing is left by folding
 	return firstCharacters(closeHan(form), maxQueryForm)
 }
 

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,14 +54,9 @@ type Server struct {
 
 // New returns a server of the tools.
 func New(service *api.Service, opts Options) *Server {
-	if opts.Version == "" {
-		opts.Version = "dev"
-	}
-	if opts.Now == nil {
+	opts.Version = cmp.Or(opts.Version, "dev")
+	if opts.Log = cmp.Or(opts.Log, slog.Default()); opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Log == nil {
-		opts.Log = slog.Default()
 	}
 	s := &Server{opts: opts, service: service}
 	about := instructions

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,17 +47,9 @@ type room struct {
 // included. Who asks must be in the request's context, see [api.WithCaller], and the
 // id of a request in the X-Request-Id header of its answer.
 func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
-	if opts.Version == "" {
-		opts.Version = "dev"
-	}
-	if opts.MaxBody == 0 {
-		opts.MaxBody = 1 << 20
-	}
-	if opts.Now == nil {
+	opts.Version, opts.MaxBody = cmp.Or(opts.Version, "dev"), cmp.Or(opts.MaxBody, 1<<20)
+	if opts.Log = cmp.Or(opts.Log, slog.Default()); opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Log == nil {
-		opts.Log = slog.Default()
 	}
 	r := &room{Options: opts, service: service, mux: http.NewServeMux(),
 		methods: []string{http.MethodGet, http.MethodHead}}
@@ -162,7 +155,7 @@ func (r *room) Handle(op *huma.Operation, handle func(huma.Context)) {
 			problem.New(http.StatusUnprocessableEntity, "the query of the address cannot be read: "+err.Error()).Write(w, req)
 			return
 		}
-		handle(newExchange(op, w, req, values))
+		handle(&exchange{humago.NewContext(op, req, w), values})
 	})
 }
 
@@ -172,10 +165,6 @@ type humaContext = huma.Context // a field named Context would hide the method
 type exchange struct {
 	humaContext
 	values url.Values
-}
-
-func newExchange(op *huma.Operation, w http.ResponseWriter, r *http.Request, values url.Values) *exchange {
-	return &exchange{humago.NewContext(op, r, w), values}
 }
 
 // Unwrap is for humago.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"slices"
 	"strconv"
 )
 
@@ -96,7 +95,7 @@ func (c *drawnColumn) add(p part, x, y, unit float64) {
 }
 
 func sum(parts []part) (n float64) {
-	for p := range slices.Values(parts) {
+	for _, p := range parts {
 		n += p.N
 	}
 	return n

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -245,23 +246,14 @@ func (c changeView) Reworded() bool {
 }
 
 // Text is what stands there where nothing is reworded.
-func (c changeView) Text() string {
-	if c.After() != "" {
-		return c.After()
-	}
-	return c.Before()
-}
+func (c changeView) Text() string { return cmp.Or(c.After(), c.Before()) }
 
 // Gone tells whether the statement is no longer one of the group's.
 func (c changeView) Gone() bool { return c.After() == "" && c.Before() != "" }
 
 // newChange shows a change of a group.
 func newChange(groupID string, c reverie.ChangeReply, zone *time.Location) changeView {
-	id := c.NewID
-	if id == "" {
-		id = c.OldID
-	}
-	return changeView{ChangeReply: c, GroupID: groupID, MemoryID: id, Zone: zone}
+	return changeView{ChangeReply: c, GroupID: groupID, MemoryID: cmp.Or(c.NewID, c.OldID), Zone: zone}
 }
 
 // loggedChange shows a row of the change log.

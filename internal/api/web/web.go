@@ -5,6 +5,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -40,9 +41,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // New serves everything under /ui/. Who asks is in the request's context (see
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
-	if opts.Log == nil {
-		opts.Log = slog.Default()
-	}
+	opts.Log = cmp.Or(opts.Log, slog.Default())
 	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
 		mux: http.NewServeMux()}
 	mux := s.mux
