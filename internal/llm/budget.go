@@ -55,47 +55,20 @@ func budgetOf(ctx context.Context) *Budget {
 	return b
 }
 
-// begin lets a call of that estimate begin, or says which limit is spent. What
-// it returns must be released, settled or not.
-func (b *Budget) begin(ctx context.Context, estimate reverie.Spend) (*hold, error) {
+// begin lets a call of that estimate begin, or says which limit is spent. A call that
+// began is to be settled, or its estimate given back.
+func (b *Budget) begin(ctx context.Context, estimate reverie.Spend) error {
 	if b == nil {
-		return nil, nil
+		return nil
 	}
 	if err := b.run.begin(estimate); err != nil {
-		return nil, err
+		return err
 	}
-	if err := b.day.begin(ctx, estimate); err != nil {
+	err := b.day.begin(ctx, estimate)
+	if err != nil {
 		b.run.end(estimate, nil)
-		return nil, err
 	}
-	return &hold{budget: b, estimate: estimate}, nil
-}
-
-// hold is a call that may begin. A nil one has no budget.
-type hold struct {
-	budget   *Budget
-	estimate reverie.Spend
-	settled  bool
-}
-
-// settle writes a call's row, and counts it instead of the estimate. write
-// reports whether the ledger has the row.
-func (h *hold) settle(row reverie.Call, write func() bool) {
-	if h == nil {
-		write()
-		return
-	}
-	h.budget.day.settle(h.estimate, row, write)
-	h.budget.run.end(h.estimate, &row)
-	h.settled = true
-}
-
-// release gives back what a call that was not made had reserved.
-func (h *hold) release() {
-	if h != nil && !h.settled {
-		h.budget.day.release(h.estimate)
-		h.budget.run.end(h.estimate, nil)
-	}
+	return err
 }
 
 // tally is what is spent of some limits, and what the calls under way are
@@ -245,7 +218,7 @@ func (d *DayBudget) read(ctx context.Context) error {
 	return nil
 }
 
-// settle is [hold.settle] for the day. A row of the day before counts no more.
+// settle is [reservation.settle] for the day. A row of the day before counts no more.
 func (d *DayBudget) settle(estimate reverie.Spend, row reverie.Call, write func() bool) {
 	if d.unbounded() {
 		write()

@@ -93,11 +93,10 @@ func TestBudgetOfEmbeddings(t *testing.T) {
 func TestRefusalTouchesNothing(t *testing.T) {
 	spent := func() *Budget {
 		b := NewBudget(Limits{Calls: 1}, nil)
-		h, err := b.begin(t.Context(), reverie.Spend{})
-		if err != nil {
+		if err := b.begin(t.Context(), reverie.Spend{}); err != nil {
 			t.Fatal(err)
 		}
-		h.settle(reverie.Call{}, func() bool { return true })
+		(&reservation{budget: b}).settle(reverie.Call{}, func() bool { return true })
 		return b
 	}
 	t.Run("breaker", func(t *testing.T) {

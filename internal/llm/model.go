@@ -167,13 +167,13 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
 	// Providers count the answer's limit against the tokens a minute until the
 	// answer is there, and so does the limiter.
 	return a.Policy.do(ctx, wait, a.Provider, input+output,
-		func() (*turn, error) { return a.begin(ctx, budget, estimate) },
-		func(ctx context.Context, t *turn) (Usage, error) { return a.attempt(ctx, meta, t, call) })
+		func() (*reservation, error) { return a.begin(ctx, budget, estimate) },
+		func(ctx context.Context, r *reservation) (Usage, error) { return a.attempt(ctx, meta, r, call) })
 }
 
 // attempt makes one call, within the time that one may take, and writes its
 // row. The call returns its usage and outcome, or an error.
-func (a *Account) attempt(ctx context.Context, meta Meta, t *turn,
+func (a *Account) attempt(ctx context.Context, meta Meta, r *reservation,
 	call func(context.Context) (Usage, string, error)) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
 	if a.Timeout > 0 {
@@ -182,8 +182,8 @@ func (a *Account) attempt(ctx context.Context, meta Meta, t *turn,
 	defer cancel()
 	start := a.Now()
 	usage, outcome, err := call(callCtx)
-	if t.hold == nil { // else the next question is asked when it is known what is left to spend
-		t.leave()
+	if r.budget == nil { // else the next question is asked when it is known what is left to spend
+		r.leave()
 	}
 	if err != nil {
 		err = a.explain(ctx, err)
@@ -197,7 +197,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, t *turn,
 		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostUSD: price.Cost(usage),
 		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
 	}
-	t.hold.settle(row, func() bool {
+	r.settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
 		return a.Ledger != nil && !errors.As(err, &unwritten)

@@ -75,25 +75,25 @@ func NewPolicy(options PolicyOptions) *Policy {
 // corrects. begin is asked before each attempt, and nothing else is done if it
 // refuses. What is asked goes on while ctx lasts; wait may end before it, and then nothing
 // is waited for or asked any more.
-func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*turn, error),
-	call func(context.Context, *turn) (Usage, error)) error {
+func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*reservation, error),
+	call func(context.Context, *reservation) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s was not asked: %w", provider, err)
 	}
 	var last error
 	attempts := 0
 	err := failsafe.With[any](p.retry).WithContext(wait).Run(func() error {
-		t, err := begin()
+		r, err := begin()
 		if err != nil {
 			return err
 		}
-		defer t.release()
+		defer r.release()
 		report, err := p.breaker.acquire(provider, last)
 		if err != nil {
 			return err
 		}
 		attempts++
-		last = p.attempt(wait, report, tokens, func() (Usage, error) { return call(ctx, t) })
+		last = p.attempt(wait, report, tokens, func() (Usage, error) { return call(ctx, r) })
 		return last
 	})
 	switch {

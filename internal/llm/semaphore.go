@@ -59,7 +59,7 @@ func (p *Semaphore) Work(ctx context.Context, stop <-chan struct{}) (work contex
 
 type slotKey struct{}
 
-// desk is the place of one who works, and may ask several questions at a time.
+// slot is the place of one who works, and may ask several questions at a time.
 type slot struct {
 	places *Semaphore
 	stop   <-chan struct{}
@@ -77,7 +77,7 @@ func slotOf(ctx context.Context) *slot {
 // errStopped is why nothing further is asked.
 var errStopped = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
 
-// untilStopped is ctx, and ends when those at the desk are told to stop, too.
+// untilStopped is ctx, and ends when those who work in the slot are told to stop, too.
 func (d *slot) untilStopped(ctx context.Context) (wait context.Context, end func()) {
 	if d == nil || d.stop == nil {
 		return ctx, func() {}
@@ -126,16 +126,18 @@ func (d *slot) ask(ctx context.Context) (back func()) {
 	}
 }
 
-// turn is an attempt that may be made: it has a place until it is answered, and what it
-// may spend. A nil one has neither.
-type turn struct {
-	hold  *hold
-	leave func()
+// reservation is an attempt that may be made: it has a place until it is answered, and
+// what it may spend.
+type reservation struct {
+	leave    func() // gives the place back
+	budget   *Budget
+	estimate reverie.Spend
+	settled  bool
 }
 
 // begin waits for a place, and lets a call of that estimate begin, or says which limit is
 // spent. What it returns must be released.
-func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*turn, error) {
+func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*reservation, error) {
 	var stop <-chan struct{}
 	if d := slotOf(ctx); d != nil && a.Calls != nil {
 		stop = d.stop
@@ -144,25 +146,37 @@ func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) 
 	if err != nil {
 		return nil, err
 	}
-	h, err := b.begin(ctx, estimate)
-	if err != nil {
+	if err := b.begin(ctx, estimate); err != nil {
 		leave()
 		return nil, err
 	}
-	t := &turn{hold: h, leave: leave}
+	r := &reservation{leave: leave, budget: b, estimate: estimate}
 	select {
 	case <-stop: // while the ledger was read
-		t.release()
+		r.release()
 		return nil, errStopped
 	default:
-		return t, nil
+		return r, nil
 	}
 }
 
+// settle writes a call's row, and counts it instead of the estimate. write
+// reports whether the ledger has the row.
+func (r *reservation) settle(row reverie.Call, write func() bool) {
+	if r.budget == nil {
+		write()
+		return
+	}
+	r.budget.day.settle(r.estimate, row, write)
+	r.budget.run.end(r.estimate, &row)
+	r.settled = true
+}
+
 // release gives back the place, and what a call that was not made had reserved.
-func (t *turn) release() {
-	if t != nil {
-		t.leave()
-		t.hold.release()
+func (r *reservation) release() {
+	r.leave()
+	if r.budget != nil && !r.settled {
+		r.budget.day.release(r.estimate)
+		r.budget.run.end(r.estimate, nil)
 	}
 }

@@ -97,13 +97,13 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 	known := readSentence(unattributed(m.Statement))
 	var support []sentence
 	var turn *sentence
-	ends := false
+	ends, spokenOf := false, false
 	for i := range e.sentences {
 		s := &e.sentences[i]
 		if !s.sure || s.self && !strings.HasPrefix(m.Statement, s.message.Author) || !about(*s, known) {
 			continue
 		}
-		e.taken[i] = true
+		e.taken[i], spokenOf = true, true
 		switch {
 		case len(words().Ends.in(*s)) > 0 && len(words().Ends.in(known)) == 0:
 			turn, ends = s, true
@@ -120,7 +120,7 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 		}
 	}
 	switch {
-	case l.Evidence == nil && m.Stale:
+	case m.Stale && !spokenOf:
 		return evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Reason: reasonStale.of(m.Statement)}, true
 	case l.Evidence != nil && m.Held && texts.ContentHash(support[0].text) != texts.ContentHash(m.Statement):
 		if text, ok := support[0].statement(); ok {
