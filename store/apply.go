@@ -3,10 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -59,20 +58,17 @@ const (
 // group does not have. A chunk that has been applied already returns its changes.
 func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
-	if plan.GroupID != lease.GroupID {
-		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, plan.GroupID); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if err := checkPlan(plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
-	err := s.db.Run(ctx, pg.Work{
+	err := s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			var err error
 			if list, err = s.applyPlan(ctx, t, plan); err != nil || plan.End == nil {
 				return err
@@ -84,10 +80,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied',
 				'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 // checkPlan refuses what no plan may be, before anything is locked.
@@ -168,16 +161,12 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if len(plan.Outcomes) == 0 {
 		return nil
 	}
-	var ids, outcomes pq.StringArray
-	for id := range plan.Outcomes {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids) // one order of locks for everybody
+	ids := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
+	var outcomes []string
 	for _, id := range ids {
 		outcomes = append(outcomes, string(plan.Outcomes[id]))
 	}
-	var n int
-	err := t.Get(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
+	n, err := pg.Get[int](ctx, t, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
 			reverie.ErrConflict)
@@ -186,19 +175,12 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 }
 
 func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
-	refusals, err := refusalsJSON(plan.Refusals)
-	if err != nil {
-		return err
-	}
-	stats, err := pg.JSONText(plan.Stats)
-	if err != nil {
-		return err
-	}
 	status := reverie.ChunkApplied
 	if plan.HeldAll {
 		status = reverie.ChunkHeld
 	}
-	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(status), refusals, stats)
+	_, err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
+		pg.AsJSON(plan.Stats))
 	return err
 }
 
@@ -223,9 +205,9 @@ const (
 	// supported ones; it comes before the new versions, since a lineage has one
 	// active head. A held one has ended when it was held.
 	moveHeadsQuery = `with u as (
-			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength,
+			select * from unnest($4::uuid[], $5::bool[], $6::float8[], $7::timestamptz[]) as u (id, ends, strength,
 				supported_at)),
-		kept as (` + InsertValues + `$7::uuid, $2::timestamptz
+		kept as (` + InsertValues + `$3::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
 		update memories m set
@@ -248,11 +230,11 @@ const (
 				u.summary,
 			u.model, u.created_at, u.supported_at, u.embedding,
 			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id)
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::jsonb[],
-			$12::float8[],
-				$13::float8[], $14::text[], $15::text[], $16::text[], $17::timestamptz[], $18::timestamptz[], $19::vector[])
-			as u (memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,
-				weight, content_hash, summary, model, created_at, supported_at, embedding)`
+		from unnest($4::vector[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::int[],
+				$12::jsonb[], $13::float8[], $14::float8[], $15::text[], $16::text[], $17::text[], $18::timestamptz[],
+				$19::timestamptz[])
+			as u (embedding, memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,
+				weight, content_hash, summary, model, created_at, supported_at)`
 )
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
@@ -324,7 +306,7 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.C
 }
 
 func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
-	var lineages pq.StringArray
+	var lineages []string
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate {
 			lineages = append(lineages, st.LineageID)
@@ -334,8 +316,8 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 	if len(lineages) == 0 {
 		return nil
 	}
-	var rows []reverie.Memory
-	if err := t.Select(ctx, &rows, lockHeadsQuery, b.groupID, lineages); err != nil {
+	rows, err := pg.Select[reverie.Memory](ctx, t, lockHeadsQuery, b.groupID, lineages)
+	if err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -362,60 +344,39 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 }
 
 func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
-	var ids, supported pq.StringArray
-	var ends pq.BoolArray
-	var strengths pq.Float64Array
+	var rows pg.Columns
 	for _, st := range b.steps {
-		if st.Action == reverie.ActionCreate {
-			continue
+		if st.Action != reverie.ActionCreate {
+			rows.Add(st.Head.MemoryID, st.Action != reverie.ActionKeep, st.Strength, st.LastSupportedAt)
 		}
-		ids, ends = append(ids, st.Head.MemoryID), append(ends, st.Action != reverie.ActionKeep)
-		strengths, supported = append(strengths, st.Strength), append(supported, pg.Timestamp(st.LastSupportedAt))
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	n, err := t.Exec(ctx, moveHeadsQuery, b.groupID, b.at, ids, ends, strengths, supported, b.runID)
-	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
+	n, err := rows.Exec(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
+	if err == nil && n != rows.Len() {
+		return fmt.Errorf("%d of %d heads were written: %w", n, rows.Len(), reverie.ErrConflict)
 	}
 	return err
 }
 
 func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
-	var ids, lineages, kinds, sessions, statements, tags, hashes, summaries, models, births, supported pq.StringArray
-	var parents []*string
-	var versions pq.Int64Array
-	var strengths, weights pq.Float64Array
+	var rows pg.Columns
 	var embeddings [][]float32
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate && st.Action != reverie.ActionUpdate {
 			continue
 		}
 		m := b.version(st)
-		tagList, err := pg.JSONText(m.Tags)
-		if err != nil {
-			return err
-		}
-		ids, lineages, parents = append(ids, m.ID), append(lineages, m.LineageID), append(parents, m.ParentID)
-		kinds, sessions, statements = append(kinds, string(m.Kind)), append(sessions, m.SessionID), append(statements,
-			m.Statement)
-		versions, tags = append(versions, int64(m.Version)), append(tags, tagList)
-		strengths, weights = append(strengths, m.Strength), append(weights, m.Weight)
-		hashes, summaries, models = append(hashes, m.ContentHash), append(summaries, m.ChangeSummary), append(models,
-			m.EmbeddingModel)
-		births, supported = append(births, pg.Timestamp(m.CreatedAt)), append(supported, pg.Timestamp(m.LastSupportedAt))
+		rows.Add(m.ID, m.LineageID, m.ParentID, m.Kind, m.SessionID, m.Statement, m.Version, pg.AsJSON(m.Tags), m.Strength,
+			m.Weight, m.ContentHash, m.ChangeSummary, m.EmbeddingModel, m.CreatedAt, m.LastSupportedAt)
 		embeddings = append(embeddings, st.Embedding)
 	}
-	if len(ids) == 0 {
+	if rows.Len() == 0 {
 		return nil
 	}
-	array, err := s.db.Vectors(ctx, t, embeddings)
+	vectors, err := s.db.Vectors(ctx, t, embeddings)
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, insertVersionsQuery, b.groupID, b.runID, b.at, ids, lineages, pq.Array(parents), kinds, sessions,
-		statements, versions, tags, strengths, weights, hashes, summaries, models, births, supported, array)
+	_, err = rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
 	return err
 }
 

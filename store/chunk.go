@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -21,13 +19,13 @@ func chunks(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]
 
 // refusalsJSON writes refusals as a JSON array, never null. They repeat parts of
 // what a model wrote.
-func refusalsJSON(list []reverie.Refusal) (string, error) {
+func refusalsJSON(list []reverie.Refusal) any {
 	clean := make([]reverie.Refusal, len(list))
 	for i, r := range list {
 		r.Action, r.Handle, r.Detail = pg.ValidText(r.Action), pg.ValidText(r.Handle), pg.ValidText(r.Detail)
 		clean[i] = r
 	}
-	return pg.JSONText(clean)
+	return pg.AsJSON(clean)
 }
 
 const saveChunkQuery = `with saved as (
@@ -48,33 +46,18 @@ const saveChunkQuery = `with saved as (
 // chunk that has been applied or held is consumed and stays as it is:
 // reverie.ErrConflict.
 func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
-	return s.db.Run(ctx, pg.Work{
+	return s.underLease(ctx, lease, pg.Work{
 		What:  fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
 		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			return s.saveChunk(ctx, t, lease, c)
-		},
+		Do:    func(ctx context.Context, t *pg.Tx) error { return s.saveChunk(ctx, t, lease, c) },
 	})
 }
 
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
-	refusals, err := refusalsJSON(c.Refusals)
-	if err != nil {
-		return err
-	}
-	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{},
-		c.MemoryIDs...) // never null
-	questions := make(pq.Int64Array, len(c.Questions))
-	for i, n := range c.Questions {
-		questions[i] = int64(n)
-	}
-	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions,
-		pg.ValidText(c.Answer),
-		string(c.Status), refusals, s.db.Now(), c.Limit)
+	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
+		append([]string{}, c.MemoryIDs...), append([]int{}, c.Questions...), // never null
+		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
 	}
@@ -104,23 +87,18 @@ const (
 // Answers returns the answers of one purpose that are kept of a run, by the hash
 // of their question.
 func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
-	var rows []struct {
-		Input  string `db:"input_sha256"`
-		Answer string `db:"answer"`
-	}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the answers of run %s", runID), ReadOnly: true, ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, answersQuery, groupID, runID, purpose)
-		}})
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[string]string, len(rows))
-	for _, r := range rows {
-		found[r.Input] = r.Answer
-	}
-	return found, nil
+	what := fmt.Sprintf("read the answers of run %s", runID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
+		rows, err := pg.Select[struct {
+			Input  string `db:"input_sha256"`
+			Answer string
+		}](ctx, t, answersQuery, groupID, runID, purpose)
+		found := make(map[string]string, len(rows))
+		for _, r := range rows {
+			found[r.Input] = r.Answer
+		}
+		return found, err
+	})
 }
 
 // SaveAnswer keeps what a model said in a run, before anything is made of it. Of
@@ -129,16 +107,13 @@ func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (ma
 // has taken the lease the error is reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
 	what := fmt.Sprintf("keep an answer of run %s", a.RunID)
-	if a.GroupID != lease.GroupID {
-		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, a.GroupID); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return s.db.Run(ctx, pg.Work{
+	return s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
 				s.db.Now())
 			return err
@@ -154,18 +129,13 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 // reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error {
 	what := fmt.Sprintf("keep the answers of run %s for run %s", from, to)
-	if groupID != lease.GroupID {
-		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, groupID); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return s.db.Run(ctx, pg.Work{
+	return s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			return s.adoptAnswers(ctx, t, groupID, from, to)
-		},
+		Do:    func(ctx context.Context, t *pg.Tx) error { return s.adoptAnswers(ctx, t, groupID, from, to) },
 	})
 }
 
@@ -213,9 +183,6 @@ func checkDecisions(list []reverie.Decision) error {
 // versions that the decisions name. A version that is held is none yet, nor does a
 // plan that is held whole support any: approving it names it, see approvedQuery.
 func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
-	if len(plan.Decisions) == 0 {
-		return nil
-	}
 	held := map[string]bool{}
 	for _, st := range plan.Held {
 		held[st.MemoryID] = true
@@ -226,39 +193,25 @@ func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.T
 		}
 		return &id
 	}
-	var numbers, calls pq.Int64Array
-	var targets, ids, planned []*string
-	texts := make([]pq.StringArray, 10)
+	var rows pg.Columns
 	for _, d := range plan.Decisions {
-		candidates, err := candidatesJSON(d.Candidates)
-		if err != nil {
-			return err
-		}
-		numbers, calls = append(numbers, int64(d.No)), append(calls, int64(d.Calls))
-		targets, planned = append(targets, named(d.TargetID, held[d.TargetID])), append(planned, named(d.MemoryID, false))
-		ids = append(ids, named(d.MemoryID, plan.HeldAll || held[d.MemoryID]))
-		for i, v := range []string{string(d.Kind), pg.ValidText(d.Statement), d.ContentHash, string(d.Action),
-			string(d.Basis),
-			pg.ValidText(d.Reason), candidates, d.Model, d.PromptVersion, d.PromptSHA256} {
-			texts[i] = append(texts[i], v)
-		}
+		rows.Add(d.No, d.Kind, pg.ValidText(d.Statement), d.ContentHash, d.Action, d.Basis,
+			named(d.TargetID, held[d.TargetID]), named(d.MemoryID, plan.HeldAll || held[d.MemoryID]), pg.ValidText(d.Reason),
+			candidatesJSON(d.Candidates), d.Model, d.PromptVersion, d.PromptSHA256, d.Calls, named(d.MemoryID, false))
 	}
-	_, err := t.Exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1],
-		texts[2],
-		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls,
-		pq.Array(planned))
+	_, err := rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
 	return err
 }
 
 // candidatesJSON writes candidates as a JSON array, never null. They repeat what a
 // model wrote.
-func candidatesJSON(list []reverie.Candidate) (string, error) {
+func candidatesJSON(list []reverie.Candidate) any {
 	clean := make([]reverie.Candidate, len(list))
 	for i, c := range list {
 		c.Statement, c.Reason, c.Merged = pg.ValidText(c.Statement), pg.ValidText(c.Reason), pg.ValidText(c.Merged)
 		clean[i] = c
 	}
-	return pg.JSONText(clean)
+	return pg.AsJSON(clean)
 }
 
 // approvedQuery marks a held plan as approved, adds the refused lines to its
@@ -273,11 +226,7 @@ const approvedQuery = `with plan as (
 // setApproved is [approvedQuery] for the steps that were applied.
 func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
 	refused []reverie.Refusal) error {
-	refusals, err := refusalsJSON(refused)
-	if err != nil {
-		return err
-	}
-	ids := pq.StringArray{}
+	ids := []string{}
 	for _, st := range steps {
 		switch st.Action {
 		case reverie.ActionCreate, reverie.ActionUpdate:
@@ -286,6 +235,6 @@ func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []r
 			ids = append(ids, st.Head.MemoryID)
 		}
 	}
-	_, err = t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusals, ids)
+	_, err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids)
 	return err
 }

@@ -87,24 +87,17 @@ func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reve
 // DreamSigns reads what says whether a group is due to dream, in one snapshot. An
 // unknown group is reverie.ErrNotFound, and so is an unknown session to reach up to.
 func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSigns, error) {
-	var signs reverie.DreamSigns
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("look whether group %q is due to dream", q.GroupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			args, err := dreamArgs(ctx, t, q)
-			if err != nil {
-				return err
-			}
-			signs, err = dreamSigns(ctx, t, args)
-			return err
-		},
+	what := fmt.Sprintf("look whether group %q is due to dream", q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (signs reverie.DreamSigns, err error) {
+		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+			return signs, err
+		}
+		args, err := dreamArgs(ctx, t, q)
+		if err != nil {
+			return signs, err
+		}
+		return dreamSigns(ctx, t, args)
 	})
-	return signs, err
 }
 
 // dreamArgs are what the statements of a query take: group, ended by, up to when
@@ -170,37 +163,30 @@ const (
 // seven statements. An unknown group is reverie.ErrNotFound, and so is an unknown
 // session to reach up to, unless the query names the versions.
 func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
-	var state reverie.DreamState
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather what group %q has to dream of", q.GroupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			state = reverie.DreamState{}
-			var err error
-			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			args, err := dreamArgs(ctx, t, q)
-			if err != nil {
-				return err
-			}
-			if state.Signs, err = dreamSigns(ctx, t, args); err != nil {
-				return err
-			}
-			if state.Material, err = headList(ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
-				return err
-			}
-			if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
-				return err
-			}
-			if err := t.Get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
-				return err
-			}
-			return dreamt(ctx, t, &state)
-		},
+	what := fmt.Sprintf("gather what group %q has to dream of", q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.DreamState, err error) {
+		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
+		args, err := dreamArgs(ctx, t, q)
+		if err != nil {
+			return state, err
+		}
+		if state.Signs, err = dreamSigns(ctx, t, args); err != nil {
+			return state, err
+		}
+		if state.Material, err = headList(ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
+			return state, err
+		}
+		if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
+			return state, err
+		}
+		if err := t.Get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
+			return state, err
+		}
+		err = dreamt(ctx, t, &state)
+		return state, err
 	})
-	return state, err
 }
 
 // sessionsOf names the sessions that material is of, each once.
@@ -235,15 +221,11 @@ func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 // versions, each once, oldest first. A lineage that rests on none is left out.
 func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
 	error) {
-	var found map[string][]reverie.Evidence
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true,
-		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			found, err = evidenceOf(ctx, t, groupID, lineageIDs)
-			return err
-		}})
-	return found, err
+	what := fmt.Sprintf("read what memories of group %q rest on", groupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context,
+		t *pg.Tx) (map[string][]reverie.Evidence, error) {
+		return evidenceOf(ctx, t, groupID, lineageIDs)
+	})
 }
 
 func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
@@ -295,16 +277,11 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w",
 			len(ids)-n, len(ids), reverie.ErrConflict)
 	}
-	if len(plan.Dream.Sessions) == 0 {
-		return nil
-	}
-	var sessions, until pq.StringArray
-	var messages pq.Int64Array
+	var rows pg.Columns
 	for _, s := range plan.Dream.Sessions {
-		sessions, until, messages = append(sessions, s.ID), append(until, pg.Timestamp(s.LastAt)), append(messages,
-			int64(s.Total.Messages))
+		rows.Add(s.ID, s.LastAt, s.Total.Messages)
 	}
-	_, err = t.Exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
+	_, err = rows.Exec(ctx, t, coverSessionsQuery, plan.GroupID)
 	return err
 }
 
@@ -411,30 +388,24 @@ func SourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []strin
 // items by type, the best supported first, and what they rest on. An unknown group is
 // reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
 func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
-	var page reverie.Dream
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("read the dreams of group %q", groupID),
-		ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			page = reverie.Dream{}
-			var err error
-			if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			last, err := pg.Select[reverie.Run](ctx, t, lastDreamQuery, groupID)
-			if err != nil {
-				return err
-			}
-			if len(last) > 0 {
-				page.Run = &last[0]
-			}
-			if page.Waiting, err = pg.Select[reverie.Run](ctx, t, waitingDreamsQuery, groupID); err != nil {
-				return err
-			}
-			return readItems(ctx, t, &page)
-		},
+	what := fmt.Sprintf("read the dreams of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (page reverie.Dream, err error) {
+		if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
+			return page, err
+		}
+		last, err := pg.Select[reverie.Run](ctx, t, lastDreamQuery, groupID)
+		if err != nil {
+			return page, err
+		}
+		if len(last) > 0 {
+			page.Run = &last[0]
+		}
+		if page.Waiting, err = pg.Select[reverie.Run](ctx, t, waitingDreamsQuery, groupID); err != nil {
+			return page, err
+		}
+		err = readItems(ctx, t, &page)
+		return page, err
 	})
-	return page, err
 }
 
 // readItems reads the active memories of kind dream, and what they rest on.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -87,51 +85,43 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 
 func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string,
 	args []any) ([]reverie.DueGroup, error) {
-	var list []reverie.DueGroup
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "",
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var rows []struct {
-				reverie.Group
-				FirstPending time.Time `db:"first_pending"`
-				Moved        bool      `db:"moved"`
-				Failed       bool      `db:"failed"`
+	w := pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != ""}
+	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
+		rows, err := pg.Select[struct {
+			reverie.Group
+			FirstPending  time.Time `db:"first_pending"`
+			Moved, Failed bool
+		}](ctx, t, query, args...)
+		if err == nil && len(rows) == 0 && q.GroupID != "" {
+			_, err = GetGroup(ctx, t, q.GroupID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var moved, setBack []string // few, as a rule none
+		for _, r := range rows {
+			if r.Moved {
+				moved = append(moved, r.ID)
 			}
-			list = nil
-			if err := t.Select(ctx, &rows, query, args...); err != nil {
-				return err
+			if r.Failed {
+				setBack = append(setBack, r.ID)
 			}
-			if len(rows) == 0 && q.GroupID != "" {
-				_, err := GetGroup(ctx, t, q.GroupID)
-				return err
+		}
+		past, err := pastCalendars(ctx, t, moved)
+		if err != nil {
+			return nil, err
+		}
+		failed, err := setbacks(ctx, t, setBack, q.Job)
+		list := make([]reverie.DueGroup, len(rows))
+		for i, r := range rows {
+			r.Past = past[r.ID]
+			list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
+			if f := failed[r.ID]; len(f) > 0 {
+				list[i].Setback = &f[0]
 			}
-			var moved, setBack []string // few, as a rule none
-			for _, r := range rows {
-				if r.Moved {
-					moved = append(moved, r.ID)
-				}
-				if r.Failed {
-					setBack = append(setBack, r.ID)
-				}
-			}
-			past, err := pastCalendars(ctx, t, moved)
-			if err != nil {
-				return err
-			}
-			failed, err := setbacks(ctx, t, setBack, q.Job)
-			if err != nil {
-				return err
-			}
-			list = make([]reverie.DueGroup, len(rows))
-			for i, r := range rows {
-				r.Past = past[r.ID]
-				list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
-				if f := failed[r.ID]; len(f) > 0 {
-					list[i].Setback = &f[0]
-				}
-			}
-			return nil
-		}})
-	return list, err
+		}
+		return list, err
+	})
 }
 
 // PendingWindows returns those of the windows in which a group has pending
@@ -152,32 +142,27 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	if len(windows) == 0 {
 		return nil, nil
 	}
-	since, until := make(pq.StringArray, len(windows)), make(pq.StringArray, len(windows))
-	for i, w := range windows {
-		since[i], until[i] = "-infinity", "infinity"
-		if !w.Since.IsZero() {
-			since[i] = pg.Timestamp(w.Since)
+	var bounds pg.Columns
+	for _, w := range windows {
+		bounds.Add(pg.OrMinusInfinity(w.Since), pg.OrInfinity(w.Until))
+	}
+	args, err := bounds.Args(groupID)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("look for messages of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.WindowLoad, error) {
+		rows, err := pg.Select[struct {
+			No int
+			reverie.WindowLoad
+		}](ctx, t, query, append(args, further...)...)
+		list := make([]reverie.WindowLoad, len(rows))
+		for i, r := range rows {
+			r.Window = windows[r.No-1]
+			list[i] = r.WindowLoad
 		}
-		if !w.Until.IsZero() {
-			until[i] = pg.Timestamp(w.Until)
-		}
-	}
-	var rows []struct {
-		No         int `db:"no"`
-		Messages   int `db:"messages"`
-		Characters int `db:"characters"`
-		Bytes      int `db:"bytes"`
-	}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for messages of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, query, append([]any{groupID, since, until}, further...)...)
-		}})
-	list := make([]reverie.WindowLoad, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.WindowLoad{Window: windows[r.No-1], Messages: r.Messages, Characters: r.Characters, Bytes: r.Bytes}
-	}
-	return list, err
+		return list, err
+	})
 }
 
 const (
@@ -196,7 +181,6 @@ const (
 func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string,
 	rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
-	var xid string
 	err := s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("note that %s of group %q failed", job, groupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -217,19 +201,11 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 			}
 			noted = rule.Next(noted, pg.ValidText(reason), at.UTC())
 			noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-			if _, err := t.Exec(ctx, noteFailureQuery, groupID, string(job), noted.Failures, noted.Error,
-				noted.RetryAt, noted.ParkedAt, noted.UpdatedAt); err != nil {
-				return err
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			_, err = t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
+				noted.UpdatedAt)
+			return err
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if _, err := LockGroup(ctx, t, groupID); err != nil {
-				return false, err
-			}
-			return pg.WasCommitted(ctx, t, xid)
-		},
-	})
+	}.ByID(relockGroup(groupID)))
 	return noted, err
 }
 
@@ -269,13 +245,10 @@ func setbacks(ctx context.Context, t *pg.Tx, ids []string, job reverie.Job) (map
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	var rows []reverie.Setback
-	if err := t.Select(ctx, &rows, setbacksQuery, pq.StringArray(ids), string(job)); err != nil {
-		return nil, err
-	}
+	rows, err := pg.Select[reverie.Setback](ctx, t, setbacksQuery, ids, job)
 	found := map[string][]reverie.Setback{}
 	for _, r := range rows {
 		found[r.GroupID] = append(found[r.GroupID], r)
 	}
-	return found, nil
+	return found, err
 }

@@ -51,13 +51,11 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 	if !at.IsZero() {
 		query, args = missingAtQuery, append(args, at)
 	}
-	var rows []reverie.Memory
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true,
-		Prepare: true, Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, query, args...)
-		}})
-	return rows, err
+	what := fmt.Sprintf("list the memories of group %q to embed", groupID)
+	return pg.Run(ctx, s.db, pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context,
+		t *pg.Tx) ([]reverie.Memory, error) {
+		return pg.Select[reverie.Memory](ctx, t, query, args...)
+	})
 }
 
 // VectorModels returns the models (name@dims) of the vectors of a group's active

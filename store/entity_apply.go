@@ -96,12 +96,8 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	if err := postpone(ctx, t, plan, b.at); err != nil {
 		return nil, err
 	}
-	refusals, err := refusalsJSON(plan.Refusals)
-	if err != nil {
-		return nil, err
-	}
 	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
-		refusals, pg.JSON[any]{V: plan.Stats})
+		refusalsJSON(plan.Refusals), pg.AsJSON(plan.Stats))
 	return list, err
 }
 

@@ -69,28 +69,20 @@ const (
 // Gather reads what one chunk needs, in one snapshot and at most five
 // statements, or six where memories of other kinds are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
-	var state reverie.State
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather group %q", q.GroupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			state = reverie.State{}
-			var err error
-			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if err = heads(ctx, t, q, &state); err != nil {
-				return err
-			}
-			if state.Pending, state.More, err = pending(ctx, t, q); err != nil {
-				return err
-			}
-			state.Context, err = contextMessages(ctx, t, q)
-			return err
-		},
+	what := fmt.Sprintf("gather group %q", q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
+		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
+		if err = heads(ctx, t, q, &state); err != nil {
+			return state, err
+		}
+		if state.Pending, state.More, err = pending(ctx, t, q); err != nil {
+			return state, err
+		}
+		state.Context, err = contextMessages(ctx, t, q)
+		return state, err
 	})
-	return state, err
 }
 
 // heads reads the heads of the kind, and what else is to be judged again.

@@ -75,17 +75,14 @@ func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 
 // Group returns one group with its past calendars, or reverie.ErrNotFound.
 func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
-	var g reverie.Group
-	err := s.db.Run(ctx, pg.Work{What: "read a group", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
+	return pg.Read(ctx, s.db, "read a group", func(ctx context.Context, t *pg.Tx) (g reverie.Group, err error) {
 		if g, err = GetGroup(ctx, t, id); err != nil {
-			return err
+			return g, err
 		}
 		past, err := pastCalendars(ctx, t, []string{id})
 		g.Past = past[id]
-		return err
-	}})
-	return g, err
+		return g, err
+	})
 }
 
 const groupQuery = `select ` + GroupColumns + ` from groups where group_id = $1`
@@ -107,12 +104,12 @@ func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
 // Groups returns the named groups with their past calendars, by id. Those that do
 // not exist are left out.
 func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Group, error) {
-	var found map[string]reverie.Group
-	err := s.db.Run(ctx, pg.Work{What: "read groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var list []reverie.Group
-		if err := t.Select(ctx, &list, `select `+GroupColumns+` from groups
-			where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
-			return err
+	what := "read groups"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (found map[string]reverie.Group, err error) {
+		list, err := pg.Select[reverie.Group](ctx, t, `select `+GroupColumns+` from groups
+			where group_id = any ($1::text[])`, ids)
+		if err != nil {
+			return nil, err
 		}
 		past, err := pastCalendars(ctx, t, ids)
 		found = map[string]reverie.Group{}
@@ -120,9 +117,8 @@ func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Gr
 			g.Past = past[g.ID]
 			found[g.ID] = g
 		}
-		return err
-	}})
-	return found, err
+		return found, err
+	})
 }
 
 const (
@@ -155,19 +151,18 @@ const (
 // GroupList lists groups by id with how they stand, in one snapshot and at most
 // six statements. A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.GroupEntry, error) {
-	var list []reverie.GroupEntry
-	err := s.db.Run(ctx, pg.Work{What: "list groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		list = nil
+	what := "list groups"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.GroupEntry, err error) {
 		var groups []reverie.Group
 		if err := t.Select(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
-			return err
+			return list, err
 		}
 		if len(groups) == 0 {
 			if q.GroupID == "" {
-				return nil
+				return list, nil
 			}
 			_, err := GetGroup(ctx, t, q.GroupID)
-			return err
+			return list, err
 		}
 		list = make([]reverie.GroupEntry, len(groups))
 		ids, entries := make([]string, len(groups)), map[string]*reverie.GroupEntry{}
@@ -178,12 +173,11 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 		type filler = func(context.Context, *pg.Tx, []string, map[string]*reverie.GroupEntry) error
 		for _, fill := range []filler{fillCounts, fillLastRuns, fillSetbacks, fillPast} {
 			if err := fill(ctx, t, ids, entries); err != nil {
-				return err
+				return list, err
 			}
 		}
-		return nil
-	}})
-	return list, err
+		return list, nil
+	})
 }
 
 func fillCounts(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
@@ -297,7 +291,6 @@ func (s *Store) PauseGroup(ctx context.Context, id string) (reverie.Group, error
 func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []reverie.Setback, error) {
 	var g reverie.Group
 	var gone []reverie.Setback
-	var xid string
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("resume group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		if g, err = LockGroup(ctx, t, id); err != nil {
@@ -313,7 +306,6 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		if err != nil {
 			return err
 		}
-		gone = found[id]
 		if _, err := t.Exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
 			return err
 		}
@@ -324,15 +316,18 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		if err != nil {
 			return err
 		}
-		gone = append(gone, sessions...)
-		return t.Get(ctx, &xid, pg.XIDQuery)
-	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-		if _, err := LockGroup(ctx, t, id); err != nil {
-			return false, err
-		}
-		return pg.WasCommitted(ctx, t, xid)
-	}})
+		gone = append(found[id], sessions...)
+		return nil
+	}}.ByID(relockGroup(id)))
 	return g, gone, err
+}
+
+// relockGroup is for [pg.Work.ByID] of work that locks a group.
+func relockGroup(id string) func(context.Context, *pg.Tx) error {
+	return func(ctx context.Context, t *pg.Tx) error {
+		_, err := LockGroup(ctx, t, id)
+		return err
+	}
 }
 
 // LockGroup reads a group and lets nobody else change it, or note a failure of

@@ -24,23 +24,16 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if err := checkSteps(plan.Held); err != nil {
 		return fmt.Errorf("held: %w", err)
 	}
-	steps, err := pg.JSONText(plan.Held)
-	if err != nil {
-		return err
-	}
 	heads := []reverie.Head{}
 	for _, st := range plan.Held {
 		if st.Action != reverie.ActionCreate {
 			heads = append(heads, st.Head)
 		}
 	}
-	headList, err := pg.JSONText(heads)
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
+	_, err := t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
 		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
-		plan.GroupID, plan.RunID, plan.ChunkNo, string(plan.Kind), steps, plan.HeldAll, plan.HeldReason, s.db.Now(), headList)
+		plan.GroupID, plan.RunID, plan.ChunkNo, plan.Kind, pg.AsJSON(plan.Held), plan.HeldAll,
+		plan.HeldReason, s.db.Now(), pg.AsJSON(heads))
 	return err
 }
 
@@ -52,21 +45,17 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step,
 	refused []reverie.Refusal) ([]reverie.Change, error) {
 	what := fmt.Sprintf("approve what chunk %d of run %s holds", held.ChunkNo, held.RunID)
-	if held.GroupID != lease.GroupID {
-		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, held.GroupID); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if err := checkSteps(steps); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
-	err := s.db.Run(ctx, pg.Work{
+	err := s.underLease(ctx, lease, pg.Work{
 		What:    what,
 		Prepare: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			list, err = s.approve(ctx, t, held, steps, refused)
 			return err
 		},
@@ -74,10 +63,7 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 			where group_id = $1 and run_id = $2 and chunk_no = $3
 				and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
@@ -150,14 +136,10 @@ func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct fu
 		return err
 	}
 	correct(&run.Stats)
-	text, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return err
-	}
 	_, err = t.Exec(ctx, `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
 			select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
 			then 'succeeded' else status end
-		where group_id = $1 and run_id = $2`, held.GroupID, held.RunID, text)
+		where group_id = $1 and run_id = $2`, held.GroupID, held.RunID, pg.AsJSON(run.Stats))
 	return err
 }
 
@@ -188,19 +170,15 @@ const requeueQuery = `with freed as (
 func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string,
 	requeue bool) (requeued int, err error) {
 	what := fmt.Sprintf("reject what run %s holds", runID)
-	if groupID != lease.GroupID {
-		return 0, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, groupID); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
 	if !reverie.IsID(runID) {
 		return 0, fmt.Errorf("%s: %w", what, reverie.ErrNotFound)
 	}
-	err = s.db.Run(ctx, pg.Work{
+	err = s.underLease(ctx, lease, pg.Work{
 		What: what,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			requeued, err = s.reject(ctx, t, groupID, runID, requeue)
 			return err
 		},
@@ -231,12 +209,8 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
 	}
-	text, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return 0, err
-	}
 	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
-		and run_id = $2`, groupID, runID, text)
+		and run_id = $2`, groupID, runID, pg.AsJSON(run.Stats))
 	return requeued, err
 }
 
@@ -299,25 +273,22 @@ const (
 // statement already; and the messages cited that still have their text. The id of an old
 // version is a *reverie.NotHeadError; an unknown group or memory is reverie.ErrNotFound.
 func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.ProposalState, error) {
-	var state reverie.ProposalState
-	err := s.db.Run(ctx, pg.Work{What: "read what is proposed about", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		state = reverie.ProposalState{}
+	what := "read what is proposed about"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.ProposalState, err error) {
 		groupID, kind := p.GroupID, reverie.KindGroup
 		if p.Action != reverie.ActionCreate {
 			head, err := proposedHead(ctx, t, p)
 			if err != nil {
-				return err
+				return state, err
 			}
 			state.Head, groupID, kind = &head, head.GroupID, head.Kind
 		}
-		var err error
 		if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
-			return err
+			return state, err
 		}
 		if p.Statement != "" {
 			if state.TwinID, err = twinOf(ctx, t, groupID, kind, text.ContentHash(p.Statement)); err != nil {
-				return err
+				return state, err
 			}
 		}
 		ids := make(pq.StringArray, len(p.Evidence))
@@ -325,11 +296,10 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 			ids[i] = e.MessageID
 		}
 		if err = t.Select(ctx, &state.Messages, citedQuery, groupID, ids); err != nil {
-			return err
+			return state, err
 		}
-		return nil
-	}})
-	return state, err
+		return state, nil
+	})
 }
 
 func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Memory, error) {
@@ -349,10 +319,6 @@ func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Me
 // many proposals wait as may, or one that comes to the same, it is
 // reverie.ErrConflict.
 func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan) error {
-	stats, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return err
-	}
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("keep a proposal for group %q", plan.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -363,7 +329,8 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 				return err
 			}
 			at := s.db.Now()
-			if _, err := t.Exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, pg.ValidText(run.Model), stats); err != nil {
+			_, err := t.Exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, pg.ValidText(run.Model), pg.AsJSON(run.Stats))
+			if err != nil {
 				return err
 			}
 			if _, err := t.Exec(ctx, proposeChunkQuery, plan.GroupID, run.ID, plan.ChunkNo, at); err != nil {

@@ -119,17 +119,10 @@ func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 // RenewLease lets the lease live for ttl from now, and returns until when. It is
 // reverie.ErrLeaseLost once another holder has taken it.
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
-	var expires time.Time
-	err := s.db.Run(ctx, pg.Work{
-		What:  fmt.Sprintf("renew the lease of group %q", lease.GroupID),
-		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			expires, err = extendLease(ctx, t, lease, ttl)
-			return err
-		},
+	w := pg.Work{What: fmt.Sprintf("renew the lease of group %q", lease.GroupID), ByKey: true}
+	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (time.Time, error) {
+		return extendLease(ctx, t, lease, ttl)
 	})
-	return expires, err
 }
 
 // ReleaseLease frees the group for the next holder at once. A lease that another
@@ -183,6 +176,27 @@ func lockLease(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 func lost(lease reverie.Lease) error {
 	return fmt.Errorf("%s no longer holds group %q (fence %d): %w: another run has it, or it was released; nothing was written",
 		lease.Holder, lease.GroupID, lease.Fence, reverie.ErrLeaseLost)
+}
+
+// underLease runs the work of a lease's holder: nothing is written, and the error is
+// reverie.ErrLeaseLost, once another holds the lease.
+func (s *Store) underLease(ctx context.Context, lease reverie.Lease, w pg.Work) error {
+	do := w.Do
+	w.Do = func(ctx context.Context, t *pg.Tx) error {
+		if err := Fence(ctx, t, lease); err != nil {
+			return err
+		}
+		return do(ctx, t)
+	}
+	return s.db.Run(ctx, w)
+}
+
+// checkLease refuses work on a group that the lease is not of.
+func checkLease(lease reverie.Lease, groupID string) error {
+	if groupID != lease.GroupID {
+		return fmt.Errorf("the lease is group %q's: %w", lease.GroupID, reverie.ErrInvalid)
+	}
+	return nil
 }
 
 // CommittedUnder makes a work's committed: once the writer of the lease is done, does

@@ -52,21 +52,18 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	if !q.At.IsZero() {
 		from = listedAt
 	}
-	var rows []reverie.Memory
 	var total int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = []reverie.Memory{}
-			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
-				return err
-			}
-			return t.Select(ctx, &rows, `select `+MemoryColumns+judgeAgain+from+`
+	what := fmt.Sprintf("list the memories of group %q", q.GroupID)
+	list, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
+		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+			return nil, err
+		}
+		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
+			return nil, err
+		}
+		return pg.Select[reverie.Memory](ctx, t, `select `+MemoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
-		}})
-	list := rows
+	})
 	if !q.At.IsZero() {
 		for i := range list {
 			list[i] = list[i].Then()
@@ -78,13 +75,9 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 // Memory returns one version. An empty groupID looks in all groups. A version
 // that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
-	var row reverie.Memory
-	err := s.db.Run(ctx, pg.Work{What: "read a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		row, err = GetMemory(ctx, t, groupID, memoryID)
-		return err
-	}})
-	return row, err
+	return pg.Read(ctx, s.db, "read a memory", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
+		return GetMemory(ctx, t, groupID, memoryID)
+	})
 }
 
 func GetMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie.Memory, error) {
@@ -100,13 +93,9 @@ func GetMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie
 // LineageHead returns the newest version of a lineage, whatever its status, or
 // reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
-	var row reverie.Memory
-	err := s.db.Run(ctx, pg.Work{What: "read a lineage", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		row, err = getHead(ctx, t, groupID, lineageID)
-		return err
-	}})
-	return row, err
+	return pg.Read(ctx, s.db, "read a lineage", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
+		return getHead(ctx, t, groupID, lineageID)
+	})
 }
 
 func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.Memory, error) {
@@ -129,15 +118,13 @@ const (
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
-	var rows []reverie.Memory
-	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		rows = nil
+	what := "read a memory's history"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Memory, err error) {
 		m, err := GetMemory(ctx, t, groupID, memoryID)
 		if err != nil {
-			return err
+			return rows, err
 		}
-		return t.Select(ctx, &rows, LineageQuery, m.GroupID, m.LineageID)
-	}})
-	return rows, err
+		err = t.Select(ctx, &rows, LineageQuery, m.GroupID, m.LineageID)
+		return rows, err
+	})
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store/pg"
@@ -93,7 +91,6 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			list = append(list, m)
 		}
 	}
-	var xid string
 	err := s.db.Run(ctx, pg.Work{
 		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		ByKey: true,
@@ -103,18 +100,9 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			if err == nil && note != nil {
 				err = note(ctx, t, n)
 			}
-			if err != nil {
-				return err
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			return err
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if _, err := LockGroup(ctx, t, groupID); err != nil {
-				return false, err
-			}
-			return pg.WasCommitted(ctx, t, xid)
-		},
-	})
+	}.ByID(relockGroup(groupID)))
 	return result, err
 }
 
@@ -131,7 +119,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	if err != nil {
 		return 0, 0, err
 	}
-	var ids pq.StringArray
+	var ids []string
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
@@ -179,22 +167,15 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 }
 
 func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
-	columns := make([]pq.StringArray, 9)
-	tokens := make(pq.Int64Array, len(a.messages)+len(a.filtered)) // of what is filtered nobody asks
+	var rows pg.Columns
 	for i, m := range slices.Concat(a.messages, a.filtered) {
-		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, pg.Timestamp(m.SentAt), m.SessionID,
-			m.ReplyTo, string(m.Filter)} {
-			columns[c] = append(columns[c], v)
-		}
+		tokens := 0 // of what is filtered nobody asks
 		if i < len(a.messages) {
-			tokens[i] = int64(a.tokens[i])
+			tokens = a.tokens[i]
 		}
+		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens)
 	}
-	args := []any{a.groupID}
-	for _, c := range columns {
-		args = append(args, c)
-	}
-	_, err := t.Exec(ctx, importQuery, append(args, tokens)...)
+	_, err := rows.Exec(ctx, t, importQuery, a.groupID)
 	return err
 }
 
@@ -209,27 +190,23 @@ type MessageCounts struct {
 
 // MessageCounts counts the messages of a group by outcome.
 func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
-	var c MessageCounts
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the messages of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			return t.Get(ctx, &c, `select count(*) filter (where outcome is null) as pending,
-			count(*) filter (where outcome = 'cited') as cited,
-			count(*) filter (where outcome = 'considered') as considered,
-			count(*) filter (where outcome = 'filtered') as filtered
-			from messages where group_id = $1`, groupID)
-		}})
-	return c, err
+	what := fmt.Sprintf("count the messages of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (MessageCounts, error) {
+		return pg.Get[MessageCounts](ctx, t, `select count(*) filter (where outcome is null) as pending,
+		count(*) filter (where outcome = 'cited') as cited,
+		count(*) filter (where outcome = 'considered') as considered,
+		count(*) filter (where outcome = 'filtered') as filtered
+		from messages where group_id = $1`, groupID)
+	})
 }
 
 // CountPending counts a group's pending messages sent in [since, until); zero
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
-	var n int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the pending messages of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			return t.Get(ctx, &n, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
-		}})
-	return n, err
+	what := fmt.Sprintf("count the pending messages of group %q", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (int, error) {
+		return pg.Get[int](ctx, t, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
+	})
 }
 
 // maxPageText is how many bytes of text a page of messages has, half of it on each side
@@ -285,30 +262,28 @@ func conversationQuery(parts []string, side, order string) string {
 // they are long. A group, session or message that is not there is reverie.ErrNotFound, and
 // so is a message of another session.
 func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
-	var reply reverie.MessagesReply
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read messages of group %q", q.GroupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
-			c := conversation{t: t, q: q}
-			var err error
-			switch {
-			case q.Before != "":
-				reply.Newer = true
-				reply.Messages, reply.Older, err = c.beside(ctx, q.Before, readOlder)
-			case q.After != "":
-				reply.Older = true
-				reply.Messages, reply.Newer, err = c.beside(ctx, q.After, readNewer)
-			case q.Around != "":
-				err = c.around(ctx, &reply)
-			default:
-				reply.Messages, reply.Older, err = c.read(ctx, readUpTo, messagePlace{}, q.Limit, maxPageText)
-			}
-			if err != nil || len(reply.Messages) > 0 {
-				return err
-			}
-			return c.exists(ctx)
-		}})
-	return reply, err
+	what := fmt.Sprintf("read messages of group %q", q.GroupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (reply reverie.MessagesReply, err error) {
+		reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
+		c := conversation{t: t, q: q}
+		switch {
+		case q.Before != "":
+			reply.Newer = true
+			reply.Messages, reply.Older, err = c.beside(ctx, q.Before, readOlder)
+		case q.After != "":
+			reply.Older = true
+			reply.Messages, reply.Newer, err = c.beside(ctx, q.After, readNewer)
+		case q.Around != "":
+			err = c.around(ctx, &reply)
+		default:
+			reply.Messages, reply.Older, err = c.read(ctx, readUpTo, messagePlace{}, q.Limit, maxPageText)
+		}
+		if err != nil || len(reply.Messages) > 0 {
+			return reply, err
+		}
+		err = c.exists(ctx)
+		return reply, err
+	})
 }
 
 // conversation reads parts of a page.

@@ -85,13 +85,10 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	if run.ID == "" {
 		run.ID = reverie.NewID()
 	}
-	err := s.db.Run(ctx, pg.Work{
+	err := s.underLease(ctx, lease, pg.Work{
 		What:  fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			if run.SessionID != "" {
 				err := LockSession(ctx, t, run.GroupID, run.SessionID)
 				if err != nil && (run.Job != reverie.JobDream || !errors.Is(err, reverie.ErrNotFound)) {
@@ -110,10 +107,6 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 
 // insertRun writes a run's row, and fills in its attempt and when it began.
 func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error {
-	stats, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return err
-	}
 	at := run.StartedAt
 	if at.IsZero() {
 		at = s.db.Now()
@@ -122,8 +115,8 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error
 		Attempt   int
 		StartedAt time.Time `db:"started_at"`
 	}
-	err = t.Get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
-		run.Model, run.PromptVersion, run.PromptSHA256, stats, at, run.SessionID)
+	err := t.Get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
+		run.Model, run.PromptVersion, run.PromptSHA256, pg.AsJSON(run.Stats), at, run.SessionID)
 	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt
 	return err
 }
@@ -137,13 +130,10 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error
 // failed, left some of what it was to take.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	run.GroupID = lease.GroupID
-	err = s.db.Run(ctx, pg.Work{
+	err = s.underLease(ctx, lease, pg.Work{
 		What:  fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			pending, err = s.finishRun(ctx, t, run, false)
 			return err
 		},
@@ -161,13 +151,8 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 	if run.FinishedAt != nil && !run.FinishedAt.IsZero() {
 		finished = *run.FinishedAt
 	}
-	stats, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return 0, err
-	}
-	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, pg.ValidText(run.Error),
-		finished,
-		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
+	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, run.Status, pg.AsJSON(run.Stats),
+		pg.ValidText(run.Error), finished, run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
 	if err != nil || run.SessionID == "" {
 		return pending, pg.NotFoundIfEmpty(err, "run %s", run.ID)
 	}
@@ -199,14 +184,13 @@ var (
 // however they ended, too. A run to go on before that is not there, or is another
 // group's, is reverie.ErrNotFound.
 func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntry, error) {
-	var list []reverie.RunEntry
-	err := s.db.Run(ctx, pg.Work{What: "list runs", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	return pg.Read(ctx, s.db, "list runs", func(ctx context.Context, t *pg.Tx) (list []reverie.RunEntry, err error) {
 		var before *string
 		var startedAt any
 		if q.Before != "" {
 			last, err := GetRun(ctx, t, q.GroupID, q.Before)
 			if err != nil {
-				return err
+				return list, err
 			}
 			before, startedAt = &last.ID, last.StartedAt
 		}
@@ -214,12 +198,10 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 		if q.Held {
 			query = waitingRunsQuery
 		}
-		var err error
 		list, err = RunEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since),
 			q.Limit, before, startedAt)
-		return err
-	}})
-	return list, err
+		return list, err
+	})
 }
 
 // RunEntries reads runs with what each has spent.
@@ -228,7 +210,7 @@ func RunEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]rev
 		reverie.Run
 		reverie.Spend
 	}](ctx, t, query, args...)
-	var list []reverie.RunEntry
+	list := []reverie.RunEntry{}
 	for _, r := range rows {
 		list = append(list, reverie.RunEntry{Run: r.Run, Spend: r.Spend})
 	}
@@ -255,16 +237,13 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (reverie.RunDeta
 // RunUpTo is [Store.Run] with so many rows of each part at most; 0 is no limit. What
 // is left out of a part is its end, and Cut says so.
 func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (reverie.RunDetail, error) {
-	var d reverie.RunDetail
-	err := s.db.Run(ctx, pg.Work{What: "read a run", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		d = reverie.RunDetail{}
-		var err error
+	return pg.Read(ctx, s.db, "read a run", func(ctx context.Context, t *pg.Tx) (d reverie.RunDetail, err error) {
 		if d.Run, err = GetRun(ctx, t, groupID, runID); err != nil {
-			return err
+			return d, err
 		}
-		return readParts(ctx, t, &d, rows)
-	}})
-	return d, err
+		err = readParts(ctx, t, &d, rows)
+		return d, err
+	})
 }
 
 func GetRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
@@ -334,23 +313,21 @@ const (
 // PlanState reads what a plan file is held against, in one snapshot: who has its id,
 // and the messages named. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
-	var state reverie.PlanState
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what a plan for group %q rests on", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		state = reverie.PlanState{}
+	what := fmt.Sprintf("read what a plan for group %q rests on", groupID)
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.PlanState, err error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
-			return err
+			return state, err
 		}
 		runs, err := pg.Select[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
 		if err != nil {
-			return err
+			return state, err
 		}
 		if len(runs) > 0 {
 			state.Run = &runs[0]
 		}
 		err = t.Select(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
-		return err
-	}})
-	return state, err
+		return state, err
+	})
 }
 
 // PlanSeal returns a sum of a text that only this database can make, and only for the group.
@@ -390,12 +367,9 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 			return nil, 0, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	err = s.db.Run(ctx, pg.Work{
+	err = s.underLease(ctx, lease, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			if err := sameHeads(ctx, t, planned); err != nil {
 				return err
 			}
@@ -450,10 +424,6 @@ func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, planned reverie.Plan
 
 // endPlanned ends a run, and counts what its window has left.
 func (s *Store) endPlanned(ctx context.Context, t *pg.Tx, run reverie.Run, pending *int) error {
-	stats, err := pg.JSONText(run.Stats)
-	if err != nil {
-		return err
-	}
-	return t.Get(ctx, pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, "", s.db.Now(),
+	return t.Get(ctx, pending, finishRunQuery, run.GroupID, run.ID, run.Status, pg.AsJSON(run.Stats), "", s.db.Now(),
 		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, true)
 }

@@ -205,9 +205,8 @@ func MaySee(ctx context.Context, q pg.Querier) error {
 // Info asks the server for its versions and its clock. Skew is how far that
 // clock is ahead of the store's. A role that may not look into the schema is told so.
 func (s *Store) Info(ctx context.Context) (Info, error) {
-	var info Info
-	err := s.db.Run(ctx, pg.Work{What: "ask the database about itself", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
+	what := "ask the database about itself"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (info Info, err error) {
 		var row struct {
 			Server   string    `db:"server"`
 			Vector   string    `db:"vector"`
@@ -217,15 +216,16 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		if err := t.Get(ctx, &row, `select current_setting('server_version') as server,
 			coalesce((select extversion from pg_extension where extname = 'vector'), '') as vector,
 			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
-			return err
+			return info, err
 		}
 		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock, Skew: row.Clock.Sub(s.db.Now())}
 		if !row.Migrated {
-			return MaySee(ctx, t)
+			err = MaySee(ctx, t)
+			return info, err
 		}
-		return t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
-	}})
-	return info, err
+		err = t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
+		return info, err
+	})
 }
 
 // Ready tells whether work can be done: the server answers, takes writes, and has

@@ -141,17 +141,14 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 	if len(probes) == 0 {
 		return nil, nil
 	}
-	var ids []string
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			ids = nil
-			array, err := s.db.Vectors(ctx, t, probes)
-			if err != nil {
-				return err
-			}
-			return t.Select(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
-		}})
-	return ids, err
+	return pg.Run(ctx, s.db, pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context, t *pg.Tx) (ids []string, err error) {
+		array, err := s.db.Vectors(ctx, t, probes)
+		if err != nil {
+			return ids, err
+		}
+		err = t.Select(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
+		return ids, err
+	})
 }
 
 // One pass over the group's active memories for each probe: see searchQuery for

@@ -52,29 +52,22 @@ const (
 
 // Session returns a session of a group, or reverie.ErrNotFound.
 func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie.Session, error) {
-	var session reverie.Session
-	err := s.db.Run(ctx, pg.Work{What: "read a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		session, err = getSession(ctx, t, groupID, sessionID)
-		return err
-	}})
-	return session, err
+	return pg.Read(ctx, s.db, "read a session", func(ctx context.Context, t *pg.Tx) (reverie.Session, error) {
+		return getSession(ctx, t, groupID, sessionID)
+	})
 }
 
 // FindSession returns the sessions of that id, of any group, by group; one that is
 // nowhere is reverie.ErrNotFound.
 func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Session, error) {
-	var list []reverie.Session
-	err := s.db.Run(ctx, pg.Work{What: "look for a session", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		list = nil
-		err := t.Select(ctx, &list, findSessionQuery, sessionID)
+	what := "look for a session"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.Session, err error) {
+		err = t.Select(ctx, &list, findSessionQuery, sessionID)
 		if err == nil && len(list) == 0 {
-			return fmt.Errorf("session %q: %w", sessionID, reverie.ErrNotFound)
+			return list, fmt.Errorf("session %q: %w", sessionID, reverie.ErrNotFound)
 		}
-		return err
-	}})
-	return list, err
+		return list, err
+	})
 }
 
 // ListSessions returns a page of sessions, those with the latest message first, and
@@ -102,14 +95,10 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 
 // SessionSummary returns the rolling summary of a session, nil where it has none.
 func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (*reverie.SessionSummary, error) {
-	var summary *reverie.SessionSummary
-	err := s.db.Run(ctx, pg.Work{What: "read the summary of a session", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		var err error
-		summary, err = rollingSummary(ctx, t, groupID, sessionID)
-		return err
-	}})
-	return summary, err
+	return pg.Read(ctx, s.db, "read the summary of a session", func(ctx context.Context,
+		t *pg.Tx) (*reverie.SessionSummary, error) {
+		return rollingSummary(ctx, t, groupID, sessionID)
+	})
 }
 
 // SessionMessages returns the messages of a session, or of those the ones that are
@@ -121,15 +110,12 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 	if waiting {
 		query = bufferQuery
 	}
-	var list []reverie.Message
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the messages of session %q", sessionID), ReadOnly: true,
-		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			list = nil
-			return t.Select(ctx, &list, query, groupID, sessionID, limit)
-		}})
-	slices.Reverse(list)
-	return list, err
+	what := fmt.Sprintf("read the messages of session %q", sessionID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Message, error) {
+		list, err := pg.Select[reverie.Message](ctx, t, query, groupID, sessionID, limit)
+		slices.Reverse(list)
+		return list, err
+	})
 }
 
 func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (reverie.Session, error) {
@@ -239,14 +225,10 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 // DueSessions lists the sessions of a group that are due: those that have been
 // silent the longest come first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
-	var list []reverie.Session
-	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID),
-		ReadOnly: true, ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			list = nil
-			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
-		}})
-	return list, err
+	what := fmt.Sprintf("list the sessions of group %q that are due", groupID)
+	return pg.Lookup(ctx, q.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Session, error) {
+		return pg.Select[reverie.Session](ctx, t, dueSessionsQuery, append(q.limits(), groupID)...)
+	})
 }
 
 const (
@@ -280,34 +262,26 @@ const (
 // GatherSession reads what one chunk of an extraction needs, in one snapshot and at
 // most six statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
-	var state reverie.SessionState
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			state = reverie.SessionState{}
-			var err error
-			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
-			}
-			if state.Session, err = getSession(ctx, t, q.GroupID, q.SessionID); err != nil {
-				return err
-			}
-			if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
-				return err
-			}
-			if state.Heads, err = headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary); err != nil {
-				return err
-			}
-			summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
-			if len(summaries) > 0 {
-				state.Summary = &summaries[0]
-			}
-			return err
-		},
+	what := fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.SessionState, err error) {
+		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
+		if state.Session, err = getSession(ctx, t, q.GroupID, q.SessionID); err != nil {
+			return state, err
+		}
+		if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
+			return state, err
+		}
+		if state.Heads, err = headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary); err != nil {
+			return state, err
+		}
+		summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
+		if len(summaries) > 0 {
+			state.Summary = &summaries[0]
+		}
+		return state, err
 	})
-	return state, err
 }
 
 // buffer reads the oldest messages of a session that are not extracted and looks
@@ -338,28 +312,20 @@ func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]rever
 // GatherFold reads what folding a session needs, in one snapshot and at most five
 // statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
-	var state reverie.FoldState
-	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			state = reverie.FoldState{}
-			var err error
-			if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
-				return err
-			}
-			if state.Session, err = getSession(ctx, t, groupID, sessionID); err != nil {
-				return err
-			}
-			if state.Summary, err = rollingSummary(ctx, t, groupID, sessionID); err != nil {
-				return err
-			}
-			state.Messages, err = unfolded(ctx, t, state)
-			return err
-		},
+	what := fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID)
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.FoldState, err error) {
+		if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
+			return state, err
+		}
+		if state.Session, err = getSession(ctx, t, groupID, sessionID); err != nil {
+			return state, err
+		}
+		if state.Summary, err = rollingSummary(ctx, t, groupID, sessionID); err != nil {
+			return state, err
+		}
+		state.Messages, err = unfolded(ctx, t, state)
+		return state, err
 	})
-	return state, err
 }
 
 // unfolded reads the messages of a session that its summary does not cover: those
@@ -411,27 +377,20 @@ const (
 func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
 	sum := fold.Summary
 	what := fmt.Sprintf("fold %d messages of session %q of group %q", len(fold.MessageIDs), sum.SessionID, sum.GroupID)
-	if sum.GroupID != lease.GroupID {
-		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	if err := checkLease(lease, sum.GroupID); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if len(fold.MessageIDs) == 0 || sum.Summary == "" || sum.SessionID == "" {
 		return fmt.Errorf("%s: a fold has a session, a summary and messages that it covers: %w", what, reverie.ErrInvalid)
 	}
-	stats, err := pg.JSONText(fold.Stats)
-	if err != nil {
-		return err
-	}
-	return s.db.Run(ctx, pg.Work{
+	return s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			if err := LockSession(ctx, t, sum.GroupID, sum.SessionID); err != nil {
 				return err
 			}
-			return s.fold(ctx, t, fold, stats)
+			return s.fold(ctx, t, fold)
 		},
 		Committed: CommittedUnder(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2
 			and run_id = $3 and covers_until >= $4::timestamptz`,
@@ -439,9 +398,9 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 	})
 }
 
-func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold, stats string) error {
+func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) error {
 	sum, at := fold.Summary, s.db.Now()
-	n, err := t.Exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, stats, sum.SessionID)
+	n, err := t.Exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, pg.AsJSON(fold.Stats), sum.SessionID)
 	if err != nil {
 		return err
 	}
@@ -541,7 +500,7 @@ func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule re
 	var retry time.Time
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.db.Now())
-		retry = next.RetryAt.Truncate(time.Microsecond).UTC()
+		retry = next.RetryAt.Truncate(time.Microsecond)
 		_, err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
 		return err
 	})
@@ -550,7 +509,6 @@ func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule re
 
 func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *pg.Tx,
 	reverie.Session) error) error {
-	var xid string
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("note that session %q of group %q failed", sessionID, groupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -559,18 +517,9 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 				sessionID); err != nil { // two that fail at a time count as two
 				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 			}
-			if err := note(ctx, t, session); err != nil {
-				return err
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			return note(ctx, t, session)
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if err := LockSession(ctx, t, groupID, sessionID); err != nil {
-				return false, err
-			}
-			return pg.WasCommitted(ctx, t, xid)
-		},
-	})
+	}.ByID(func(ctx context.Context, t *pg.Tx) error { return LockSession(ctx, t, groupID, sessionID) }))
 }
 
 // forgetSessions forgets the failures of a group's sessions and returns what they

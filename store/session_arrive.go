@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -53,8 +51,8 @@ type arrivals struct {
 	moved    map[string]string // sessions that have become part of another
 	between  []*neighbours     // of each, where it stands between others
 	folded   struct {          // where turns of what a rolling summary covers have changed, and by how much
-		ids, at pq.StringArray
-		turns   pq.Int64Array
+		ids, at []string
+		turns   []int
 	}
 }
 
@@ -84,7 +82,7 @@ func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 		s.messages = append(s.messages, i)
 	}
 	var rows []reverie.Session
-	var ids pq.StringArray
+	var ids []string
 	for id, s := range a.sessions {
 		if !s.Cut { // not read yet
 			ids = append(ids, id)
@@ -148,7 +146,7 @@ func (a *arrivals) name(ctx context.Context, t *pg.Tx, cuts []reverie.Cut) error
 		taken[m.SessionID] = true
 	}
 	for try := 0; ; try++ {
-		var ids pq.StringArray
+		var ids []string
 		for _, c := range cuts {
 			if c.ID == "" {
 				ids = append(ids, reverie.CutID(a.groupID, c.FirstAt, try))
@@ -213,7 +211,7 @@ func moved(cuts []reverie.Cut) map[string]string {
 }
 
 func fixedSessions(ctx context.Context, t *pg.Tx, groupID string, among []reverie.Session) (map[string]bool, error) {
-	var ids pq.StringArray
+	var ids []string
 	for _, s := range among {
 		ids = append(ids, s.ID)
 	}
@@ -234,7 +232,7 @@ func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	if len(a.moved) == 0 {
 		return nil
 	}
-	var from, to pq.StringArray
+	var from, to []string
 	for _, old := range slices.Sorted(maps.Keys(a.moved)) {
 		from, to = append(from, old), append(to, a.moved[old])
 	}
@@ -276,7 +274,7 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 // that has begun before it, and begin one, or take one from the answer behind it.
 func (a *arrivals) look(ctx context.Context, t *pg.Tx) error {
 	var index []int
-	var ids, at pq.StringArray
+	var ids, at []string
 	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
 		s := a.sessions[id]
 		slices.SortStableFunc(s.messages, func(i, j int) int { return a.messages[i].SentAt.Compare(a.messages[j].SentAt) })
@@ -369,7 +367,7 @@ func (a *arrivals) shut(s *arrival, gap *neighbours) {
 	if gap.AfterFolded {
 		s.Folded = s.Folded.Plus(turn)
 		a.folded.ids, a.folded.at = append(a.folded.ids, s.ID), append(a.folded.at, pg.Timestamp(gap.AfterAt))
-		a.folded.turns = append(a.folded.turns, int64(turn.Turns))
+		a.folded.turns = append(a.folded.turns, turn.Turns)
 	}
 }
 

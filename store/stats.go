@@ -2,13 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -36,9 +32,9 @@ const (
 			count(distinct (group_id, session_id)) filter (where session_id <> '') as sessions, count(*)
 				filter (where summary) as summaries,
 			array(select count(a.strength) from generate_series(1, $4::int) b left join active a
-				on least(floor(a.strength * $4)::int + 1, $4) = b group by b order by b) as strengths,
+				on least(floor(a.strength * $4)::int + 1, $4) = b group by b order by b) as strength,
 			array(select count(a.weight) from generate_series(1, $4::int) b left join active a
-				on least(floor(a.weight / $5::float8 * $4)::int + 1, $4) = b group by b order by b) as weights,
+				on least(floor(a.weight / $5::float8 * $4)::int + 1, $4) = b group by b order by b) as weight,
 			(select count(*) from groups where ($1 = '' or group_id = $1)) as groups
 		from active`
 
@@ -74,23 +70,22 @@ const (
 // where none is named, in one snapshot and six statements. A group that does not
 // exist is reverie.ErrNotFound.
 func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
-	var st reverie.MemoryStats
-	err := s.db.Run(ctx, pg.Work{What: "count memories", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	what := "count memories"
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (st reverie.MemoryStats, err error) {
 		st = reverie.MemoryStats{GroupID: groupID, Kinds: []reverie.KindStats{}, Used: []reverie.MemoryUsageStats{}}
 		if groupID != "" {
 			if _, err := GetGroup(ctx, t, groupID); err != nil {
-				return err
+				return st, err
 			}
 		}
 		for _, fill := range []func(context.Context, *pg.Tx, *reverie.MemoryStats) error{statsMemories, statsVectors,
 			s.statsDays, statsUsage} {
 			if err := fill(ctx, t, &st); err != nil {
-				return err
+				return st, err
 			}
 		}
-		return nil
-	}})
-	return st, err
+		return st, nil
+	})
 }
 
 func statsMemories(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
@@ -101,22 +96,10 @@ func statsMemories(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error
 		st.Lineages += k.Active + k.Archived + k.Held + k.Deleted
 		st.Versions += k.Versions
 	}
-	var row struct {
-		Active, Core, Established, Sessions, Summaries, Groups int
-		Oldest, Newest                                         *time.Time
-		Strengths, Weights                                     pq.Int64Array
-	}
-	if err := t.Get(ctx, &row, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength,
-		reverie.StatsBars, reverie.MaxWeight); err != nil {
-		return err
-	}
-	st.Active, st.Core, st.Established, st.Tentative = row.Active, row.Core, row.Established, row.Active-row.Established
-	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups,
-		row.Oldest, row.Newest
-	for i := range reverie.StatsBars {
-		st.Strength, st.Weight = append(st.Strength, int(row.Strengths[i])), append(st.Weight, int(row.Weights[i]))
-	}
-	return nil
+	err := t.Get(ctx, st, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength,
+		reverie.StatsBars, reverie.MaxWeight)
+	st.Tentative = st.Active - st.Established
+	return err
 }
 
 func statsVectors(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
@@ -202,17 +185,13 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 		LatencyMS int64 `db:"latency_ms"`
 	}
 	err := t.Select(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2
-		order by created_at, call_id
-		limit nullif($3::int, 0)`, groupID, runID, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]reverie.Call, len(rows))
-	for i, r := range rows {
+		order by created_at, call_id limit nullif($3::int, 0)`, groupID, runID, limit)
+	list := []reverie.Call{}
+	for _, r := range rows {
 		r.Latency = time.Duration(r.LatencyMS) * time.Millisecond
-		list[i] = r.Call
+		list = append(list, r.Call)
 	}
-	return list, nil
+	return list, err
 }
 
 // costsQuery sums calls up in one pass, by all that they are told apart by, and those
@@ -250,14 +229,8 @@ const (
 // cost nothing and are listed all the same.
 func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
 	var rows []struct {
-		Part    int    `db:"part"`
-		Date    string `db:"date"`
-		GroupID string `db:"group_id"`
-		Model   string `db:"model"`
-		Purpose string `db:"purpose"`
-		Failed  int    `db:"failed"`
-		No      int    `db:"no"`
-		reverie.Spend
+		Part, No int
+		reverie.Cost
 	}
 	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
@@ -281,8 +254,7 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 			reply.Cut = true
 			continue
 		}
-		*parts[r.Part] = append(*parts[r.Part], reverie.Cost{Date: r.Date, GroupID: r.GroupID, Model: r.Model,
-			Purpose: r.Purpose, Failed: r.Failed, Spend: r.Spend})
+		*parts[r.Part] = append(*parts[r.Part], r.Cost)
 	}
 	slices.Reverse(reply.Days)
 	return reply, err
@@ -295,29 +267,20 @@ const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 // SpendSince sums up the calls to models since an instant, over all groups. Those
 // of the offline baseline and of recordings are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
-	var spend reverie.Spend
-	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		return t.Get(ctx, &spend, `select `+SpendColumns+` from llm_calls
+	return pg.Read(asLogin(ctx), s.db, "sum up what was spent", func(ctx context.Context, t *pg.Tx) (reverie.Spend, error) {
+		return pg.Get[reverie.Spend](ctx, t, `select `+SpendColumns+` from llm_calls
 			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
-	}})
-	return spend, err
+	})
 }
 
 // LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
-	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			groupID = ""
-			err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc,
-			call_id desc limit 1`, purpose)
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil
-			}
-			return err
-		}})
-	return groupID, err
+	what := "look for the group that was worked on last"
+	return pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (string, error) {
+		return pg.Get[string](ctx, t, `select coalesce((select group_id from llm_calls where purpose = $1
+			order by created_at desc, call_id desc limit 1), '')`, purpose)
+	})
 }
 
 const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls
@@ -328,13 +291,13 @@ const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as token
 // latest calls for a purpose that went well, at most 200, and how many calls that
 // rests on. The model is named as in llm_calls, without its provider.
 func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
-	var row struct {
-		Tokens float64 `db:"tokens"`
-		Calls  int     `db:"calls"`
+	type mean struct {
+		Tokens float64
+		Calls  int
 	}
-	err = s.db.Run(asLogin(ctx), pg.Work{What: fmt.Sprintf("look at earlier answers of %s", model), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			return t.Get(ctx, &row, meanOutputQuery, purpose, model)
-		}})
-	return row.Tokens, row.Calls, err
+	what := fmt.Sprintf("look at earlier answers of %s", model)
+	m, err := pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (mean, error) {
+		return pg.Get[mean](ctx, t, meanOutputQuery, purpose, model)
+	})
+	return m.Tokens, m.Calls, err
 }

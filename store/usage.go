@@ -61,9 +61,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	var groups, usages, ids, lineages, sessions, queries, times pq.StringArray
-	var positions pq.Int64Array
-	var scores, similarities, weights, strengths, recencies pq.Float64Array
+	var columns pg.Columns
 	for _, r := range rows {
 		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
 			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w",
@@ -72,18 +70,13 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = s.db.Now()
 		}
-		groups, usages, ids, lineages = append(groups, pg.ValidText(r.GroupID)), append(usages, r.UsageID), append(ids,
-			r.MemoryID), append(lineages, r.LineageID)
-		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, text.Excerpt(pg.ValidText(r.Query),
-			reverie.MaxUsageQuery))
-		positions, times = append(positions, int64(r.Position)), append(times, pg.Timestamp(r.CreatedAt))
-		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
-		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)
+		columns.Add(pg.ValidText(r.GroupID), r.UsageID, r.MemoryID, r.LineageID, pg.ValidText(r.SessionID),
+			text.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery), r.Position, r.Score, r.Similarity, r.Weight, r.Strength,
+			r.Recency, r.CreatedAt)
 	}
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, logUsageQuery, groups, usages, ids, lineages, sessions, queries, positions,
-				scores, similarities, weights, strengths, recencies, times)
+			_, err := columns.Exec(ctx, t, logUsageQuery)
 			return err
 		}})
 }
@@ -95,20 +88,15 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 // or contexts. A session of several groups, where none is named, is
 // reverie.ErrInvalid, and the error names them.
 func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
-	var rows []reverie.Usage
-	err := s.db.Run(ctx, pg.Work{
-		What:     "read what a context offered",
-		ReadOnly: true,
-		ByKey:    true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			groupID, usageID, err := findUsage(ctx, t, q)
-			if err != nil || usageID == "" {
-				return err
-			}
-			return t.Select(ctx, &rows, offeredQuery, groupID, usageID)
-		}})
-	return rows, err
+	what := "read what a context offered"
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Usage, err error) {
+		groupID, usageID, err := findUsage(ctx, t, q)
+		if err != nil || usageID == "" {
+			return rows, err
+		}
+		err = t.Select(ctx, &rows, offeredQuery, groupID, usageID)
+		return rows, err
+	})
 }
 
 // findUsage names the context that is meant and its group; "" where there is none.
@@ -164,14 +152,10 @@ func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 // lineage. Those that never were offered are not in it.
 func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
 	error) {
-	var counts map[string]reverie.UsageCount
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count uses of memories of group %q", groupID), ReadOnly: true,
-		ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			counts, err = UsageCounts(ctx, t, groupID, lineageIDs)
-			return err
-		}})
-	return counts, err
+	return pg.Lookup(ctx, s.db, fmt.Sprintf("count uses of memories of group %q", groupID), func(ctx context.Context,
+		t *pg.Tx) (map[string]reverie.UsageCount, error) {
+		return UsageCounts(ctx, t, groupID, lineageIDs)
+	})
 }
 
 func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -90,13 +88,10 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 	if ofEvolve(q.job) {
 		return q.Store.CountPending(ctx, groupID, since, until)
 	}
-	var n int
-	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID),
-		ReadOnly: true, ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			return t.Get(ctx, &n, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
-		}})
-	return n, err
+	what := fmt.Sprintf("count what waits for %s in group %q", q.job, groupID)
+	return pg.Lookup(ctx, q.db, what, func(ctx context.Context, t *pg.Tx) (int, error) {
+		return pg.Get[int](ctx, t, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
+	})
 }
 
 // QueueMessages lets those messages of a group wait for a job that evolve has
@@ -128,7 +123,7 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, pq.StringArray(ids))
+	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, ids)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job,
 			reverie.ErrConflict)
@@ -142,7 +137,7 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 	if err := LockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
 		return err
 	}
-	ids := pq.StringArray(slices.Sorted(slices.Values(plan.Used))) // one order of locks for everybody
+	ids := slices.Sorted(slices.Values(plan.Used)) // one order of locks for everybody
 	n, err := t.Exec(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ type CostsReply struct {
 // Cost is what calls of one day, group or model have cost together.
 type Cost struct {
 	Date    string `json:"date,omitempty"`
-	GroupID string `json:"group_id,omitempty"`
+	GroupID string `db:"group_id" json:"group_id,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Purpose string `json:"purpose,omitempty"`
 	Failed  int    `json:"failed"` // of the calls: their outcome was not ok

@@ -31,6 +31,26 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	return w.Committed(ctx, &Tx{raw})
 }
 
+// ByID is w, told to be committed by its transaction's id, where no row can be recognized as
+// its own. relock locks again a row that w locks: then the transaction is over.
+func (w Work) ByID(relock func(ctx context.Context, t *Tx) error) Work {
+	var xid string
+	do := w.Do
+	w.Do = func(ctx context.Context, t *Tx) error {
+		if err := do(ctx, t); err != nil {
+			return err
+		}
+		return t.Get(ctx, &xid, XIDQuery)
+	}
+	w.Committed = func(ctx context.Context, t *Tx) (bool, error) {
+		if err := relock(ctx, t); err != nil {
+			return false, err
+		}
+		return WasCommitted(ctx, t, xid)
+	}
+	return w
+}
+
 // XIDQuery returns the id of the transaction that it runs in, which [WasCommitted] takes.
 const XIDQuery = `select pg_current_xact_id()::text`
 

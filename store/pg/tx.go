@@ -33,9 +33,10 @@ func Get[T any](ctx context.Context, t *Tx, query string, args ...any) (row T, e
 	return row, err
 }
 
-// Select is [Tx.Select] for a slice of its own.
-func Select[T any](ctx context.Context, t *Tx, query string, args ...any) (rows []T, err error) {
-	err = t.Select(ctx, &rows, query, args...)
+// Select is [Tx.Select] for a slice of its own, which is never nil: JSON wants [].
+func Select[T any](ctx context.Context, t *Tx, query string, args ...any) ([]T, error) {
+	rows := []T{}
+	err := t.Select(ctx, &rows, query, args...)
 	return rows, err
 }
 

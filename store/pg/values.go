@@ -66,6 +66,9 @@ type JSON[T any] struct{ V T }
 // Value is the JSON as text, as [JSONText] writes it.
 func (j JSON[T]) Value() (driver.Value, error) { return JSONText(j.V) }
 
+// AsJSON is v as JSON, for a statement to take.
+func AsJSON(v any) JSON[any] { return JSON[any]{v} }
+
 func (j *JSON[T]) Scan(src any) error {
 	switch text := src.(type) {
 	case nil:
