@@ -34,14 +34,11 @@ func findNumbers(found []located, text string) []located {
 
 // identity knows a resident's number: place, birthday, order and a check digit.
 func identity(text string, i, end int) (string, int) {
-	if end-i != 18 || !allDigits(text[i:end-1]) || !strings.Contains("0123456789xX", text[end-1:end]) {
-		return "", 0
-	}
 	n := text[i:end]
-	if n[0] < '1' || n[0] > '9' {
+	if len(n) != 18 || !is("identity", n) {
 		return "", 0
 	}
-	if born, err := time.Parse("20060102", n[6:14]); err != nil || born.Year() < 1900 || born.Year() > 2099 {
+	if _, err := time.Parse("20060102", n[6:14]); err != nil {
 		return "", 0
 	}
 	// GB 11643-1999: the sum of each digit by its weight, modulo 11.
@@ -93,7 +90,7 @@ func card(text string, i, end int) (string, int) {
 	digits := string(number[:n])
 	switch {
 	case n < 13 || n > 19 || to < len(text) && (isASCIIWord(text[to]) || text[to] == '-' || text[to] == '_'):
-	case short || groups > 1 && !grouped(text[i:to]):
+	case short || groups > 1 && !is("cardGroups", text[i:to]):
 	case numberOfElse(text[max(0, i-numberName):i]):
 	case cardNetwork(digits) && luhn(digits):
 		return "bank-card", to
@@ -117,23 +114,6 @@ func numberOfElse(before string) bool {
 		at = max(at, strings.LastIndex(before, w))
 	}
 	return at >= 0 && !strings.Contains(before[at:], "卡") && !strings.Contains(before[at:], "card") && !strings.ContainsAny(before[at:], ".。，;；\n")
-}
-
-// grouped tells the groups in which cards are written.
-func grouped(s string) bool {
-	sizes := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' })
-	if len(sizes) == 3 { // American Express, Diners
-		return len(sizes[0]) == 4 && len(sizes[1]) == 6 && len(sizes[2]) >= 4 && len(sizes[2]) <= 5
-	}
-	if len(sizes) == 2 {
-		return len(sizes[0]) == 6 && len(sizes[1]) >= 10
-	}
-	for _, g := range sizes[:len(sizes)-1] {
-		if len(g) != 4 {
-			return false
-		}
-	}
-	return true
 }
 
 // cardNetwork knows how the numbers of each network begin, and how long they are.
@@ -201,32 +181,19 @@ func iban(text string, i, end int) (string, int) {
 	if end-i < 4 || !upper(text[i]) || !upper(text[i+1]) || !allDigits(text[i+2:i+4]) {
 		return "", 0
 	}
-	var b strings.Builder
-	to := end
-	b.WriteString(text[i:end])
-	if end-i == 4 {
-		for to < len(text) && text[to] == ' ' && b.Len() < 34 {
-			next := to + 1
-			for next < len(text) && (upper(text[next]) || text[next] >= '0' && text[next] <= '9') {
-				next++
-			}
-			if next == to+1 || next-to > 5 || next < len(text) && isASCIIWord(text[next]) {
-				break
-			}
-			b.WriteString(text[to+1 : next])
-			if to = next; next-to < 4 && next-to > 0 {
-				break
-			}
-		}
+	n, to := text[i:end], end
+	if len(n) == 4 {
+		rest := strings.ReplaceAll(text[end:min(len(text), end+48)], "_", ".") // which ends a group
+		groups := valueTests()["ibanGroups"].FindString(rest)
+		n, to = n+strings.ReplaceAll(groups, " ", ""), end+len(groups)
 	}
-	for n := b.String(); len(n) >= 15; n = n[:len(n)-4] {
+	for ; len(n) >= 15; n, to = n[:len(n)-4], to-5 { // what follows may be words in capitals
 		if len(n) <= 34 && mod97(n) {
 			return "iban", to
 		}
 		if end-i != 4 || len(n) < 19 {
 			break
 		}
-		to -= 5
 	}
 	return "", 0
 }
