@@ -2,11 +2,10 @@ package evolve
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
+	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
@@ -103,14 +102,9 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	return r.arrange(ctx, s, false)
 }
 
-// inputSHA256 names the question: the model, what it is asked and what it is
-// asked about.
+// inputSHA256 names the question.
 func (s *chunkInput) inputSHA256(model string) string {
-	h := sha256.New()
-	for _, part := range []string{model, s.prompt.System, s.prompt.User} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return llm.InputSHA256(model, s.prompt.System, s.prompt.User)
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, input, text string, status reverie.ChunkStatus) error {

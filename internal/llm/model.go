@@ -307,7 +307,7 @@ type Asker struct {
 // journal's.
 func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool, err error) {
 	keeps := a.Journal != nil && a.Lease != nil && a.Meta.RunID != nil
-	input := a.inputSHA256(req)
+	input := InputSHA256(a.Model.Name(), req.System, req.User)
 	if keeps && a.kept == nil {
 		if err := a.read(ctx); err != nil {
 			return Response{}, false, err
@@ -343,10 +343,10 @@ func (a *Asker) read(ctx context.Context) error {
 	return nil
 }
 
-// inputSHA256 names a question: the model and what it is asked.
-func (a *Asker) inputSHA256(req Request) string {
+// InputSHA256 names a question: the model, what it is asked and what it is asked about.
+func InputSHA256(model, system, user string) string {
 	h := sha256.New()
-	for _, part := range []string{a.Model.Name(), req.System, req.User} {
+	for _, part := range []string{model, system, user} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
