@@ -41,12 +41,15 @@ func (l *nameList) UnmarshalText(text []byte) error {
 }
 
 // recordTables are those of all types but the group itself.
-var recordTables = func() []recordTable {
-	var file struct{ Table []recordTable }
+var recordTables, queries = func() ([]recordTable, map[string]string) {
+	var file struct {
+		Table   []recordTable
+		Queries map[string]string
+	}
 	if err := toml.Unmarshal(tablesFile, &file); err != nil {
 		panic(err) // the file is compiled in
 	}
-	return file.Table
+	return file.Table, file.Queries
 }()
 
 // key is the primary key after group_id.
@@ -143,17 +146,6 @@ func (r recordTable) insertQuery() string {
 		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
 }
 
-// The rules of a table's rows, but those of a vector, which is beside its row.
-const rulesQuery = `
-	select substr(conname, length($1) + 2) as name, pg_get_expr(conbin, conrelid) as expr from pg_constraint c
-	where conrelid = $1::regclass and contype = 'c'
-		and not exists (select 1 from pg_attribute a where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
-			and a.attname = 'embedding')
-	union all
-	select attname, quote_ident(attname) || ' is not null' from pg_attribute
-	where attrelid = $1::regclass and attnum > 0 and attnotnull and not attisdropped and attname = any ($2::text[])
-	order by 1, 2`
-
 // brokenQuery names the first of the records of $2 that does not hold to the rules,
 // and which ones.
 func (r recordTable) brokenQuery(rules []recordRule) string {
@@ -165,17 +157,3 @@ func (r recordTable) brokenQuery(rules []recordRule) string {
 			array_to_string(array[` + strings.Join(breaks, ", ") + `]::text[], ', ') as differs
 		from ` + r.rows() + `) x where $1 <> '' and differs <> '' limit 1`
 }
-
-// Another memory may stand where a version of the file would: its place in the
-// lineage, the lineage's head, or its text among the active ones.
-const takenQuery = `with r as materialized (
-		select memory_id, lineage_id, version, status, kind, content_hash from json_populate_recordset(null::memories,
-			$2::json)),
-	t as not materialized (select * from memories where group_id = $1)
-	select r.memory_id, t.memory_id as other, true as lineage from r join t using (lineage_id, version)
-		where t.memory_id <> r.memory_id
-	union all select r.memory_id, t.memory_id, true from r join t using (lineage_id, status)
-		where t.memory_id <> r.memory_id and t.status = 'active'
-	union all select r.memory_id, t.memory_id, false from r join t using (kind, content_hash, status)
-		where t.memory_id <> r.memory_id and t.status = 'active'
-	order by lineage desc, memory_id, other limit 1`

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -173,7 +174,7 @@ func (b recordBatch) check() error {
 // keepable refuses rows that the table would refuse, or should.
 func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 	var rules []recordRule
-	if err := t.Select(ctx, &rules, rulesQuery, b.table.Name, pq.StringArray(b.table.Columns)); err != nil {
+	if err := t.Select(ctx, &rules, queries["rules"], b.table.Name, pq.StringArray(b.table.Columns)); err != nil {
 		return err
 	}
 	var broken struct{ Key, Differs string }
@@ -233,7 +234,7 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 		Other   string
 		Lineage bool
 	}
-	err := t.Get(ctx, &taken, takenQuery, b.groupID, b.json())
+	err := t.Get(ctx, &taken, queries["taken"], b.groupID, b.json())
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return len(rows), nil
@@ -249,20 +250,14 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 // moveNumbers lets new evidence count on from what is imported. Nobody draws a
 // number meanwhile.
 func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
-	const behind = `select coalesce(max(r.evidence_no) >
-		coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0), false)
-		from json_populate_recordset(null::memory_evidence, $1::json) r`
 	var move bool
-	if err := t.Get(ctx, &move, behind, b.json()); err != nil || !move {
+	if err := t.Get(ctx, &move, queries["behind"], b.json()); err != nil || !move {
 		return err
 	}
 	if _, err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'),
-		greatest(max(r.evidence_no),
-			coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0)))
-		from json_populate_recordset(null::memory_evidence, $1::json) r`, b.json())
+	_, err := t.Exec(ctx, queries["move_numbers"], b.json())
 	return err
 }
 
@@ -338,4 +333,124 @@ func differences(has, other reverie.Group) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// withoutErased drops the records of one type that are of a memory that was erased, or of
+// a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
+func withoutErased(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
+	var some bool
+	if err := t.Get(ctx, &some, `select exists (select 1 from erasures
+		where group_id = $1)`, groupID); err != nil || !some {
+		return records, err
+	}
+	table, err := recordTableOf(records[0].Type)
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]map[string]any, len(records))
+	memories, messages := pq.StringArray{}, pq.StringArray{}
+	for i, r := range records {
+		dec := json.NewDecoder(bytes.NewReader(r.Row))
+		dec.UseNumber()
+		if err := dec.Decode(&docs[i]); err != nil {
+			return records, nil // whoever checks the rows will say so
+		}
+		for _, name := range erasedKeys {
+			if id, ok := docs[i][name].(string); ok {
+				memories = append(memories, id)
+			}
+		}
+		memories = append(memories, recordMark(table, docs[i]))
+		citedIn(docs[i], &messages)
+	}
+	var ids []string
+	if err := t.Select(ctx, &ids, strings.ReplaceAll(queries["erased"], "{message_hash}", store.ErasedMessageHash), groupID, memories, messages); err != nil {
+		return nil, err
+	}
+	erased := map[string]bool{}
+	for _, id := range ids {
+		erased[id] = true
+	}
+	var kept []reverie.Record
+	for i, r := range records {
+		if dropped(docs[i], erased) || erased[recordMark(table, docs[i])] {
+			continue
+		}
+		if changed := false; strip(docs[i], erased, &changed) != nil && changed {
+			row, err := json.Marshal(docs[i])
+			if err != nil {
+				return nil, err
+			}
+			r.Row = row
+		}
+		kept = append(kept, r)
+	}
+	return kept, nil
+}
+
+// erasedKeys name the memories that a record is of.
+var erasedKeys = []string{"memory_id", "lineage_id", "old_id", "source_id", "source_lineage_id", "target_id"}
+
+func dropped(row map[string]any, erased map[string]bool) bool {
+	for _, name := range append([]string{"message_id"}, erasedKeys...) {
+		if id, ok := row[name].(string); ok && erased[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// citedIn collects the messages that are named anywhere in a document.
+func citedIn(doc any, to *pq.StringArray) {
+	switch v := doc.(type) {
+	case []any:
+		for _, item := range v {
+			if id, ok := item.(string); ok {
+				*to = append(*to, id)
+			}
+			citedIn(item, to)
+		}
+	case map[string]any:
+		if id, ok := v["message_id"].(string); ok {
+			*to = append(*to, id)
+		}
+		for _, item := range v {
+			citedIn(item, to)
+		}
+	}
+}
+
+// strip takes out of a document's lists what is erased.
+func strip(doc any, erased map[string]bool, changed *bool) any {
+	switch v := doc.(type) {
+	case []any:
+		kept := []any{}
+		for _, item := range v {
+			id, _ := item.(string)
+			o, _ := item.(map[string]any)
+			if erased[id] || o != nil && dropped(o, erased) {
+				*changed = true
+				continue
+			}
+			kept = append(kept, strip(item, erased, changed))
+		}
+		return kept
+	case map[string]any:
+		for name, item := range v {
+			v[name] = strip(item, erased, changed)
+		}
+	}
+	return doc
+}
+
+// recordMark is the mark of the row that a record would be.
+func recordMark(table recordTable, row map[string]any) string {
+	key := make([]string, len(table.key()))
+	for i, name := range table.key() {
+		key[i] = fmt.Sprint(row[name])
+		if n, ok := row[name].(json.Number); ok {
+			key[i] = n.String()
+		}
+	}
+	return store.RowMark(table.Name, key...)
 }

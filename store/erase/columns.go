@@ -35,22 +35,6 @@ var Columns = func() map[string]treatment {
 	return all
 }()
 
-// textColumnsQuery lists the columns of all tables with groups in them that can hold
-// text, and the keys by which their rows are found.
-const textColumnsQuery = `select c.relname as "table", a.attname as "column", format_type(a.atttypid, null) as "type",
-		a.attnum = any (coalesce(i.indkey::int2[], '{}')) as key,
-		a.atttypid in ('json'::regtype, 'jsonb'::regtype) or y.typcategory = 'S' or y.typelem <> 0
-			and e.typcategory = 'S' as text,
-		coalesce(y.typcategory = 'A', false) as list
-	from pg_class c
-	join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-	join pg_type y on y.oid = a.atttypid
-	left join pg_type e on e.oid = y.typelem
-	left join pg_index i on i.indrelid = c.oid and i.indisprimary
-	where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
-		and exists (select 1 from pg_attribute g where g.attrelid = c.oid and g.attname = 'group_id' and not g.attisdropped)
-	order by c.relname, a.attnum`
-
 // textColumn is a column that can hold text, or one of its table's key.
 type textColumn struct {
 	Table, Column, Type string
@@ -107,8 +91,8 @@ type textTable struct {
 // textTables reads them from the catalogue, so that a column that is added later is
 // searched, too.
 func textTables(ctx context.Context, t *pg.Tx) ([]textTable, error) {
-	var rows []textColumn
-	if err := t.Select(ctx, &rows, textColumnsQuery); err != nil {
+	rows, err := ask[textColumn](ctx, t, "text_columns", nil)
+	if err != nil {
 		return nil, err
 	}
 	var list []textTable

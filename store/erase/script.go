@@ -20,9 +20,9 @@ var scriptFile []byte
 
 // script is erase.toml, which says what its parts are.
 var script = func() (file struct {
-	Columns              map[treatment]string
-	Parts, Queries, Team map[string]string
-	Phases               map[string][]step
+	Columns                    map[treatment]string
+	JSON, Parts, Queries, Team map[string]string
+	Phases                     map[string][]step
 }) {
 	if err := toml.Unmarshal(scriptFile, &file); err != nil {
 		panic(err) // the file is compiled in

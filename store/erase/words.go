@@ -268,16 +268,11 @@ func foreignKeys(c textColumn) bool {
 }
 
 var (
-	ownKey   = text.NewPattern(`^[a-z][a-z0-9_]*$`)
-	idKey    = text.NewPattern(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
-	uuidText = text.NewPattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true,
-		"aspect": true, "basis": true,
-		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true,
-		"model": true, "prompt_version": true,
-		"local_date": true, "sent_at": true, "created_at": true, "updated_at": true, "made_at": true,
-		"last_supported_at": true}
-	ownTags = map[string]bool{reverie.TagSummary: true, reverie.TagSession: true, reverie.TagDream: true,
+	ownKey    = text.NewPattern(`^[a-z][a-z0-9_]*$`)
+	idKey     = text.NewPattern(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
+	uuidText  = text.NewPattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	fixedKeys = strings.Fields(script.JSON["fixed_keys"])
+	ownTags   = map[string]bool{reverie.TagSummary: true, reverie.TagSession: true, reverie.TagDream: true,
 		reverie.TagLongTerm: true, reverie.TagDone: true,
 		string(reverie.DreamPreference): true, string(reverie.DreamTheme): true, string(reverie.DreamTodo): true}
 )
@@ -287,7 +282,7 @@ func (w *jsonErasure) of(key string, doc any) any {
 	switch v := doc.(type) {
 	case string:
 		switch {
-		case fixedKey[key], key == "tags" && ownTags[v]:
+		case slices.Contains(fixedKeys, key), key == "tags" && ownTags[v]:
 			return v
 		case w.e.isTheirs(key, v):
 			return w.id(v)
