@@ -40,8 +40,8 @@ type (
 // HeadSize is how much of a file a format is known by, in bytes.
 const HeadSize = export.HeadSize
 
-// formats are all that are known, in the order in which people are told of them.
-func formats() []Format {
+// Formats returns all that are known, in the order in which people are told of them.
+func Formats() []Format {
 	return []Format{
 		jsonl.Format,
 		chatlab.Format,
@@ -57,9 +57,6 @@ func formats() []Format {
 	}
 }
 
-// Formats returns all that are known.
-func Formats() []Format { return formats() }
-
 // JSONL is the format of our own, which needs no detecting: a message a line.
 func JSONL() Format { return jsonl.Format }
 
@@ -68,12 +65,12 @@ var ErrUnknown = errors.New("it is in no known format")
 
 // Named returns the format of a name. The error lists the names that there are.
 func Named(name string) (Format, error) {
-	for _, f := range formats() {
+	for _, f := range Formats() {
 		if f.Name == name {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("format %q is none of %s: %w", name, names(formats()), reverie.ErrInvalid)
+	return Format{}, fmt.Errorf("format %q is none of %s: %w", name, names(Formats()), reverie.ErrInvalid)
 }
 
 // Detect returns the format that is surest of knowing the source. Where none knows it the
@@ -81,7 +78,7 @@ func Named(name string) (Format, error) {
 func Detect(src Source) (Format, error) {
 	var best []Format
 	most := 0
-	for _, f := range formats() {
+	for _, f := range Formats() {
 		switch sure := f.Knows(src); {
 		case sure > most:
 			most, best = sure, []Format{f}
@@ -91,7 +88,7 @@ func Detect(src Source) (Format, error) {
 	}
 	switch len(best) {
 	case 0:
-		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(formats()))
+		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(Formats()))
 	case 1:
 		return best[0], nil
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,10 +63,10 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("the token holds what a header cannot: %w", reverie.ErrInvalid)
 	}
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
-	opts.PageSize = or(opts.PageSize, 1000)
-	opts.Attempts = or(opts.Attempts, 4)
-	opts.Idle = or(opts.Idle, time.Minute)
-	opts.Held = or(opts.Held, 16<<20)
+	opts.PageSize = cmp.Or(opts.PageSize, 1000)
+	opts.Attempts = cmp.Or(opts.Attempts, 4)
+	opts.Idle = cmp.Or(opts.Idle, time.Minute)
+	opts.Held = cmp.Or(opts.Held, 16<<20)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -79,13 +80,6 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 	s := &Server{base: base, opts: opts}
 	s.client = &http.Client{Transport: opts.Transport, CheckRedirect: s.redirect}
 	return s, nil
-}
-
-func or[T int | time.Duration](v, otherwise T) T {
-	if v > 0 {
-		return v
-	}
-	return otherwise
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"hash"
 	"io"
 	"strings"
@@ -193,10 +192,6 @@ func (c *Reader) begin() error {
 	if c.Known {
 		return nil
 	}
-	if c.src.Again == nil {
-		return fmt.Errorf("which chat it is (meta) must stand in front of the messages, for a stream is read once; save "+
-			"it, and name the file: %w", reverie.ErrInvalid)
-	}
 	err := c.ahead("meta")
 	c.Known = true // or else nothing says it
 	return err
@@ -204,7 +199,7 @@ func (c *Reader) begin() error {
 
 // ahead takes down what stands behind the messages.
 func (c *Reader) ahead(pattern string) error {
-	return c.teller.Ahead(c.src, func(r io.Reader) export.Parts { return c.parts(r, pattern) }, func(part export.Part) error {
+	return c.teller.Ahead(c.src, pattern, func(r io.Reader) export.Parts { return c.parts(r, pattern) }, func(part export.Part) error {
 		if part.Pattern != pattern {
 			return nil
 		}

@@ -229,9 +229,14 @@ func (t *Teller) Files(src Source, find func(fs.FS) []string, read func(Source) 
 	return nil
 }
 
-// Ahead hands over the parts of a file that stand behind its messages and are needed before them. What
-// cannot be read on is left: the messages before it are read all the same.
-func (t *Teller) Ahead(src Source, parts func(io.Reader) Parts, take func(Part) error) error {
+// Ahead hands over the parts of a file that stand behind its messages and are needed before them, to know
+// which chat it is: it says that under the key what. What cannot be read on is left: the messages before it
+// are read all the same.
+func (t *Teller) Ahead(src Source, what string, parts func(io.Reader) Parts, take func(Part) error) error {
+	if src.Again == nil {
+		return fmt.Errorf("which chat it is (%s) must stand in front of the messages, for a stream is read once; save it, "+
+			"and name the file: %w", what, reverie.ErrInvalid)
+	}
 	r, err := src.Again()
 	if err != nil {
 		return err

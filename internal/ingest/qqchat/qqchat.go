@@ -151,12 +151,8 @@ func (q *reader) begin() error {
 	if q.known {
 		return nil
 	}
-	if q.src.Again == nil {
-		return fmt.Errorf("which chat it is (chatInfo) must stand in front of the messages, for a stream is read once; "+
-			"save it, and name the file: %w", reverie.ErrInvalid)
-	}
 	parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "chatInfo") }
-	err := q.Ahead(q.src, parts, func(part export.Part) error { q.info(part.Value); return nil })
+	err := q.Ahead(q.src, "chatInfo", parts, func(part export.Part) error { q.info(part.Value); return nil })
 	q.known = true // or else nothing says it
 	return err
 }

@@ -158,7 +158,7 @@ func (t *reader) begin(src export.Source) error {
 	c := &t.chat
 	if c.key == "" && src.Again != nil && (c.id == "" || c.kind == "") {
 		parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "name", "type", "id") }
-		err := t.Ahead(src, parts, func(part export.Part) error { c.is(part.Pattern, part.Value); return nil })
+		err := t.Ahead(src, "id", parts, func(part export.Part) error { c.is(part.Pattern, part.Value); return nil })
 		if err != nil {
 			return err
 		}
