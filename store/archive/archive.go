@@ -2,9 +2,15 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
 	"reverie/store"
@@ -145,4 +151,149 @@ func (e *exporter) table(ctx context.Context, id string, table recordTable) erro
 func (e *exporter) write(r reverie.Record) error {
 	e.refused = e.to.Write(r)
 	return e.refused
+}
+
+//go:embed tables.toml
+var tablesFile []byte
+
+// recordTable is one of tables.toml, which says how its rows become records, and records rows.
+type recordTable struct {
+	Kind                      reverie.RecordType
+	Name, From, Before, Order string
+	Columns, Loose            nameList
+	Counted                   bool
+	Reads                     map[string]string
+	Rules                     []recordRule
+}
+
+// recordRule is an expression over the columns that is true of every record.
+type recordRule struct {
+	Name string `db:"name"` // of what it is about
+	Expr string `db:"expr"`
+}
+
+// nameList is names, in a text with white space between them.
+type nameList []string
+
+func (l *nameList) UnmarshalText(text []byte) error {
+	*l = strings.Fields(string(text))
+	return nil
+}
+
+// recordTables are those of all types but the group itself.
+var recordTables, queries = func() ([]recordTable, map[string]string) {
+	var file struct {
+		Table   []recordTable
+		Queries map[string]string
+	}
+	if err := toml.Unmarshal(tablesFile, &file); err != nil {
+		panic(err) // the file is compiled in
+	}
+	return file.Table, file.Queries
+}()
+
+// key is the primary key after group_id.
+func (r recordTable) key() []string { return store.ExportedKeys[r.Name] }
+
+// recordTableOf is the table of a type.
+func recordTableOf(kind reverie.RecordType) (recordTable, error) {
+	i := slices.IndexFunc(recordTables, func(r recordTable) bool { return r.Kind == kind })
+	if i < 0 {
+		return recordTable{}, fmt.Errorf("%q is no type of record: %w", kind, reverie.ErrInvalid)
+	}
+	return recordTables[i], nil
+}
+
+// columnNames are the columns of q, each with its prefix.
+func columnNames(prefix string, columns []string) string {
+	return prefix + strings.Join(columns, ", "+prefix)
+}
+
+// source is what is exported.
+func (r recordTable) source() string { return cmp.Or(r.From, r.beside()) }
+
+// beside is what a record is compared with.
+func (r recordTable) beside() string {
+	if r.Counted {
+		return r.From
+	}
+	return "(select * from " + r.Name + " where group_id = $1)"
+}
+
+// exportQuery reads all records of group $1, with vectors where $2 is true.
+func (r recordTable) exportQuery() string {
+	columns := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		columns[i] = "t." + c
+		if read, ok := r.Reads[c]; ok {
+			columns[i] = read + " as " + c
+		}
+	}
+	vector := "null::bytea"
+	if r.Kind == reverie.RecordMemory {
+		vector = "vector_send(t.embedding)"
+	}
+	return `select (select row_to_json(c)::text from (select ` + strings.Join(columns, ", ") + `) c) as record,
+		case when $2::bool then ` + vector + ` end as vector from ` + r.source() + ` t order by ` + r.Order
+}
+
+// rows are the records of parameter $2, a JSON array, as r, completed where they
+// are of an earlier version of the form.
+func (r recordTable) rows() string {
+	otherwise := `null::` + r.Name
+	if r.Before != "" {
+		otherwise = `json_populate_record(` + otherwise + `, '` + r.Before + `')`
+	}
+	return `json_populate_recordset(` + otherwise + `, $2::json) r`
+}
+
+// same joins a row that is there, t, with its record, r.
+func (r recordTable) same() string {
+	var on []string
+	for _, k := range r.key() {
+		on = append(on, "t."+k+" = r."+k)
+	}
+	return strings.Join(on, " and ")
+}
+
+// compareQuery finds the records of $2 that group $1 has, and says in which columns
+// those differ.
+func (r recordTable) compareQuery() string {
+	var key, differs []string
+	for _, c := range r.Columns {
+		switch {
+		case slices.Contains(r.key(), c):
+			key = append(key, "r."+c+"::text")
+		case !slices.Contains(r.Loose, c):
+			differs = append(differs, `case when t.`+c+` is distinct from r.`+c+` then '`+c+`' end`)
+		}
+	}
+	return `select concat_ws(', ', ` + strings.Join(key, ", ") + `) as key,
+			array_to_string(array[` + strings.Join(append(differs, "null"), ", ") + `]::text[], ', ') as differs
+		from ` + r.rows() + ` join ` + r.beside() + ` t on ` + r.same() + ` order by 1`
+}
+
+// insertQuery writes the records of $2 that group $1 does not have, those of
+// versions with the vectors of $3 and $4.
+func (r recordTable) insertQuery() string {
+	columns, values, from := "group_id, "+columnNames("", r.Columns), "$1, "+columnNames("r.", r.Columns), r.rows()
+	if r.Kind == reverie.RecordMemory {
+		columns, values = columns+", embedding", values+", v.embedding"
+		from += ` left join unnest($3::uuid[], $4::vector[]) as v (id, embedding) on v.id = r.memory_id`
+	}
+	return `insert into ` + r.Name + ` (` + columns + `) overriding system value select ` + values + ` from ` + from + `
+		where not exists (select 1 from ` + r.beside() + ` t where ` + r.same() + `)
+		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
+}
+
+// brokenQuery names the first of the records of $2 that does not hold to the rules,
+// and which ones.
+func (r recordTable) brokenQuery(rules []recordRule) string {
+	breaks := make([]string, len(rules))
+	for i, rule := range rules {
+		breaks[i] = `case when not (` + rule.Expr + `) then '` + rule.Name + `' end`
+	}
+	return `select * from (select concat_ws(', ', ` + columnNames("r.", r.key()) + `) as key,
+			array_to_string(array[` + strings.Join(breaks, ", ") + `]::text[], ', ') as differs
+		from ` + r.rows() + `) x where $1 <> '' and differs <> '' limit 1`
 }

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -253,4 +254,225 @@ func (t *Teller) Ahead(src Source, what string, parts func(io.Reader) Parts, tak
 		}
 	}
 	return t.ctx.Err()
+}
+
+// EachPart hands over the values of a file of an export that says what others mean by
+// their ids. A file that is not there has none; one that is broken is an error.
+func EachPart(files fs.FS, name string, take func(Part), patterns ...string) error {
+	f, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", name, err)
+	}
+	defer f.Close()
+	for part, err := range JSONParts(f, patterns...) {
+		var bad *Bad
+		switch {
+		case errors.As(err, &bad): // too long to be one
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		default:
+			take(part)
+		}
+	}
+	return nil
+}
+
+// InArchiveOrder sorts the names of files into the order that they can be read in without
+// beginning anew each time: that of a tar archive, and else by name.
+func InArchiveOrder(files fs.FS, names []string) {
+	slices.Sort(names)
+	if in, ok := files.(ordered); ok {
+		slices.SortStableFunc(names, func(a, b string) int { return in.Order(a) - in.Order(b) })
+	}
+}
+
+// FileNames lists the files of a folder or archive by name, without what systems leave
+// there for themselves.
+func FileNames(files fs.FS) ([]string, error) {
+	var all []string
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("list the files: %w", err)
+		case d.IsDir() && base == "__MACOSX":
+			return fs.SkipDir
+		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" ||
+			strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
+			return nil
+		}
+		all = append(all, name)
+		return nil
+	})
+	return all, err
+}
+
+// HeadOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
+// and nothing where it cannot be read.
+func HeadOf(files fs.FS, name string) []byte {
+	look := files.Open
+	if p, ok := files.(peeker); ok {
+		look = p.Peek
+	}
+	f, err := look(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, HeadSize)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}
+
+// KnownFiles lists the files of a folder or archive whose name ends in one of these ways
+// and whose beginning is known.
+func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
+	all, _ := FileNames(files) // what cannot be listed is not there
+	InArchiveOrder(files, all)
+	for _, name := range all {
+		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
+		if slices.ContainsFunc(endings, ends) && known(HeadOf(files, name)) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// peeker is a folder or archive that notes which of its files are read: Peek opens one of
+// which only a look is taken.
+type peeker interface {
+	Peek(name string) (fs.File, error)
+}
+
+// ordered is an archive that is read from front to back: Order is where a file stands in it.
+type ordered interface {
+	Order(name string) int
+}
+
+// Hold keeps the newest records for a while, so that what changes them soon after (an
+// edit, a redaction, the first answer of a thread) still can. Where an export has the
+// newest first, a change comes before what it changes, and is kept instead.
+type Hold struct {
+	tell  func(Record) error
+	queue []*HeldRecord // in the order of the export
+	byID  map[string]*HeldRecord
+	ahead map[ChangeTarget]Change
+	held  int // bytes of the texts in the queue
+	kept  int // bytes of the texts ahead
+}
+
+type HeldRecord struct {
+	Record
+	Edited int64 // when its text was, 0 where it never was
+}
+
+// How much is held: a change counts if no more lies between it and its message.
+const (
+	holdMost  = 5000
+	holdBytes = 8 << 20
+)
+
+// changeKind says what is done to a message.
+type changeKind int
+
+const (
+	ChangeEdit   changeKind = iota + 1
+	ChangeGone              // it was taken back
+	ChangeThread            // a thread began with it
+)
+
+// ChangeTarget is what a change is done to, and who may: only its author edits a message.
+type ChangeTarget struct {
+	Kind   changeKind
+	ID, By string // by is "" where anybody may
+}
+
+// Change is what a record does to another one; the zero value is nothing.
+type Change struct {
+	ChangeTarget
+	Text string // that the message has from now on
+	At   int64  // when, in milliseconds
+}
+
+func newHold(tell func(Record) error) *Hold {
+	return &Hold{tell: tell, byID: map[string]*HeldRecord{}, ahead: map[ChangeTarget]Change{}}
+}
+
+// Held tells what take makes of the parts of an export, which it adds to the hold that it is given. What
+// is bad is told at once, and the rest when nothing changes it any more.
+func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
+	h := newHold(t.Tell)
+	err := t.Each(parts, func(p Part) error { return take(h, p) })
+	if errors.Is(err, errStopped) || t.ctx.Err() != nil {
+		return err
+	}
+	return cmp.Or(h.flush(0, 0), err)
+}
+
+// Add holds a record and does what it changes.
+func (h *Hold) Add(r HeldRecord, c Change) error {
+	if target := h.byID[c.ID]; c.ID != "" && target != nil {
+		before := len(target.Message.Text)
+		target.change(c)
+		h.held += len(target.Message.Text) - before
+	} else if c.ID != "" {
+		h.remember(c)
+	}
+	id := r.Message.ID
+	for _, key := range []ChangeTarget{{ChangeEdit, id, r.Message.AuthorID}, {ChangeGone, id, ""},
+		{ChangeThread, id, ""}} {
+		if c, found := h.ahead[key]; found {
+			delete(h.ahead, key)
+			h.kept -= len(c.Text)
+			r.change(c)
+		}
+	}
+	h.queue = append(h.queue, &r)
+	h.byID[id] = &r
+	h.held += len(r.Message.Text)
+	return h.flush(holdMost, holdBytes)
+}
+
+// remember keeps a change for a message that may come later, of several edits the last.
+func (h *Hold) remember(c Change) {
+	known, found := h.ahead[c.ChangeTarget]
+	if found && known.At >= c.At || len(h.ahead) >= holdMost || h.kept+len(c.Text) > holdBytes {
+		return
+	}
+	h.kept += len(c.Text) - len(known.Text)
+	h.ahead[c.ChangeTarget] = c
+}
+
+// change does to a record what another one says.
+func (r *HeldRecord) change(c Change) {
+	switch m := &r.Message; {
+	case c.Kind == ChangeGone:
+		r.Event, m.Text = true, ""
+	case c.Kind == ChangeThread:
+		m.SessionID = cmp.Or(m.SessionID, m.ID)
+	case c.By == m.AuthorID && c.At >= r.Edited && !r.Event:
+		m.Text, r.Edited = c.Text, c.At
+	}
+}
+
+// flush tells the oldest records until no more than so many of them are held, with no more
+// bytes of text.
+func (h *Hold) flush(records, bytes int) error {
+	for len(h.queue) > 0 && (len(h.queue) > records || h.held > bytes) {
+		r := h.queue[0]
+		h.queue[0], h.queue = nil, h.queue[1:]
+		h.held -= len(r.Message.Text)
+		if h.byID[r.Message.ID] == r {
+			delete(h.byID, r.Message.ID)
+		}
+		if err := h.tell(r.Record); err != nil {
+			h.queue = nil
+			return err
+		}
+	}
+	return nil
 }

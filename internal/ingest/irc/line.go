@@ -1,9 +1,13 @@
 package irc
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"reverie/internal/ingest/export"
+	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -227,4 +231,187 @@ func (n nicks) see(happened string) {
 	} else if m := moved.FindStringSubmatch(happened); m != nil {
 		delete(n, strings.ToLower(m[1]+m[2]))
 	}
+}
+
+// ircStamp is the time in front of a line, with as much of the date as the line says.
+type ircStamp struct {
+	year, month, day     int // 0 = not told
+	hour, minute, second int
+	zone                 *time.Location // nil = not told
+	none                 bool           // the line has no time at all
+}
+
+var (
+	iso      = text.NewPattern(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
+	dmy      = text.NewPattern(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
+	named    = text.NewPattern(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
+	half     = text.NewPattern(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
+	ircMonth = text.NewPattern(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
+	clock    = text.NewPattern(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
+	unix     = text.NewPattern(`^T (\d{9,10}) `)
+
+	// header is a line that only says the time: --- Day changed Thu Jan 15 2026,
+	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
+	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
+	ident  = text.NewPattern(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
+)
+
+// months are the beginnings of the months' names, as systems shorten them in English,
+// German, French, Spanish, Portuguese, Italian and Dutch.
+var months = map[string]int{
+	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "mrz": 3, "apr": 4,
+	"avr": 4, "abr": 4,
+	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "ago": 8, "aoû": 8,
+	"sep": 9, "set": 9,
+	"oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
+}
+
+// monthOf is the month of a name; 0 is none.
+func monthOf(name string) int {
+	name = strings.ToLower(name)
+	switch {
+	case strings.HasPrefix(name, "juin"):
+		return 6
+	case strings.HasPrefix(name, "juil"):
+		return 7
+	}
+	letters := []rune(name)
+	if len(letters) < 3 {
+		return 0
+	}
+	return months[string(letters[:3])]
+}
+
+// numbers reads digits; what is left out is 0.
+func numbers(digits ...string) []int {
+	list := make([]int, len(digits))
+	for i, d := range digits {
+		list[i], _ = strconv.Atoi(d)
+	}
+	return list
+}
+
+// readStamp reads the time in front of a line, and returns what stands behind it.
+func readStamp(s string) (at ircStamp, rest string, ok bool) {
+	if m := iso.FindStringSubmatch(s); m != nil {
+		n := numbers(m[1:7]...)
+		at, rest = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
+		if m[7] == "Z" {
+			at.zone = time.UTC
+		} else if m[7] != "" {
+			z := strings.ReplaceAll(m[7], ":", "")
+			off := numbers(z[1:3], z[3:5])
+			seconds := off[0]*3600 + off[1]*60
+			if z[0] == '-' {
+				seconds = -seconds
+			}
+			at.zone = time.FixedZone(m[7], seconds)
+		}
+	} else if m := dmy.FindStringSubmatch(s); m != nil {
+		n := numbers(m[1:7]...)
+		at, rest = ircStamp{year: n[2], month: n[1], day: n[0], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
+	} else if m := named.FindStringSubmatch(s); m != nil {
+		n := numbers(m[2]+m[3], m[5], m[6], m[7], m[8])
+		at, rest = ircStamp{year: n[1], month: monthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3],
+			second: n[4]}, s[len(m[0]):]
+	} else if m := ircMonth.FindStringSubmatch(s); m != nil && monthOf(m[1]) > 0 {
+		n := numbers(m[2:6]...)
+		at, rest = ircStamp{month: monthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
+	} else if m := half.FindStringSubmatch(s); m != nil {
+		n := numbers(m[1:4]...)
+		if n[0] %= 12; strings.EqualFold(m[4], "p") {
+			n[0] += 12
+		}
+		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
+	} else if m := clock.FindStringSubmatch(s); m != nil {
+		n := numbers(m[1:4]...)
+		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
+	} else if m := unix.FindStringSubmatch(s); m != nil {
+		t := time.Unix(int64(numbers(m[1])[0]), 0).UTC()
+		at, rest = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(),
+			second: t.Second(), zone: time.UTC}, s[len(m[0]):]
+	} else {
+		return ircStamp{none: true}, s, false
+	}
+	return at, rest, at.hour < 24 && at.minute < 60 && at.second < 61
+}
+
+// calendar carries the date from line to line.
+type calendar struct {
+	year, month, day int       // of the line before; 0 = not known
+	last             time.Time // of the line before, by its clock
+}
+
+// header takes in a line that only says the time, and tells whether it is one.
+func (c *calendar) header(s string) bool {
+	if s == "" || !strings.ContainsRune("-*SI[", rune(s[0])) {
+		return false
+	}
+	m := header.FindStringSubmatch(s)
+	if m == nil {
+		return ident.MatchString(s)
+	}
+	n := numbers(m[2:7]...)
+	if month := monthOf(m[1]); month > 0 && realDate(n[4], month, n[0]) {
+		c.year, c.month, c.day = n[4], month, n[0]
+		c.last = time.Date(n[4], time.Month(month), n[0], n[1], n[2], n[3], 0, time.UTC)
+	} else { // better no date than the day before
+		*c = calendar{}
+	}
+	return true
+}
+
+func realDate(year, month, day int) bool {
+	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	return year >= 1988 && year < 2200 && t.Day() == day && int(t.Month()) == month // there was no IRC before
+}
+
+// night is how far a clock goes back for it to be the next day, rather than summer
+// time's end or lines that came in late.
+const night = 6 * time.Hour
+
+// at is when a line was written: by its own clock, as if that were UTC.
+func (c *calendar) at(s ircStamp) (time.Time, error) {
+	if s.none {
+		switch {
+		case !c.last.IsZero():
+			return c.last, nil
+		case c.year > 0:
+			return time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC), nil
+		}
+		return time.Time{}, fmt.Errorf("neither the line nor one above it says when: %w", reverie.ErrInvalid)
+	}
+	year, month, day := s.year, s.month, s.day
+	switch {
+	case year == 0 && c.year == 0:
+		return time.Time{}, fmt.Errorf("neither a line above nor the name of the file says on which day; name it after "+
+			"its first one, as in #chat.2026-01-15.log: %w", reverie.ErrInvalid)
+	case year == 0 && month == 0:
+		year, month, day = c.year, c.month, c.day
+	case year == 0:
+		year = c.year
+		if month < c.month-6 {
+			year++
+		}
+	}
+	if !realDate(year, month, day) {
+		return time.Time{}, fmt.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, reverie.ErrInvalid)
+	}
+	at := time.Date(year, time.Month(month), day, s.hour, s.minute, s.second, 0, time.UTC)
+	if s.month == 0 && c.last.Sub(at) > night {
+		at = at.AddDate(0, 0, 1)
+	}
+	c.year, c.month, c.day, c.last = at.Year(), int(at.Month()), at.Day(), at
+	return at, nil
+}
+
+// in is that time in the zone that it was written in.
+func (s ircStamp) in(at time.Time, zone *time.Location) time.Time {
+	if s.zone != nil {
+		zone = s.zone
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), 0, zone)
 }
