@@ -58,12 +58,6 @@ func NewEmbeddings(emb Embedder, account Account, options EmbeddingOptions) *Emb
 // Name is "provider/model".
 func (e *Embeddings) Name() string { return e.account.Provider + "/" + e.account.Model }
 
-// Priced tells whether the model's price is known; otherwise its calls cost 0.
-func (e *Embeddings) Priced() bool {
-	_, ok := priceOf(e.account.Prices, e.account.Model)
-	return ok
-}
-
 // Key names the vectors: "model@dims". Only vectors of one key may be compared.
 // Where the width was not asked for, the first answer of the model settles it,
 // so read the key after Embed.

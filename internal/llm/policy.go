@@ -20,19 +20,20 @@ import (
 type PolicyOptions struct {
 	Attempts          int           // calls at most for one answer; default 4
 	Backoff           time.Duration // before the second attempt, doubled each time; default 1 s
-	MaxBackoff        time.Duration // default 30 s
-	MaxRetryAfter     time.Duration // longest wait that a server may ask for; beyond it the call is given up; default 60 s
 	BreakerFailures   int           // passing faults in a row that open the breaker; default 5, negative: no breaker
 	BreakerDelay      time.Duration // that it stays open before one call may try; default 30 s
 	RequestsPerMinute int           // 0: no limit
 	TokensPerMinute   int           // input and output; 0: no limit
 }
 
+const (
+	maxBackoff    = 30 * time.Second
+	maxRetryAfter = time.Minute // the longest wait that a server may ask for; beyond it the call is given up
+)
+
 func (o PolicyOptions) withDefaults() PolicyOptions {
 	setDefault(&o.Attempts, 4)
 	setDefault(&o.Backoff, time.Second)
-	setDefault(&o.MaxBackoff, 30*time.Second)
-	setDefault(&o.MaxRetryAfter, time.Minute)
 	setDefault(&o.BreakerFailures, 5)
 	setDefault(&o.BreakerDelay, 30*time.Second)
 	return o
@@ -138,7 +139,7 @@ func (p *Policy) retryable(err error) bool {
 		return false
 	}
 	fault := passing(err)
-	return fault != nil && fault.RetryAfter <= p.options.MaxRetryAfter
+	return fault != nil && fault.RetryAfter <= maxRetryAfter
 }
 
 // delay is what the server asked for, never less, or else an exponential
@@ -148,7 +149,7 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	if fault := passing(exec.LastError()); fault != nil && fault.RetryAfter > 0 {
 		return fault.RetryAfter + rand.N(fault.RetryAfter/10+1)
 	}
-	backoff := p.options.MaxBackoff
+	backoff := maxBackoff
 	if shift := exec.Retries(); shift < 20 {
 		backoff = min(backoff, p.options.Backoff<<shift)
 	}

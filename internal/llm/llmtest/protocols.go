@@ -203,7 +203,8 @@ func openAIAnswer(a Answer, req Request, reason any) object {
 	if a.NoChoices {
 		choices = []any{}
 	}
-	out := object{"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": req.Model, "choices": choices}
+	out := object{"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": req.Model,
+		"choices": choices}
 	if u := a.usage(); !a.NoUsage {
 		out["usage"] = object{"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
 			"total_tokens": u.InputTokens + u.OutputTokens}
@@ -228,7 +229,8 @@ func anthropicAnswer(a Answer, req Request, reason any) object {
 }
 
 func geminiAnswer(a Answer, req Request, reason any) object {
-	candidate := object{"index": 0, "content": object{"role": "model", "parts": []any{object{"text": a.Text}}}, "finishReason": reason}
+	content := object{"role": "model", "parts": []any{object{"text": a.Text}}}
+	candidate := object{"index": 0, "content": content, "finishReason": reason}
 	if a.Finish == llm.FinishRefused {
 		delete(candidate, "content")
 	}
