@@ -41,7 +41,7 @@ func References(query, response string, statements []string) []float64 {
 // threshold. Weights are in words.
 const (
 	minCommon    = 0.3  // less in common than this is nothing
-	halfAt       = 1.5  // words in common, as adjusted below, that score 0.5
+	halfAt       = 1.53 // words in common, as adjusted below, that score 0.5
 	coverageGain = 1.4  // where all of the statement is found
 	densityGain  = 1.5  // where the sentences say nothing else
 	lengthCost   = 0.5  // for each doubling of the answer, nearly
@@ -240,7 +240,7 @@ var lists = sync.OnceValue(func() (w wordLists) {
 		return words
 	}
 	same := func(s string) string { return s }
-	w = wordLists{empty: set(file.Empty, same), common: set(file.Common, stem),
+	w = wordLists{empty: set(file.Empty, same), common: set(file.Common, text.Stem),
 		commonPairs: set(file.CommonPairs, same), emptyHan: file.EmptyHan}
 	var pairs []string
 	for p := range strings.FieldsSeq(file.EmptyPhrases) {
@@ -343,7 +343,7 @@ func wordTerm(written string, begins bool, read map[string]bool) term {
 	if w == "" || read[w] || lists().empty[w] || strings.Trim(w, "0123456789.,:") == "" {
 		return term{}
 	}
-	t := term{key: stem(w), weight: weightWord}
+	t := term{key: text.Stem(w), weight: weightWord}
 	first, _ := utf8.DecodeRuneInString(written)
 	switch {
 	case lists().common[t.key], utf8.RuneCountInString(w) < 2:
@@ -372,21 +372,4 @@ func pairs(run string) (terms []term) {
 		}
 	}
 	return terms
-}
-
-// endings are cut off English words, the first that fits, where three letters or more
-// are left.
-var endings = []struct{ from, to string }{
-	{"'s", ""}, {"ies", "y"}, {"ied", "y"}, {"sses", "ss"}, {"shes", "sh"}, {"ches", "ch"}, {"xes", "x"},
-	{"ings", ""}, {"ing", ""}, {"ed", ""}, {"ss", "ss"}, {"us", "us"}, {"is", "is"}, {"es", ""}, {"s", ""}, {"e", ""},
-}
-
-// stem cuts the endings that English words change most. The form is only compared.
-func stem(word string) string {
-	for _, e := range endings {
-		if root, ok := strings.CutSuffix(word, e.from); ok && len(root) >= 3 {
-			return root + e.to
-		}
-	}
-	return word
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/safety"
+	"reverie/internal/text"
 	texts "reverie/internal/text"
 )
 
@@ -58,8 +59,8 @@ type sentence struct {
 }
 
 // readSentence reads a text, such as a memory's statement.
-func readSentence(text string) sentence {
-	s := sentence{text: text, folded: fold(text)}
+func readSentence(said string) sentence {
+	s := sentence{text: said, folded: fold(said)}
 	l := words()
 	var b strings.Builder
 	b.WriteByte(' ')
@@ -71,7 +72,7 @@ func readSentence(text string) sentence {
 			s.terms = append(s.terms, pairs(token)...)
 			return
 		case !l.stopWords[token]:
-			s.terms = append(s.terms, stem(token))
+			s.terms = append(s.terms, text.Stem(token))
 		}
 		b.WriteString(strings.ReplaceAll(token, "’", "'") + " ")
 	})

@@ -1,4 +1,4 @@
-package offline
+package text
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ func TestStem(t *testing.T) {
 		"push pushes pushed", "class classes", "bus"} {
 		list := strings.Fields(words)
 		for _, w := range list {
-			if stem(w) != stem(list[0]) {
-				t.Errorf("%s becomes %s, %s becomes %s", list[0], stem(list[0]), w, stem(w))
+			if Stem(w) != Stem(list[0]) {
+				t.Errorf("%s becomes %s, %s becomes %s", list[0], Stem(list[0]), w, Stem(w))
 			}
 		}
 	}
