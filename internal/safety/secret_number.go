@@ -162,14 +162,11 @@ func luhn(n string) bool {
 // socialSecurity knows 123-45-6789, but for what is never given out.
 func socialSecurity(text string, i, end int) (string, int) {
 	to := i + 11
-	if end-i != 3 || to > len(text) || i > 0 && (text[i-1] == '-' || text[i-1] == '.' || text[i-1] == '+') || to < len(text) && (isASCIIWord(text[to]) || text[to] == '-') {
+	if end-i != 3 || to > len(text) || text[end] != '-' || i > 0 && strings.IndexByte("-.+", text[i-1]) >= 0 ||
+		to < len(text) && (isASCIIWord(text[to]) || text[to] == '-') {
 		return "", 0
 	}
-	n := text[i:to]
-	if n[3] != '-' || n[6] != '-' || !allDigits(n[:3]) || !allDigits(n[4:6]) || !allDigits(n[7:]) {
-		return "", 0
-	}
-	if n[:3] == "000" || n[:3] == "666" || n[0] == '9' || n[4:6] == "00" || n[7:] == "0000" {
+	if n := text[i:to]; !is("ssn", n) || is("ssnNever", n) {
 		return "", 0
 	}
 	return "ssn", to
