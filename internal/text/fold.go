@@ -212,7 +212,6 @@ const (
 	textStyle          = 0xFE0E // variation selector 15
 	emojiStyle         = 0xFE0F // variation selector 16
 	zeroWidthNonJoiner = 0x200C
-	zeroWidthJoiner    = 0x200D
 )
 
 // isEmoji tells pictographs and their skin tones, and the older symbols and

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
+	"golang.org/x/text/unicode/norm"
 )
 
 // MinQuote is how many folded characters a quote needs, unless it is the whole
@@ -90,29 +90,60 @@ func Excerpt(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
-	end, left := 0, n-1 // of the bytes that fit, and the characters that still do
-	for rest, state := text, -1; rest != ""; {
-		var piece string
-		piece, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if left -= utf8.RuneCountInString(piece); left < 0 {
+	end, count := 0, 0
+	for i := range text {
+		if count == n-1 {
+			end = i
 			break
 		}
-		end += len(piece)
+		count++
 	}
-	before, _ := utf8.DecodeLastRuneInString(text[:end])
-	after, _ := utf8.DecodeRuneInString(text[end:])
-	if IsSpaced(before) && IsSpaced(after) { // inside a word of a script that writes spaces
-		if i := strings.LastIndexByte(text[:end], ' '); i > 0 && end-i <= longestWord && i > end/2 {
-			end = i
-		}
-	}
-	return strings.TrimRight(text[:end], " ") + "…"
+	return strings.TrimRight(text[:cutBefore(text, end)], " ") + "…"
 }
 
 // longestWord is how many bytes of a word may be given up to end before it.
 const longestWord = 24
 
-// IsSpaced tells whether r is a letter or digit of a script that puts spaces
+// cutBefore moves a cut at byte end back to a place where text may be cut.
+func cutBefore(text string, end int) int {
+	if end > 0 && betweenLetters(text, end) {
+		if i := strings.LastIndexByte(text[:end], ' '); i > 0 && end-i <= longestWord && i > end/2 {
+			return i
+		}
+	}
+	for end > 0 && !characterStarts(text, end) {
+		_, size := utf8.DecodeLastRuneInString(text[:end])
+		end -= size
+	}
+	return end
+}
+
+// betweenLetters tells whether the cut would split a word of a script that
+// writes spaces.
+func betweenLetters(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	return IsSpaced(before) && IsSpaced(after)
+}
+
+// characterStarts tells whether what stands at byte i is no part of the
+// character before it: no combining mark, joiner, selector or skin tone.
+func characterStarts(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	switch {
+	case before == zeroWidthJoiner, IsInvisible(after), unicode.IsMark(after):
+		return false
+	case after >= 0x1F3FB && after <= 0x1F3FF:
+		return false
+	default:
+		return norm.NFKC.PropertiesString(text[i:]).BoundaryBefore()
+	}
+}
+
+const zeroWidthJoiner = 0x200D
+
+// isSpaced tells whether r is a letter or digit of a script that puts spaces
 // between words: all but Han, kana and the scripts of South-East Asia.
 func IsSpaced(r rune) bool {
 	if r < 0x80 {
