@@ -295,7 +295,7 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.C
 	if err := s.insertVersions(ctx, t, b); err != nil {
 		return nil, err
 	}
-	if err := insertEvidence(ctx, t, b.groupID, &b.runID, b.at, b.steps, evidenced); err != nil {
+	if err := InsertEvidence(ctx, t, b.groupID, &b.runID, b.at, b.steps, Evidenced); err != nil {
 		return nil, err
 	}
 	if err := insertSources(ctx, t, b); err != nil {
@@ -408,8 +408,8 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 	return m
 }
 
-// evidenced names the version that a step's evidence belongs to.
-func evidenced(st reverie.Step) string {
+// Evidenced names the version that a step's evidence belongs to.
+func Evidenced(st reverie.Step) string {
 	if st.MemoryID != "" && (st.Action == reverie.ActionCreate || st.Action == reverie.ActionUpdate) {
 		return st.MemoryID
 	}
@@ -423,7 +423,7 @@ func (b *batch) changes() []reverie.Change {
 			continue
 		}
 		run := b.runID
-		c := reverie.Change{GroupID: b.groupID, ID: reverie.NewID(), RunID: &run, Action: st.Action, MemoryID: evidenced(st),
+		c := reverie.Change{GroupID: b.groupID, ID: reverie.NewID(), RunID: &run, Action: st.Action, MemoryID: Evidenced(st),
 			NewStatement: st.Statement, Summary: st.Reason, Version: 1, Evidence: st.Evidence, CreatedAt: b.at}
 		if head, ok := b.heads[st.LineageID]; ok {
 			old := head.ID

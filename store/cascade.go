@@ -147,7 +147,7 @@ func Cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Ch
 	at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
 	for _, st := range steps {
-		judged[evidenced(st)] = st.Judged != ""
+		judged[Evidenced(st)] = st.Judged != ""
 		written = append(written, st.LineageID)
 	}
 	var back pq.StringArray

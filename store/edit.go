@@ -204,9 +204,13 @@ func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason s
 	return err
 }
 
+// EndTeamHeadQuery ends a head of a team, unless it has ended.
+const EndTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
+
 // bury makes a new version of head's text that says that it is deleted.
 func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
-	if _, err := t.Exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
+	if _, err := t.Exec(ctx, EndTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
 	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement,

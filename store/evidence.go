@@ -24,9 +24,9 @@ const insertEvidenceQuery = `
 		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete'
 			and e.withdrawn_at is null)`
 
-// insertEvidence writes what each step rests on. memoryID names the version that a
+// InsertEvidence writes what each step rests on. memoryID names the version that a
 // step's evidence belongs to; a nil runID is a person's.
-func insertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step,
+func InsertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step,
 	memoryID func(reverie.Step) string) error {
 	var rows pg.Columns
 	for _, step := range steps {

@@ -17,7 +17,7 @@ const (
 
 	InsertGroupQuery = `insert into groups (` + GroupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
 		$10, $11, $12, $13)`
-	ensureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
+	EnsureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
 // groupValues are the values of groupColumns.
@@ -46,7 +46,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 	args := NewGroup(g, s.db.Now())
 	var xid string
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
-		n, err := t.Exec(ctx, ensureGroupQuery, args...)
+		n, err := t.Exec(ctx, EnsureGroupQuery, args...)
 		if created = n == 1; err != nil || !created {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		if !created {
 			return true, nil // there was nothing to commit
 		}
-		if _, err := t.Exec(ctx, ensureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+		if _, err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
 		return pg.WasCommitted(ctx, t, xid)
@@ -355,4 +355,12 @@ func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]re
 		found[r.GroupID] = append(found[r.GroupID], r.PastCalendar)
 	}
 	return found, nil
+}
+
+// AddTeam makes the tenant of a team; one that is there stays as it is.
+func (s *Store) AddTeam(ctx context.Context, team string) (created bool, err error) {
+	if err := reverie.CheckTeam(team); err != nil {
+		return false, err
+	}
+	return s.ensureTenant(ctx, reverie.Group{ID: reverie.TeamGroupID(team), Name: team})
 }

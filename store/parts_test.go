@@ -9,6 +9,7 @@ import (
 	"reverie/store/audit"
 	"reverie/store/erase"
 	"reverie/store/history"
+	"reverie/store/teams"
 )
 
 // past has another name than [store.Store.History].
@@ -20,10 +21,11 @@ type parts struct {
 	*archive.Archive
 	*erase.Eraser
 	*past
+	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), erase.New(s.DB()), history.New(s.DB())}
+	return parts{s, archive.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {

@@ -54,7 +54,7 @@ const (
 
 // checkSources refuses what no version can rest on.
 func checkSources(st reverie.Step) error {
-	seen := map[string]bool{evidenced(st): true}
+	seen := map[string]bool{Evidenced(st): true}
 	for _, src := range st.Sources {
 		if !reverie.IsID(src.MemoryID) || !reverie.IsID(src.LineageID) {
 			return errors.New("a source has the ids of a version and its lineage")
@@ -97,7 +97,7 @@ func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 			continue
 		}
 		for i, src := range st.Sources {
-			rows.Add(evidenced(st), i+1, src.MemoryID, src.LineageID)
+			rows.Add(Evidenced(st), i+1, src.MemoryID, src.LineageID)
 			sources, lineages = append(sources, src.MemoryID), append(lineages, src.LineageID)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pgtest"
+	"reverie/store/teams"
 )
 
 // TestShareMemory: a group's memory becomes a team's, with its origin and without its
@@ -20,7 +21,7 @@ func TestShareMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, _, err := s.PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "Tea is at four", Status: reverie.StatusActive, Strength: 0.7}})
+	made, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "Tea is at four", Status: reverie.StatusActive, Strength: 0.7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,21 +33,21 @@ func TestShareMemory(t *testing.T) {
 		return m
 	}
 	share := func() (reverie.TeamMemory, bool) {
-		m, shared, err := s.ShareMemory(ctx, reverie.TeamShare{Team: "crew", Memory: source(), Reason: "for all"})
+		m, shared, err := teams.New(s.DB()).ShareMemory(ctx, reverie.TeamShare{Team: "crew", Memory: source(), Reason: "for all"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m, shared
 	}
 	first, shared := share()
-	here, err := s.Deployment(ctx)
+	here, err := teams.New(s.DB()).Deployment(ctx)
 	if o := first.Origin; err != nil || !shared || first.Version != 1 || first.Strength != 0.7 || o.MemoryID != made.VersionID || o.LineageID != made.ID || o.Deployment != here {
 		t.Errorf("shared is %+v, %v", first, err)
 	}
 	if again, shared := share(); shared || again.VersionID != first.VersionID {
 		t.Errorf("shared again without a change: %+v", again)
 	}
-	if _, _, err := s.PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: made.VersionID, Memory: reverie.TeamMemory{ID: made.ID,
+	if _, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: made.VersionID, Memory: reverie.TeamMemory{ID: made.ID,
 		Statement: "Tea is at five", Status: reverie.StatusActive, Strength: 0.7}}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,31 +59,31 @@ func TestShareMemory(t *testing.T) {
 	if err != nil || gone.Version != 3 || gone.Status != reverie.StatusDeprecated || gone.ID == second.VersionID {
 		t.Errorf("deleted it is %+v, %v", gone, err)
 	}
-	if _, _, err := s.TeamMemoryOf(ctx, "others", first.ID); !errors.Is(err, reverie.ErrNotFound) {
+	if _, _, err := teams.New(s.DB()).TeamMemoryOf(ctx, "others", first.ID); !errors.Is(err, reverie.ErrNotFound) {
 		t.Errorf("of another team: %v", err)
 	}
-	if m, of, err := s.TeamMemoryOf(ctx, "", first.VersionID); err != nil || of != "crew" || m.VersionID != gone.ID {
+	if m, of, err := teams.New(s.DB()).TeamMemoryOf(ctx, "", first.VersionID); err != nil || of != "crew" || m.VersionID != gone.ID {
 		t.Errorf("by an old version: %+v of %q, %v", m, of, err)
 	}
 	w := reverie.TeamShare{Team: "crew", Memory: source()}
 	var written *reverie.TeamSharedError
-	if _, _, err := s.ShareMemory(ctx, w); !errors.As(err, &written) || !errors.Is(err, reverie.ErrConflict) || written.Head.VersionID != gone.ID {
+	if _, _, err := teams.New(s.DB()).ShareMemory(ctx, w); !errors.As(err, &written) || !errors.Is(err, reverie.ErrConflict) || written.Head.VersionID != gone.ID {
 		t.Errorf("shared again though the team has deleted it: %v", err)
 	}
 	back, err := s.Edit(ctx, reverie.Edit{MemoryID: gone.ID, Action: reverie.ActionRestore})
 	if err != nil || back.Version != 4 || back.Status != reverie.StatusActive {
 		t.Errorf("restored it is %+v, %v", back, err)
 	}
-	if _, _, err := s.PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: source().ID, Memory: reverie.TeamMemory{ID: made.ID,
+	if _, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: source().ID, Memory: reverie.TeamMemory{ID: made.ID,
 		Statement: "Tea is at six", Status: reverie.StatusActive, Strength: 0.7}}); err != nil {
 		t.Fatal(err)
 	}
 	w.Memory = source()
-	if _, _, err := s.ShareMemory(ctx, w); !errors.As(err, &written) || !strings.Contains(err.Error(), "Tea is at five") {
+	if _, _, err := teams.New(s.DB()).ShareMemory(ctx, w); !errors.As(err, &written) || !strings.Contains(err.Error(), "Tea is at five") {
 		t.Errorf("shared over what the team has written: %v", err)
 	}
 	w.Overwrite = true
-	if m, shared, err := s.ShareMemory(ctx, w); err != nil || !shared || m.Version != 5 || m.Statement != "Tea is at six" {
+	if m, shared, err := teams.New(s.DB()).ShareMemory(ctx, w); err != nil || !shared || m.Version != 5 || m.Statement != "Tea is at six" {
 		t.Errorf("shared over it by force: %+v, %v", m, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/internal/team"
+	"reverie/store/teams"
 )
 
 func newTeam(a *app) *cobra.Command {
@@ -101,7 +102,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 		}
 		return nil
 	}
-	shared, isNew, err := a.Store.ShareMemory(ctx, share)
+	shared, isNew, err := teams.New(a.Store.DB()).ShareMemory(ctx, share)
 	if err != nil {
 		return err
 	}
@@ -245,19 +246,19 @@ func newTeamConflicts(a *app) *cobra.Command {
 			return err
 		}
 		reply := cli.ConflictsReply{Success: true, Team: name, Conflicts: []cli.ConflictReply{}}
-		list, err := a.Store.TeamConflicts(ctx, name)
+		list, err := teams.New(a.Store.DB()).TeamConflicts(ctx, name)
 		if err != nil {
 			return err
 		}
 		for _, c := range list {
-			ours, err := a.Store.TeamMemory(ctx, reverie.TeamGroupID(name), c.LineageID)
+			ours, err := teams.New(a.Store.DB()).TeamMemory(ctx, reverie.TeamGroupID(name), c.LineageID)
 			if err != nil {
 				return err
 			}
 			reply.Conflicts = append(reply.Conflicts, cli.ConflictReply{TeamConflict: c, Ours: ours})
 		}
 		return a.Show(reply, func() error {
-			here, err := a.Store.Deployment(ctx)
+			here, err := teams.New(a.Store.DB()).Deployment(ctx)
 			if err != nil {
 				return err
 			}
@@ -281,7 +282,7 @@ func newTeamResolve(a *app) *cobra.Command {
 				return err
 			}
 		}
-		m, err := team.Resolve(ctx, a.Store, name, args[0], d)
+		m, err := team.Resolve(ctx, teams.New(a.Store.DB()), name, args[0], d)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/store/teams"
 )
 
 // TeamOptions are how a team's memories are shared with others.
@@ -61,7 +62,7 @@ func (s *Service) TeamMemories(ctx context.Context, team, after string, limit in
 	if err != nil {
 		return reverie.TeamMemories{}, err
 	}
-	list, err := s.Store.TeamMemories(ctx, groupID, after, limit+1) // to see whether there are more
+	list, err := teams.New(s.Store.DB()).TeamMemories(ctx, groupID, after, limit+1) // to see whether there are more
 	if err != nil {
 		return reverie.TeamMemories{}, err
 	}
@@ -83,7 +84,7 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
-	m, err := s.Store.TeamMemory(ctx, groupID, id)
+	m, err := teams.New(s.Store.DB()).TeamMemory(ctx, groupID, id)
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
@@ -101,7 +102,7 @@ func (s *Service) present(ctx context.Context, groupID string, list []reverie.Te
 		}
 	}()
 	if s.Team.Deployment != "" {
-		id, err := s.Store.Deployment(ctx)
+		id, err := teams.New(s.Store.DB()).Deployment(ctx)
 		if err != nil {
 			return err
 		}
@@ -112,7 +113,7 @@ func (s *Service) present(ctx context.Context, groupID string, list []reverie.Te
 	if !s.Team.Quotes || len(list) == 0 {
 		return nil
 	}
-	return s.Store.TeamEvidence(ctx, groupID, list)
+	return teams.New(s.Store.DB()).TeamEvidence(ctx, groupID, list)
 }
 
 func (s *Service) named(m *reverie.TeamMemory, id string) {
@@ -156,7 +157,7 @@ func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.Tea
 	if w.IfVersion, err = s.expected(ctx, groupID, put); err != nil {
 		return m, false, err
 	}
-	if m, created, err = s.Store.PutTeamMemory(ctx, w); err != nil {
+	if m, created, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w); err != nil {
 		return m, false, s.presentHead(ctx, groupID, err)
 	}
 	caller, _ := CallerOf(ctx)
@@ -236,7 +237,7 @@ func (s *Service) expected(ctx context.Context, groupID string, put TeamPut) (st
 	case !match.Any && len(match.Versions) == 1:
 		return match.Versions[0], nil
 	}
-	head, err := s.Store.TeamMemory(ctx, groupID, put.ID)
+	head, err := teams.New(s.Store.DB()).TeamMemory(ctx, groupID, put.ID)
 	switch {
 	case errors.Is(err, reverie.ErrNotFound):
 		return noVersion, nil

@@ -27,6 +27,7 @@ import (
 	"reverie/store"
 	"reverie/store/erase"
 	"reverie/store/pg"
+	"reverie/store/teams"
 )
 
 // App is what a process has opened so far. The exported fields but Store are set once,
@@ -331,11 +332,11 @@ func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error)
 	if err != nil {
 		return nil, err
 	}
-	here, err := a.Store.Deployment(ctx)
+	here, err := teams.New(a.Store.DB()).Deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(), Privacy: PrivacyOf(a.Config), Quotes: t.Quotes,
+	return &team.Syncer{Store: teams.New(a.Store.DB()), Remote: remote, Team: name, URL: remote.URL(), Privacy: PrivacyOf(a.Config), Quotes: t.Quotes,
 		Here: here, Name: t.Deployment, Now: a.Clock, Log: a.Log}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/store/teams"
 )
 
 // TeamName is the team that is meant: the one named, or the configured one.
@@ -27,7 +28,7 @@ func (a *App) TeamMemory(ctx context.Context, team, id string) (m reverie.TeamMe
 			return m, "", err
 		}
 	}
-	m, of, err = a.Store.TeamMemoryOf(ctx, team, id)
+	m, of, err = teams.New(a.Store.DB()).TeamMemoryOf(ctx, team, id)
 	switch {
 	case errors.Is(err, reverie.ErrNotFound):
 		return m, "", fmt.Errorf("%w; `reverie memory list --group team:NAME` shows a team's", err)
@@ -63,7 +64,7 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 	case m.Statement == text:
 		return m, "", fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
 	}
-	m, _, err = a.Store.PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
+	m, _, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
 		ID: m.ID, Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
 	return m, of, err
 }

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store/erase"
+	"reverie/store/teams"
 )
 
 // remember has a group remember what somebody has said there.
@@ -58,7 +59,7 @@ func erased(t *testing.T, hub, spoke *deployment) {
 	}
 	var ids []string
 	for _, said := range [][3]string{{"u1000", "Wojciechowska", "Wojciechowska is allergic to peanuts"}, {"u1000", "Wojciechowska", "Wojciechowska has a cat"}, {"u2000", "Ann", "The team meets with Wojciechowska on Fridays"}} {
-		shared, _, err := hub.store.ShareMemory(t.Context(), reverie.TeamShare{Team: crew, Memory: hub.remember("g1", said[0], said[1], said[2])})
+		shared, _, err := teams.New(hub.store.DB()).ShareMemory(t.Context(), reverie.TeamShare{Team: crew, Memory: hub.remember("g1", said[0], said[1], said[2])})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/team"
+	"reverie/store/teams"
 )
 
 // script is a deployment that says what it likes.
@@ -61,7 +62,7 @@ func TestPoisoned(t *testing.T) {
 	if _, err := a.store.EnsureGroup(t.Context(), reverie.Group{ID: "g1"}); err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := a.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "others", Memory: reverie.TeamMemory{ID: reverie.NewID(),
+	other, _, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "others", Memory: reverie.TeamMemory{ID: reverie.NewID(),
 		Statement: "Not the crew's", Status: reverie.StatusActive, Strength: 0.5}})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestPoisoned(t *testing.T) {
 	if got := a.said(); !maps.Equal(got, want) {
 		t.Errorf("there is %v", got)
 	}
-	if m, err := a.store.TeamMemory(t.Context(), reverie.TeamGroupID("others"), other.ID); err != nil || m.Version != 1 {
+	if m, err := teams.New(a.store.DB()).TeamMemory(t.Context(), reverie.TeamGroupID("others"), other.ID); err != nil || m.Version != 1 {
 		t.Errorf("another team's memory was written: %+v, %v", m, err)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/team"
+	"reverie/store/teams"
 )
 
 // TestSync tries two deployments, one thing after the other.
@@ -241,7 +242,7 @@ func exchanged(t *testing.T, a, b *deployment) {
 	b.edit(one, "The green key is Wu's")
 	b.drop(three)
 	late := "00" + reverie.NewID()[2:] // before those that are there
-	if _, _, err := b.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: late,
+	if _, _, err := teams.New(b.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: late,
 		Statement: "The blue key is lost", Status: reverie.StatusActive, Strength: 0.5}}); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func quotes(t *testing.T, a, b *deployment) {
 		sent, kept bool
 		want       int
 	}{{false, true, 0}, {true, false, 0}, {true, true, 1}} {
-		m, _, err := a.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Quotes: true, Memory: reverie.TeamMemory{ID: reverie.NewID(),
+		m, _, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Quotes: true, Memory: reverie.TeamMemory{ID: reverie.NewID(),
 			Statement: fmt.Sprintf("The crew meets on Fridays %v %v", c.sent, c.kept), Status: reverie.StatusActive, Strength: 0.5, Evidence: []reverie.Evidence{said}}})
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +282,7 @@ func quotes(t *testing.T, a, b *deployment) {
 			t.Fatalf("pushed %+v, %v", r, err)
 		}
 		there := []reverie.TeamMemory{b.head(m.ID)}
-		if err := b.store.TeamEvidence(t.Context(), reverie.TeamGroupID(crew), there); err != nil || len(there[0].Evidence) != c.want {
+		if err := teams.New(b.store.DB()).TeamEvidence(t.Context(), reverie.TeamGroupID(crew), there); err != nil || len(there[0].Evidence) != c.want {
 			t.Errorf("sent %v, kept %v: there are %d quotes, %v", c.sent, c.kept, len(there[0].Evidence), err)
 		}
 	}

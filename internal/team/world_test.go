@@ -20,6 +20,7 @@ import (
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/pgtest"
+	"reverie/store/teams"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -136,11 +137,11 @@ func (d *deployment) with(other *deployment) *team.Syncer {
 
 // to is what syncs a deployment with whatever answers.
 func (d *deployment) to(remote team.Remote) *team.Syncer {
-	here, err := d.store.Deployment(d.t.Context())
+	here, err := teams.New(d.store.DB()).Deployment(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return &team.Syncer{Store: d.store, Remote: remote, Team: crew, URL: "https://hub.example.org", Here: here, Name: d.name, Now: time.Now, Log: quiet}
+	return &team.Syncer{Store: teams.New(d.store.DB()), Remote: remote, Team: crew, URL: "https://hub.example.org", Here: here, Name: d.name, Now: time.Now, Log: quiet}
 }
 
 func (d *deployment) push(other *deployment) reverie.TeamPushReply {
@@ -164,7 +165,7 @@ func (d *deployment) pull(other *deployment) reverie.TeamPullReply {
 // say writes a new memory of the team and returns its id.
 func (d *deployment) say(statement string) string {
 	d.t.Helper()
-	m, _, err := d.store.PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
+	m, _, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
 		Status: reverie.StatusActive, Tags: []string{"shared"}, Strength: 0.5, ChangeReason: "said"}})
 	if err != nil {
 		d.t.Fatal(err)
@@ -175,7 +176,7 @@ func (d *deployment) say(statement string) string {
 // head is the newest version of a memory.
 func (d *deployment) head(id string) reverie.TeamMemory {
 	d.t.Helper()
-	m, err := d.store.TeamMemory(d.t.Context(), reverie.TeamGroupID(crew), id)
+	m, err := teams.New(d.store.DB()).TeamMemory(d.t.Context(), reverie.TeamGroupID(crew), id)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func (d *deployment) edit(id, statement string) {
 	m := d.head(id)
 	m.Statement, m.Status, m.ChangeReason, m.Origin, m.Versions = statement, reverie.StatusActive, "edited by "+d.name, reverie.Origin{}, nil
 	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
-	if _, _, err := d.store.PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, IfVersion: m.VersionID, Memory: m}); err != nil {
+	if _, _, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, IfVersion: m.VersionID, Memory: m}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -233,7 +234,7 @@ func (d *deployment) kept() map[string]bool {
 
 func (d *deployment) conflicts() []reverie.TeamConflict {
 	d.t.Helper()
-	list, err := d.store.TeamConflicts(d.t.Context(), crew)
+	list, err := teams.New(d.store.DB()).TeamConflicts(d.t.Context(), crew)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func (d *deployment) conflicts() []reverie.TeamConflict {
 
 func (d *deployment) resolve(id string, decision team.Decision) {
 	d.t.Helper()
-	if _, err := team.Resolve(d.t.Context(), d.store, crew, id, decision); err != nil {
+	if _, err := team.Resolve(d.t.Context(), teams.New(d.store.DB()), crew, id, decision); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"reverie/store"
 	"reverie/store/history"
 	"reverie/store/pg"
+	"reverie/store/teams"
 )
 
 // divide divides the memories that rest on the author: what rests on nobody else is gone, and
@@ -310,7 +311,7 @@ func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.Tea
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := store.TeamMemories(ctx, e.t, e.group(), heads)
+	list, err := teams.TeamMemories(ctx, e.t, e.group(), heads)
 	return heads, list, err
 }
 
@@ -319,11 +320,11 @@ func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.Tea
 func (e *eraser) appendTeam(ctx context.Context, head reverie.Memory, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {
-		found, err := store.TeamEvidence(ctx, e.t, e.group(), pq.StringArray{head.ID})
+		found, err := teams.TeamEvidence(ctx, e.t, e.group(), pq.StringArray{head.ID})
 		if err != nil {
 			return err
 		}
 		w.Memory.Evidence = found[head.ID]
 	}
-	return store.AppendTeam(ctx, e.db, e.t, e.group(), &head, w, reverie.NewID())
+	return teams.AppendTeam(ctx, e.db, e.t, e.group(), &head, w, reverie.NewID())
 }

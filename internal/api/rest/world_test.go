@@ -29,6 +29,7 @@ import (
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/pgtest"
+	"reverie/store/teams"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -215,7 +216,7 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 // gather makes a team with a memory.
 func (w *world) gather(t testing.TB, team, mark string) *place {
 	t.Helper()
-	m, _, err := w.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "The team drinks tea " + mark,
+	m, _, err := teams.New(w.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "The team drinks tea " + mark,
 		Status: reverie.StatusActive, Strength: 0.5, ChangeReason: mark, Origin: reverie.Origin{Deployment: mark, MemoryID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, MadeAt: w.now}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package store
+package teams
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -23,9 +24,6 @@ const (
 		select 1 from groups g cross join lateral (
 			select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
 		where g.group_id <> $1)`
-
-	endTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
-		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
 
 	// A statement that stays keeps its vector.
 	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
@@ -54,7 +52,7 @@ const (
 // reverie.ErrConflict. A request key that stands for another write is
 // reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
 // keeps the words and tags of the version that it ends.
-func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool,
+func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool,
 	err error) {
 	if err := checkTeamWrite(w); err != nil {
 		return m, false, err
@@ -92,7 +90,7 @@ func checkTeamWrite(w reverie.TeamWrite) error {
 		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
 	}
 	if len(w.Embedding) > 0 {
-		if err := CheckVector(w.EmbeddingModel, w.Embedding); err != nil {
+		if err := store.CheckVector(w.EmbeddingModel, w.Embedding); err != nil {
 			return fmt.Errorf("team memory %s: %w", m.ID, err)
 		}
 	}
@@ -100,7 +98,7 @@ func checkTeamWrite(w reverie.TeamWrite) error {
 }
 
 // teamWritten tells whether the transaction that was to write a version was committed.
-func (s *Store) teamWritten(ctx context.Context, t *pg.Tx, team, versionID string) (found bool, err error) {
+func (s *Teams) teamWritten(ctx context.Context, t *pg.Tx, team, versionID string) (found bool, err error) {
 	if err := s.lockTeam(ctx, t, team); err != nil { // waits for one under way
 		return false, err
 	}
@@ -111,7 +109,7 @@ func (s *Store) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 
 // writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
 // new version's id is the caller's, so that it can look for it after a lost commit.
-func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory,
+func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory,
 	error) {
 	none := reverie.TeamMemory{}
 	groupID := reverie.TeamGroupID(w.Team)
@@ -154,15 +152,15 @@ func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 
 // lockTeam makes the tenant of a team where there is none, and lets nobody else write to
 // it by these functions before the commit.
-func (s *Store) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
+func (s *Teams) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	g := reverie.Group{ID: reverie.TeamGroupID(team), Name: team}
 	if err := g.Normalize(); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, ensureGroupQuery, NewGroup(g, s.db.Now())...); err != nil {
+	if _, err := t.Exec(ctx, store.EnsureGroupQuery, store.NewGroup(g, s.db.Now())...); err != nil {
 		return err
 	}
-	_, err := LockGroup(ctx, t, g.ID)
+	_, err := store.LockGroup(ctx, t, g.ID)
 	return err
 }
 
@@ -228,7 +226,7 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 // place, with all that belongs to it.
 func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
 	versionID string) error {
-	at, err := NextTimestamp(ctx, db, t, groupID)
+	at, err := store.NextTimestamp(ctx, db, t, groupID)
 	if err != nil {
 		return err
 	}
@@ -260,10 +258,10 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 	if head == nil {
 		step.Action = reverie.ActionCreate
 	}
-	if err := insertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, evidenced); err != nil {
+	if err := store.InsertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, store.Evidenced); err != nil {
 		return err
 	}
-	return InsertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
+	return store.InsertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
 }
 
 // teamAction says what a version does to its lineage.
@@ -286,7 +284,7 @@ func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string,
 	var parent any
 	if head != nil {
 		parent = head.ID
-		if _, err := t.Exec(ctx, endTeamHeadQuery, groupID, head.ID, at); err != nil {
+		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
 			return err
 		}
 	}
@@ -350,18 +348,18 @@ const (
 const teamPage = 500
 
 // Deployment returns what this database is called among those that share memories.
-func (s *Store) Deployment(ctx context.Context) (id string, err error) {
+func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 	err = s.db.QueryRow(ctx, "read what this deployment is called", &id, deploymentQuery)
 	return id, err
 }
 
 // TeamStates returns all memories of a team, deleted ones included, by id, and how they
 // stand towards another deployment; none where there is no such team yet.
-func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
+func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	what := fmt.Sprintf("read how team %q stands", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.TeamState, err error) {
-		for after := ZeroID; ; {
+		for after := store.ZeroID; ; {
 			heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, teamPage)
 			if err != nil {
 				return nil, err
@@ -412,7 +410,7 @@ func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []re
 
 // LinkTeamMemory notes which version is common with another deployment now, and settles
 // an open conflict with it: the resolution says how. The version is one of the team's.
-func (s *Store) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
+func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
 	groupID := reverie.TeamGroupID(team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -420,7 +418,7 @@ func (s *Store) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamL
 		}})
 }
 
-func (s *Store) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
+func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
 	at := s.db.Now()
 	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
 		at); err != nil {
@@ -432,7 +430,7 @@ func (s *Store) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reveri
 
 // TakeTeamMemory makes a version the head, as PutTeamMemory does, and notes in the same
 // transaction what is common with another deployment then.
-func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error) {
+func (s *Teams) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error) {
 	w := take.Write
 	if err := checkTeamWrite(w); err != nil {
 		return reverie.TeamMemory{}, err
@@ -457,17 +455,9 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 
 // LastTeamSync returns when a memory of a team was synced with another deployment last;
 // zero for never.
-func (s *Store) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
+func (s *Teams) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
 	var at sql.NullTime
 	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery,
 		reverie.TeamGroupID(team), remote)
 	return at.Time, err
-}
-
-// AddTeam makes the tenant of a team; one that is there stays as it is.
-func (s *Store) AddTeam(ctx context.Context, team string) (created bool, err error) {
-	if err := reverie.CheckTeam(team); err != nil {
-		return false, err
-	}
-	return s.ensureTenant(ctx, reverie.Group{ID: reverie.TeamGroupID(team), Name: team})
 }

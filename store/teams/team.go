@@ -1,4 +1,5 @@
-package store
+// Package teams keeps the memories that deployments share: written here or there, one head of each.
+package teams
 
 import (
 	"context"
@@ -10,15 +11,22 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
+// Teams reads and writes the memories of teams.
+type Teams struct{ db *pg.DB }
+
+// New returns the teams of a database.
+func New(db *pg.DB) *Teams { return &Teams{db} }
+
 const (
-	teamHeadsQuery = `select distinct on (lineage_id) ` + MemoryColumns + ` from memories
+	teamHeadsQuery = `select distinct on (lineage_id) ` + store.MemoryColumns + ` from memories
 		where group_id = $1 and kind = 'team' and lineage_id > $2::uuid
 		order by lineage_id, version desc limit $3`
 
-	teamHeadQuery = `select ` + MemoryColumns + ` from memories
+	teamHeadQuery = `select ` + store.MemoryColumns + ` from memories
 		where group_id = $1 and kind = 'team' and lineage_id = $2::uuid order by version desc limit 1`
 
 	// The newest versions of each lineage, oldest first, with where they come from.
@@ -39,13 +47,13 @@ const (
 // TeamMemories returns a page of a team's memories, deleted ones included, by lineage id:
 // the newest version of each, without the words that it rests on. An unknown team is
 // reverie.ErrNotFound.
-func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit int) ([]reverie.TeamMemory, error) {
+func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit int) ([]reverie.TeamMemory, error) {
 	if after == "" {
-		after = ZeroID
+		after = store.ZeroID
 	}
 	what := fmt.Sprintf("list the memories of %q", groupID)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamMemory, error) {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
+		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
 			return nil, err
 		}
 		if !reverie.IsID(after) {
@@ -61,7 +69,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 
 // TeamMemory returns the newest version of a team's memory, deleted or not, without the
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
-func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
+func (s *Teams) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	return pg.Read(ctx, s.db, "read a team's memory", func(ctx context.Context, t *pg.Tx) (reverie.TeamMemory, error) {
 		head, err := teamHead(ctx, t, groupID, lineageID)
 		if err != nil {
@@ -73,7 +81,7 @@ func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reve
 
 // TeamEvidence fills in the words that memories of a team rest on. It is for where
 // [team] quotes lets them travel.
-func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+func (s *Teams) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
 	ids := make(pq.StringArray, len(list))
 	for i, m := range list {
 		ids[i] = m.VersionID
@@ -211,7 +219,7 @@ const (
 )
 
 // TeamConflicts returns the open conflicts of a team, oldest first.
-func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
+func (s *Teams) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	what := fmt.Sprintf("list the conflicts of team %q", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamConflict, error) {
 		return openConflicts(ctx, t, reverie.TeamGroupID(team))
@@ -230,7 +238,7 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 // SaveTeamConflict keeps what another deployment says beside what is said here, whole,
 // until a person decides. An open conflict of the same memory with it is renewed. What
 // theirs holds has been checked: [reverie.TeamMemory.Check].
-func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
+func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -281,7 +289,7 @@ func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWri
 }
 
 // keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.
-func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite,
+func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite,
 	m reverie.TeamMemory) error {
 	if w.RequestKey == "" {
 		return nil
@@ -323,7 +331,7 @@ const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as
 // shared before, nothing is written, and shared is false. Where the team has changed or
 // deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
 // Other errors are those of PutTeamMemory.
-func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
+func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
 	err error) {
 	from := share.Memory
 	groupID := reverie.TeamGroupID(share.Team)
@@ -346,7 +354,7 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 				VersionID string `db:"origin_memory_id"`
 			}
 			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
-			case IgnoreNoRows(err) != nil:
+			case store.IgnoreNoRows(err) != nil:
 				return err
 			case err == nil:
 				head, err := teamHead(ctx, t, groupID, before.LineageID)
@@ -399,7 +407,7 @@ func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, 
 
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
 // group id of its team. What is no team's is reverie.ErrNotFound.
-func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
+func (s *Teams) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
 	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {
 		var found struct {
