@@ -5,14 +5,13 @@ package fault
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"reverie/internal/text"
 )
 
 // plan is what the environment asks for.
@@ -93,7 +92,7 @@ func (p *plan) reach(step string) {
 func Off(guard string) bool { return slices.Contains(theirs().off, guard) }
 
 // ids are the parts of a description that differ between two doings of the same.
-var ids = text.NewPattern(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`)
+var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`) })
 
 // Clock is a process's clock, put forward or back as the environment says.
 func Clock(now func() time.Time) func() time.Time {
@@ -116,5 +115,5 @@ func Clock(now func() time.Time) func() time.Time {
 
 // name is what is done, without ids, and the moment.
 func name(what, moment string) string {
-	return strings.TrimSpace(ids.ReplaceAllString(what, "")) + ": " + moment
+	return strings.TrimSpace(ids().ReplaceAllString(what, "")) + ": " + moment
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"reverie/internal/text"
 )
 
 // EntitiesReply is a page of a group's entities, by subject.
@@ -91,15 +89,20 @@ func (e Entity) Reply() EntityReply {
 		MergedInto: e.MergedInto, Accounts: []string{}, Aliases: []string{}, Impressions: []ImpressionReply{},
 		Features: []FeatureReply{}, Relations: []RelationReply{}, Merged: []string{}, Version: e.Version,
 		CreatedAt: e.CreatedAt.UTC(), UpdatedAt: e.UpdatedAt.UTC()}
-	called := map[string]bool{text.NameKey(e.Subject): true}
+	called := map[string]bool{}
+	for _, n := range e.Names {
+		if n.Name == e.Subject {
+			called[n.Key] = true
+		}
+	}
 	for _, n := range e.Names {
 		if n.EntityID != e.ID && n.EntityID != "" && !slices.Contains(r.Merged, n.EntityID) {
 			r.Merged = append(r.Merged, n.EntityID)
 		}
 		if n.Kind == NameID {
 			r.Accounts = append(r.Accounts, n.Name)
-		} else if key := text.NameKey(n.Name); !called[key] {
-			called[key] = true
+		} else if !called[n.Key] {
+			called[n.Key] = true
 			r.Aliases = append(r.Aliases, n.Name)
 		}
 	}

@@ -28,8 +28,8 @@ func TestEntityReply(t *testing.T) {
 	quoted.Evidence = []Evidence{{MessageID: "m2", Quote: "second", SentAt: at.Add(time.Hour)}, {MessageID: "m1", Quote: "first", SentAt: at}}
 	e := Entity{GroupID: "g", ID: "a", Kind: EntityPerson, Subject: "Lin", Status: EntityActive, CreatedAt: at, UpdatedAt: at,
 		Names: []EntityName{
-			{EntityID: "a", Kind: NameSubject, Name: "Lin"}, {EntityID: "a", Kind: NameAlias, Name: "@lin"}, {EntityID: "a", Kind: NameID, Name: "u9"},
-			{EntityID: "b", Kind: NameSubject, Name: "小林"}, {EntityID: "b", Kind: NameAlias, Name: "小林"}, {EntityID: "b", Kind: NameID, Name: "u1"},
+			{EntityID: "a", Kind: NameSubject, Name: "Lin", Key: "lin"}, {EntityID: "a", Kind: NameAlias, Name: "@lin", Key: "lin"}, {EntityID: "a", Kind: NameID, Name: "u9"},
+			{EntityID: "b", Kind: NameSubject, Name: "小林", Key: "小林"}, {EntityID: "b", Kind: NameAlias, Name: "小林", Key: "小林"}, {EntityID: "b", Kind: NameID, Name: "u1"},
 		},
 		Claims: []Claim{
 			claim("c2", AspectFeature, "city", "Lisbon", false, 0.9), quoted,

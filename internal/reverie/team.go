@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"reverie/internal/text"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -26,11 +24,14 @@ func TeamGroupID(team string) string { return teamPrefix + team }
 // TeamOf returns the team of a group id, false where it is a chat's.
 func TeamOf(groupID string) (team string, ok bool) { return strings.CutPrefix(groupID, teamPrefix) }
 
-var teamName = text.NewPattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+const (
+	letters  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	teamName = letters + "._-" // that a team's name is made of, a letter or digit first
+)
 
 // CheckTeam refuses a name that a team cannot have. Its errors are [ErrInvalid].
 func CheckTeam(team string) error {
-	if !teamName.MatchString(team) || team == GroupOff {
+	if n := len(team); n < 1 || n > 64 || !strings.Contains(letters, team[:1]) || strings.Trim(team, teamName) != "" || team == GroupOff {
 		return fmt.Errorf("team %q: a name has 1 to 64 letters, digits, dots, dashes and underscores: %w", team, ErrInvalid)
 	}
 	return nil
@@ -184,7 +185,8 @@ func (e *TeamRefusedError) Error() string {
 	for i, f := range e.Findings {
 		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
 	}
-	return fmt.Sprintf("team memory %s is refused: %s", e.ID, text.Excerpt(strings.Join(list, "; "), 600))
+	said := []rune(strings.Join(list, "; "))
+	return fmt.Sprintf("team memory %s is refused: %s", e.ID, string(said[:min(len(said), 600)]))
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.
