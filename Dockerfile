@@ -8,7 +8,7 @@ ARG TARGETOS TARGETARCH
 ARG VERSION=dev
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/reverie ./cmd/reverie
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X reverie/cmd/reverie/command.Version=$VERSION" -o /out/reverie ./cmd/reverie
 
 # Certificates and nothing else: no shell, no package manager. Time zones are
 # compiled into the binary. There is no PostgreSQL in here either, so

@@ -32,7 +32,7 @@ setup: ## install PostgreSQL and pgvector where they are missing
 	@scripts/setup.sh
 
 build: ## build bin/reverie, a static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/reverie ./cmd/reverie
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X reverie/cmd/reverie/command.Version=$(VERSION)" -o bin/reverie ./cmd/reverie
 
 demo: setup build ## set up, build, and evolve a sample group without a model or key
 	@examples/demo/run.sh
@@ -71,7 +71,7 @@ bench-compare: setup ## compare with another revision by benchstat (BASE=HEAD~3,
 torture: ## break the binary on purpose in every way, and audit what is left (SHORT=1 for a sample of each)
 	@scripts/setup.sh --compiler
 	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -tags torture -race -vet=off $(QUICK) -v -count=1 -timeout 60m \
-		-run '^TestTorture$$' $(if $(SHORT),-short) ./cmd/reverie
+		-run '^TestTorture$$' $(if $(SHORT),-short) ./test/e2e
 
 fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 	@for pkg in $$($(GO) list $(PKG)); do \

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +15,23 @@ import (
 // DreamReply is a result in the shape of the API.
 func DreamReply(r dream.Result) reverie.DreamReply {
 	reply := reverie.DreamReply{Success: r.Err == nil, Job: reverie.JobDream, GroupID: r.GroupID,
-		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Reason: r.Reason, Error: errorText(r.Err),
+		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Status: r.Status, Reason: r.Reason,
 		Narrative: r.Narrative, Changes: []reverie.ChangeReply{}, Refusals: r.Refusals,
 		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
+	if r.Err != nil {
+		reply.Error = r.Err.Error()
+	}
 	if r.None != "" {
-		reply.Message = r.None
+		reply.Status, reply.Message = "", r.None
 		return reply
 	}
-	reply.Status, reply.DreamTime, reply.Sources = r.Status, when(r.At), r.Stats.DreamCounts()
-	reply.Changes = changeReplies(r.Changes)
+	if !r.At.IsZero() {
+		reply.DreamTime = &r.At
+	}
+	reply.Sources = r.Stats.DreamCounts()
+	for _, c := range r.Changes {
+		reply.Changes = append(reply.Changes, c.Reply())
+	}
 	return reply
 }
 
@@ -43,73 +53,100 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
 	return con.printOutcome(of+"  dream", r.Result, took, page)
 }
 
-// dreamPage is what a group's dreams have left as a page to read, in so many columns and
-// in the group's own time.
+// dreamPage sets what a group's dreams have left as a page to read, in so many
+// columns and in the group's own time.
 type dreamPage struct {
-	reverie.Dream
+	w       io.Writer
 	s       Style
 	columns int
 	cal     jobs.Calendar
-	Zone    *time.Location
+	zone    *time.Location
 }
 
-// PrintDreams shows what a group's dreams have left.
-func (con *Console) PrintDreams(d reverie.Dream, cal jobs.Calendar) error {
-	zone, err := d.Group.Location()
+func (con *Console) DreamPage(g reverie.Group, cal jobs.Calendar) dreamPage {
+	zone, err := g.Location()
 	if err != nil {
 		zone = time.UTC // as the calendar is then
 	}
-	return con.Page("dream", dreamPage{d, con.Style(), textWidth(con.Stdout), cal, zone})
+	return dreamPage{w: con.Stdout, s: con.Style(), columns: textWidth(con.Stdout), cal: cal, zone: zone}
 }
 
-// dreamSection is a part of the page below the narrative.
-type dreamSection struct {
-	Title, Mark string
-	Closed      bool
-	Items       []reverie.DreamItem
+// sourcesShown is how many sources an item is shown with; --json has them all.
+const sourcesShown = 3
+
+// dreamSections are the parts of the page below the narrative.
+var dreamSections = []struct {
+	title  string
+	mark   string
+	shows  func(reverie.DreamItem) bool
+	closed bool
+}{
+	{title: "Preferences", mark: "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamPreference }},
+	{title: "Themes", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTheme }},
+	{
+		title: "Open threads",
+		mark:  "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTodo && !i.Done },
+	},
+	{title: "Closed lately", mark: "✓", shows: func(i reverie.DreamItem) bool { return i.Done }, closed: true},
+	{
+		title: "Besides",
+		mark:  "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == "" },
+	}, // came in without the tag of a type
 }
 
-// Sections are the parts of the page below the narrative.
-func (p dreamPage) Sections() []dreamSection {
-	sections := []dreamSection{{Title: "Preferences", Mark: "•"}, {Title: "Themes", Mark: "•"}, {Title: "Open threads", Mark: "•"},
-		{Title: "Closed lately", Mark: "✓", Closed: true}, {Title: "Besides", Mark: "•"}}
-	of := map[reverie.DreamType]int{reverie.DreamPreference: 0, reverie.DreamTheme: 1, reverie.DreamTodo: 2,
-		"": 4} // came in without the tag of a type
-	for _, item := range p.Items {
-		i, known := of[item.Type]
-		if item.Done {
-			sections[3].Items = append(sections[3].Items, item)
-		}
-		if known && !(item.Done && item.Type == reverie.DreamTodo) {
-			sections[i].Items = append(sections[i].Items, item)
+func (p dreamPage) Print(d reverie.Dream) error {
+	p.head(d)
+	if n := d.Narrative; n != nil {
+		fmt.Fprintln(p.w)
+		p.text("  ", n.Statement, nil)
+		p.text("  ", p.narrativeNote(*n, d.Run), p.s.Dim)
+	}
+	for _, section := range dreamSections {
+		first := true
+		for _, item := range d.Items {
+			if !section.shows(item) {
+				continue
+			}
+			if first {
+				fmt.Fprintf(p.w, "\n%s\n", p.s.Bold(section.title))
+			}
+			first = false
+			p.text("  "+section.mark+" ", item.Statement, nil)
+			if section.closed {
+				p.text("    ", "closed "+p.date(item.UpdatedAt), p.s.Dim)
+				continue
+			}
+			p.text("    ", fmt.Sprintf("strength %.2f, %s", item.Strength, Plural(item.Evidence, "message")), p.s.Dim)
+			p.sources(item.Sources)
 		}
 	}
-	return sections
+	return nil
 }
 
-// Title is what the group is called.
-func (p dreamPage) Title() string { return groupTitle(p.Group) }
-
-// Stamp is when a dream ended, or began while it has not, in the group's time.
-func (p dreamPage) Stamp(r reverie.Run) string {
-	return dreamtAt(r).In(p.Zone).Format("2006-01-02 15:04")
-}
-
-// Date is the date of the group's calendar that an instant falls on.
-func (p dreamPage) Date(t time.Time) string { return p.cal.Containing(t).Date }
-
-// Par sets a paragraph in a colour: its first line after lead, the others below the first.
-func (p dreamPage) Par(lead, colour, text string) string {
-	paint := map[string]func(string) string{"bold": p.s.Bold, "dim": p.s.Dim, "amber": p.s.Amber}[colour]
-	var lines []string
-	for _, line := range wrap(Visible(text), p.columns-Width(lead)) {
-		if paint != nil {
-			line = paint(line)
+// head says whose dreams these are, what the last one looked back on, and what waits
+// for a person.
+func (p dreamPage) head(d reverie.Dream) {
+	p.text("", groupTitle(d.Group), p.s.Bold)
+	if r := d.Run; r != nil {
+		p.text("", "dreamt "+p.stamp(dreamtAt(*r))+" ("+p.zone.String()+"), looking back on "+reach(*r), p.s.Dim)
+		if r.Status == reverie.RunRejected {
+			p.text("", "a person has rejected what it would have written", p.s.Amber)
 		}
-		lines = append(lines, lead+line)
-		lead = strings.Repeat(" ", Width(lead))
 	}
-	return strings.Join(lines, "\n")
+	for _, r := range d.Waiting {
+		p.text("", "the dream of "+p.stamp(dreamtAt(r))+" waits for a person: look at it, then use runs approve or runs "+
+			"reject", p.s.Amber)
+		fmt.Fprintf(p.w, "  reverie runs show %s\n", r.ID)
+	}
+	if d.NothingLeft() {
+		p.text("", d.BecameOf(), nil)
+		if d.Gone {
+			fmt.Fprintf(p.w, "  reverie memory list --group %s --kind dream --status archived\n", Quoted(d.Group.ID))
+		}
+	}
 }
 
 // groupTitle is what a group is called.
@@ -144,10 +181,9 @@ func reach(r reverie.Run) string {
 	return text
 }
 
-// NarrativeNote says what the narrative rests on, and of which dream it is, where
+// narrativeNote says what the narrative rests on, and of which dream it is, where
 // that is not the last one.
-func (p dreamPage) NarrativeNote() string {
-	n, last := p.Narrative, p.Run
+func (p dreamPage) narrativeNote(n reverie.DreamItem, last *reverie.Run) string {
 	var sessions, facts, others int
 	for _, src := range n.Sources {
 		switch {
@@ -159,25 +195,46 @@ func (p dreamPage) NarrativeNote() string {
 			others++
 		}
 	}
-	text := listed(", ", things(sessions, "session", ""), things(facts, "fact", ""), things(others, "memory", ""))
-	if text != "" {
-		text = "from " + text
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{sessions, "session"}, {facts, "fact"}, {others, "memory"}} {
+		if c.n > 0 {
+			parts = append(parts, Plural(c.n, c.what))
+		}
+	}
+	var text string
+	if len(parts) > 0 {
+		text = "from " + strings.Join(parts, ", ")
 	}
 	if last != nil && n.RunID != nil && *n.RunID != last.ID {
-		text = strings.TrimPrefix(text+"; dreamt "+p.Date(n.UpdatedAt)+", and left as it was by the last dream", "; ")
+		text = strings.TrimPrefix(text+"; dreamt "+p.date(n.UpdatedAt)+", and left as it was by the last dream", "; ")
 	}
 	return text
 }
 
-// Source is a memory that another one rests on, in a line where the columns suffice: its
-// date, what it is, and the beginning of what it says.
-func (p dreamPage) Source(src reverie.SourceMemory) string {
-	head, mark := p.Date(src.At)+", "+sourceKind(src)+": “", "”"
+// sources shows the first memories that an item rests on, and how many more there
+// are.
+func (p dreamPage) sources(list []reverie.SourceMemory) {
+	for i, src := range list {
+		if i == sourcesShown {
+			p.text("      ", fmt.Sprintf("and %d more", len(list)-i), p.s.Dim)
+			return
+		}
+		p.text("      ", p.source(src, p.columns-6), p.s.Dim)
+	}
+}
+
+// source is a memory that another one rests on, in a line of so many columns where
+// they suffice: its date, what it is, and the beginning of what it says.
+func (p dreamPage) source(src reverie.SourceMemory, columns int) string {
+	head, mark := p.date(src.At)+", "+sourceKind(src)+": “", "”"
 	if !src.Active {
 		mark += " (no longer stands)"
 	}
-	const indent, least = 6, 24 // of what it says
-	return head + clip(Visible(src.Statement), max(p.columns-indent-Width(head+mark), least)) + mark
+	const least = 24 // of what it says
+	return head + clip(Visible(src.Statement), max(columns-Width(head+mark), least)) + mark
 }
 
 // sourceKind says what sort of memory a source is.
@@ -189,4 +246,20 @@ func sourceKind(src reverie.SourceMemory) string {
 		return "fact"
 	}
 	return "memory"
+}
+
+func (p dreamPage) stamp(t time.Time) string { return t.In(p.zone).Format("2006-01-02 15:04") }
+
+// date is the date of the group's calendar that an instant falls on.
+func (p dreamPage) date(t time.Time) string { return p.cal.Containing(t).Date }
+
+// text sets a paragraph: its first line after lead, the others below the first.
+func (p dreamPage) text(lead, text string, paint func(string) string) {
+	for _, line := range wrap(Visible(text), p.columns-Width(lead)) {
+		if paint != nil {
+			line = paint(line)
+		}
+		fmt.Fprintln(p.w, lead+line)
+		lead = strings.Repeat(" ", Width(lead))
+	}
 }

@@ -11,9 +11,20 @@ import (
 	"reverie/internal/text"
 )
 
-// PrintEntities shows a page of so many people and things.
 func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) error {
-	if err := con.Page("entities", list); err != nil {
+	var t Table
+	t.Row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "SUPPORTED", "PART OF", "ALSO")
+	for _, e := range list {
+		r := e.Reply()
+		into := ""
+		if r.MergedInto != nil {
+			into = *r.MergedInto
+		}
+		t.Row(r.EntityID, r.Kind, Visible(r.Subject), Visible(strings.Join(r.Accounts, ", ")), len(e.Claims),
+			lastSupported(e), into, Visible(strings.Join(r.Aliases, ", ")))
+	}
+	t.Trim("ACCOUNT", "PART OF", "ALSO")
+	if err := con.Print(t); err != nil {
 		return err
 	}
 	return con.more(offset, len(list), total)
@@ -36,16 +47,25 @@ func lastSupported(e reverie.Entity) string {
 
 // ImpressionReply is a result in the shape of the API, with the names of what changed.
 func ImpressionReply(r entity.Result, names map[string]string) reverie.ImpressionsReply {
-	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID,
-		DryRun: r.DryRun, Error: errorText(r.Err), Refusals: r.Refusals, Warnings: r.Warnings,
+	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID,
+		RunID:  r.RunID,
+		DryRun: r.DryRun, Status: r.Status,
 		Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed,
 			Refused: r.Stats.Refused},
-		Changes: []reverie.EntityChangeReply{}}
+		Changes: []reverie.EntityChangeReply{}, Refusals: r.Refusals, Warnings: r.Warnings}
+	if r.Err != nil {
+		reply.Error = r.Err.Error()
+	}
 	if r.NoNew {
-		reply.Message = "nothing waits"
+		reply.Status, reply.Message = "", "nothing waits"
 		return reply
 	}
-	reply.Status, reply.ImpressionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
+	if !r.At.IsZero() {
+		reply.ImpressionTime = &r.At
+	}
+	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
+		Filtered: r.Stats.Filtered,
+		Deferred: r.Stats.Deferred}
 	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, names)...)
 	return reply
 }

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/archive"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
 
-// PrintMemories shows a page of so many memories.
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
 	if total == 0 {
 		what := "memories"
@@ -23,14 +23,35 @@ func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.Me
 		if !q.At.IsZero() {
 			then = " at " + Stamp(q.At) + " UTC"
 		}
-		return con.Say("%s: no %s%s\n", Visible(q.GroupID), what, then)
-	}
-	page := struct {
-		Memories []reverie.Memory
-		Kinds    bool // they tell something
-	}{list, slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })}
-	if err := con.Page("memories", page); err != nil {
+		_, err := fmt.Fprintf(con.Stdout, "%s: no %s%s\n", Visible(q.GroupID), what, then)
 		return err
+	}
+	// The kind is told where it tells something.
+	kinds := slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })
+	var t Table
+	head := []string{"MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT"}
+	if kinds {
+		head = slices.Insert(head, 2, "KIND")
+	}
+	t.Cells(head)
+	for _, m := range list {
+		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength),
+			fmt.Sprintf("%.2f", m.Weight), m.LastSupportedAt.UTC().Format(time.DateOnly), Visible(m.Statement)}
+		if kinds {
+			cells = slices.Insert(cells, 2, kindOf(m))
+		}
+		t.Cells(cells)
+	}
+	if err := t.Write(con.Stdout, con.Style()); err != nil {
+		return err
+	}
+	for _, m := range list {
+		if m.JudgeAgain != "" {
+			if _, err := fmt.Fprintf(con.Stdout, "%s: %s; it is judged again in the next run\n", m.ID,
+				Visible(m.JudgeAgain)); err != nil {
+				return err
+			}
+		}
 	}
 	return con.more(q.Offset, len(list), total)
 }
@@ -60,9 +81,20 @@ func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit) error {
 	}
 	hits = slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Score == 0 }) // unrelated, says the calibration
 	if len(hits) == 0 {
-		return con.Say("%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
+		_, err := fmt.Fprintf(con.Stdout, "%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
+		return err
 	}
-	return con.Page("hits", hits)
+	var t Table
+	t.Row("SCORE", "MEMORY", "KIND", "STATEMENT")
+	for _, h := range hits {
+		kind := "" // told where it tells something
+		if h.Kind != reverie.KindGroup {
+			kind = kindOf(h.Memory)
+		}
+		t.Row(h.Score, h.ID, kind, Visible(h.Statement))
+	}
+	t.Trim("KIND")
+	return t.Write(con.Stdout, con.Style())
 }
 
 // PrintCleaned says which memories were deleted, or would be.
@@ -88,19 +120,19 @@ func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun b
 // PrintHistory shows the versions of a memory, oldest first, and how each differs from the
 // one before.
 func (con *Console) PrintHistory(versions []reverie.Memory) error {
-	type shownMemory struct {
-		reverie.Memory
-		Text string
-	}
-	var page []shownMemory
+	s := con.Style()
 	for i, m := range versions {
 		text := Visible(m.Statement)
 		if i > 0 && versions[i-1].Statement != m.Statement {
-			text = WordDiff(con.Style(), versions[i-1].Statement, m.Statement)
+			text = WordDiff(s, versions[i-1].Statement, m.Statement)
 		}
-		page = append(page, shownMemory{m, text})
+		fmt.Fprintf(con.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID,
+			m.Status, text)
+		if m.ChangeSummary != "" {
+			fmt.Fprintf(con.Stdout, "    %s\n", s.Dim("why: "+Visible(m.ChangeSummary)))
+		}
 	}
-	return con.Page("history", page)
+	return nil
 }
 
 // PrintChanges shows changes of memories, with what made each.
@@ -113,7 +145,10 @@ var recordNames = []struct {
 	name string
 }{
 	{reverie.RecordGroup, "group"}, {reverie.RecordMemory, "memory version"}, {reverie.RecordEvidence, "quote"},
-	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
+	{
+		reverie.RecordChange,
+		"change",
+	}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
 }
 
 // RecordCounts says how many records there are of what people know of.
@@ -127,7 +162,6 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// PrintImport says what an import of memories has brought.
 func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) error {
 	if con.JSON {
 		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
@@ -151,7 +185,8 @@ func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) er
 	case known > 0:
 		text += fmt.Sprintf("; %s there already", Plural(known, "record"))
 	}
-	return con.Say("%s: %s\n", Visible(name), text)
+	_, err := fmt.Fprintf(con.Stdout, "%s: %s\n", Visible(name), text)
+	return err
 }
 
 // importReply says what an import did.
@@ -164,8 +199,46 @@ type importReply struct {
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
 
+// shownDiff is a memory that differs between two instants.
+type shownDiff struct {
+	reverie.DiffEntry
+	Text  string
+	Steps []shownStep
+}
+
+// shownStep is what became of it in between.
+type shownStep struct {
+	reverie.DiffStep
+	What, Who, ID string
+}
+
 // PrintMemoryDiff shows how what a group remembers differs between two instants.
-func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error { return con.Page("memory_diff", d) }
+func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error {
+	s := con.Style()
+	type part struct {
+		Title string
+		List  []shownDiff
+	}
+	page := struct {
+		reverie.MemoryDiff
+		Parts []part
+	}{MemoryDiff: d}
+	add := func(title string, list []reverie.DiffEntry, text func(reverie.DiffEntry) string) {
+		p := part{Title: title}
+		for _, e := range list {
+			p.List = append(p.List, shownDiff{e, text(e), diffSteps(e)})
+		}
+		page.Parts = append(page.Parts, p)
+	}
+	add("added", d.Added, func(e reverie.DiffEntry) string { return s.Green("+ " + Visible(e.After.Statement)) })
+	add("changed", d.Changed, func(e reverie.DiffEntry) string {
+		return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
+	})
+	add("gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) })
+	add("came and went, or changed and changed back", d.Passing,
+		func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) })
+	return con.Page("memory_diff", page)
+}
 
 // tagDiff is how tags became others, "" where they did not.
 func tagDiff(s Style, before, after []string) string {
@@ -189,11 +262,29 @@ func tagDiff(s Style, before, after []string) string {
 	return ""
 }
 
-// stepped is what a step of a lineage was, in words.
-func stepped(action reverie.Action) string {
-	return cmp.Or(map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
-		reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
-		reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}[action], "taken over")
+// What a step of a lineage was, in words.
+var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
+	reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
+	reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
+
+// diffSteps say what became of a memory in between; the last one leads to it.
+func diffSteps(e reverie.DiffEntry) (steps []shownStep) {
+	for i, step := range e.Steps {
+		shown := shownStep{DiffStep: step, What: cmp.Or(stepped[step.Action], "taken over")}
+		switch {
+		case step.RunID != "":
+			shown.Who = fmt.Sprintf(" by %s, run %s", step.Job, step.RunID)
+		case step.UndoneRunID != "":
+			shown.Who = fmt.Sprintf(", where %s run %s was taken back", step.Job, step.UndoneRunID)
+		case step.Action != reverie.ActionHold && step.Action != reverie.ActionUndo && step.Action != "":
+			shown.Who = " by a person"
+		}
+		if i == len(e.Steps)-1 {
+			shown.ID = step.MemoryID
+		}
+		steps = append(steps, shown)
+	}
+	return steps
 }
 
 // StatsReply is how memories stand.
@@ -202,22 +293,49 @@ type StatsReply struct {
 	reverie.MemoryStats
 }
 
-// PrintStats shows how memories stand.
 func (con *Console) PrintStats(st reverie.MemoryStats) error {
+	s, w := con.Style(), con.Stdout
 	name := Visible(st.GroupID)
 	if st.GroupID == "" {
 		name = Plural(st.Groups, "group")
 	}
 	if st.Lineages == 0 {
-		return con.Say("%s: no memories yet\n", name)
+		_, err := fmt.Fprintf(w, "%s: no memories yet\n", name)
+		return err
 	}
+	fmt.Fprintln(w, s.Bold(name+": "+Plural(st.Active, "active memory")))
+	line := func(label, format string, args ...any) { con.item(8, label, format, args...) }
+	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
+	line("strength", "%s", con.spread(st.Strength, "1"))
+	line("weight", "%s", con.spread(st.Weight, "2"))
+	if st.Oldest != nil {
+		line("age", "the oldest from %s, the newest from %s", Stamp(*st.Oldest), Stamp(*st.Newest))
+	}
+	line("history", "%s of %s", Plural(st.Versions, "version"), Plural(st.Lineages, "memory"))
 	changes, actions := dailyChanges(st.Days)
-	return con.Page("stats", struct {
-		reverie.MemoryStats
-		Name    string
-		Changes []int
-		Actions string
-	}{st, name, changes, actions})
+	line("changes", "%s%s", con.series(changes), actions)
+	line("vectors", "%s", vectorText(st.Vectors))
+	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered),
+		st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
+	if st.Sessions > 0 {
+		line("sessions", "%s, %d summed up", Plural(st.Sessions, "session"), st.Summaries)
+	}
+	fmt.Fprintln(w)
+	var t Table
+	t.Row("KIND", "ACTIVE", "ARCHIVED", "HELD", "DELETED", "VERSIONS")
+	for _, k := range st.Kinds {
+		t.Row(k.Kind, k.Active, k.Archived, k.Held, k.Deleted, k.Versions)
+	}
+	if err := t.Write(w, s); err != nil || len(st.Used) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = Table{}
+	t.Row("USED", "OFFERED", "MEMORY", "STATEMENT")
+	for _, u := range st.Used {
+		t.Row(u.Referenced, u.Offered, u.MemoryID, Visible(u.Statement))
+	}
+	return t.Write(w, s)
 }
 
 // dailyChanges are the counts of each day, and what they were in all.
@@ -230,7 +348,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 		}
 	}
 	if len(sum) == 0 {
-		return counts, "none"
+		return counts, "  none in " + Plural(len(days), "day")
 	}
 	var parts []string
 	for _, action := range slices.SortedFunc(maps.Keys(sum), func(x, y reverie.Action) int {
@@ -238,7 +356,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 	}) {
 		parts = append(parts, fmt.Sprintf("%s %d", action, sum[action]))
 	}
-	return counts, strings.Join(parts, ", ")
+	return counts, "  " + strings.Join(parts, ", ") + " in " + Plural(len(days), "day")
 }
 
 // vectorText says which active memories can be searched.

@@ -4,16 +4,12 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"text/template"
-	"time"
 
-	"reverie/internal/replay"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -24,12 +20,8 @@ var templateFiles embed.FS
 // pages are the templates of what is shown to people. A line of a template that has only
 // actions, such as if, range and end, is no line of the page. What chats, models and people
 // wrote must pass through visible, excerpt or words.
-//
-// Between {{table}} and {{endtable}} each line is a row, with tabs between its cells, and
-// the first one is the head. A column whose head ends with ? is left out where it holds
-// nothing. A line without a tab is a note between rows.
 var pages = sync.OnceValue(func() *template.Template {
-	actionLine := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:\$[a-z]+ :=|(?:if|else|end|range|with|define|template|table|endtable)\b)[^}]*\}\})+)[ \t]*\n`)
+	actionLine := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:if|else|end|range|with|define|template)\b[^}]*\}\})+)[ \t]*\n`)
 	all := template.New("").Funcs((&Console{}).pageFuncs())
 	files, err := templateFiles.ReadDir("templates")
 	for _, f := range files {
@@ -49,78 +41,10 @@ func (con *Console) Page(name string, data any) error {
 	if err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
-	var text strings.Builder
-	if err := t.Funcs(con.pageFuncs()).ExecuteTemplate(&text, name, data); err != nil {
+	if err := t.Funcs(con.pageFuncs()).ExecuteTemplate(con.Stdout, name, data); err != nil {
 		return fmt.Errorf("print %s: %w", name, err)
 	}
-	_, err = io.WriteString(con.Stdout, con.setTables(text.String()))
-	return err
-}
-
-// The ends of a table in a page that is not set yet. Nothing that is visible has them.
-const tableBegins, tableEnds = "\x02", "\x03"
-
-// setTables aligns the tables of a page.
-func (con *Console) setTables(page string) string {
-	var set strings.Builder
-	for {
-		before, rest, found := strings.Cut(page, tableBegins)
-		set.WriteString(before)
-		if !found {
-			return set.String()
-		}
-		table, after, _ := strings.Cut(rest, tableEnds)
-		var rows [][]string
-		for row := range strings.Lines(table) {
-			rows = append(rows, strings.Split(strings.TrimSuffix(row, "\n"), "\t"))
-		}
-		for i := len(rows[0]) - 1; i >= 0; i-- {
-			name, optional := strings.CutSuffix(rows[0][i], "?")
-			rows[0][i] = name
-			if optional && !slices.ContainsFunc(rows[1:], func(row []string) bool { return i < len(row) && row[i] != "" && !note(row) }) {
-				dropColumn(rows, i)
-			}
-		}
-		con.align(&set, rows)
-		page = after
-	}
-}
-
-// note tells whether a row is a note, which is in no column.
-func note(row []string) bool { return len(row) == 1 }
-
-func dropColumn(rows [][]string, i int) {
-	for n, row := range rows {
-		if i < len(row) && !note(row) {
-			rows[n] = slices.Delete(row, i, i+1)
-		}
-	}
-}
-
-// align sets rows in columns by what cells take up on a screen, where a Chinese character
-// is two wide. The last column is left as long as it is.
-func (con *Console) align(set *strings.Builder, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			if !note(row) {
-				widths[i] = max(widths[i], Width(cell))
-			}
-		}
-	}
-	for n, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			if line.WriteString(cell); i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-Width(cell)+2))
-			}
-		}
-		text := strings.TrimRight(line.String(), " ")
-		if n == 0 {
-			text = con.Style().Bold(text)
-		}
-		fmt.Fprintln(set, text)
-	}
+	return nil
 }
 
 // pageFuncs are what templates can call, in the colours of the console.
@@ -145,15 +69,6 @@ func (con *Console) pageFuncs() template.FuncMap {
 			return append([]string{m.ID},
 				m.Tags...)
 		},
-		"table": func() string { return tableBegins }, "endtable": func() string { return tableEnds },
-		"ok": s.Mark, "kindOf": kindOf, "unlessZero": unlessZero, "compact": compact, "changed": changed, "ahead": Ahead,
-		"minute": func(t time.Time) string { return t.Format("Mon 2006-01-02 15:04") }, "commas": commas, "times": times,
-		"spread": con.spread, "series": con.series, "vectors": vectorText, "lastSupported": lastSupported,
-		"windowOf": windowOf, "dreamsListed": dreamsListed, "setback": SetbackText, "remedy": Remedy,
-		"share": share, "percent": percent, "filtered": filtered, "actCounts": actCounts, "spends": spends,
-		"act":     func(a *replay.Act, before, after string) string { return act(s, *a, before, after) },
-		"reach":   reach,
-		"stepped": stepped, "tags": func(before, after []string) string { return tagDiff(s, before, after) },
 		"saidBy": saidBy, "newestQuotes": newestQuotes, "whyWaiting": whyWaiting,
 		"first": first, "more": more, "letPass": LetPass, "covers": covers, "passed": passed,
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -29,13 +30,20 @@ func contextSummary(r reverie.ContextReply) string {
 	if why := skippedWhy[r.Skipped]; why != "" {
 		long = "no memories (" + why + ")"
 	}
-	summary := things(c.Summarized, "message", "")
-	if summary != "" {
-		summary = "a summary of " + summary
+	parts := []string{long}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{
+		{c.Entities, Plural(c.Entities, "entity")}, {c.ShortTerm, Plural(c.ShortTerm, "message")},
+		{c.Summarized, "a summary of " + Plural(c.Summarized, "message")},
+		{c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
+	} {
+		if p.n > 0 {
+			parts = append(parts, p.text)
+		}
 	}
-	parts := listed(", ", long, things(c.Entities, "entity", ""), things(c.ShortTerm, "message", ""),
-		summary, some(c.Dropped, "%d left out for want of room"))
-	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), parts, r.Tokens, r.MaxTokens)
+	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), strings.Join(parts, ", "), r.Tokens, r.MaxTokens)
 	if r.UsageID != "" {
 		line += "; --usage " + r.UsageID
 	}
@@ -57,5 +65,20 @@ func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {
 	if reply.Offered == 0 {
 		return con.Say("%s; reverie context offers them\n", reply.Message)
 	}
-	return con.Page("feedback", reply)
+	var t Table
+	t.Row("USED", "SCORE", "WEIGHT", "STATEMENT")
+	for _, m := range reply.Memories {
+		used := "no"
+		if m.WasReferenced {
+			used = "yes"
+		}
+		t.Row(used, m.ReferenceScore, m.Weight, Visible(m.Statement))
+	}
+	if err := con.Print(t); err != nil {
+		return err
+	}
+	if reply.Known {
+		return con.Say("it was reported before: nothing has moved\n")
+	}
+	return con.Say("%d of %s used\n", reply.Referenced, Plural(reply.Offered, "memory"))
 }

@@ -33,9 +33,23 @@ func took(r reverie.Run) string {
 // prints: created, updated, deleted, kept, postponed, refused and held. What is zero
 // is left out. What maintain did has words.
 func changed(st reverie.Stats) string {
-	return listed(" ", some(st.Created, "+%d"), some(st.Updated, "~%d"), some(st.Deleted, "-%d"), some(st.Kept, "=%d"),
-		some(st.Postponed, ">%d"), some(st.Refused, "!%d"), some(st.Held, "?%d"), some(st.Decayed, "%d decayed"),
-		some(st.Archived, "%d archived"), some(st.Pruned, "%d pruned"))
+	var parts []string
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
+		}
+	}
+	add(st.Created, "+%d")
+	add(st.Updated, "~%d")
+	add(st.Deleted, "-%d")
+	add(st.Kept, "=%d")
+	add(st.Postponed, ">%d")
+	add(st.Refused, "!%d")
+	add(st.Held, "?%d")
+	add(st.Decayed, "%d decayed")
+	add(st.Archived, "%d archived")
+	add(st.Pruned, "%d pruned")
+	return strings.Join(parts, " ")
 }
 
 // windowOf names a run's window in a table: by the dates that it covers, else by
@@ -93,20 +107,35 @@ func USD(amount float64) string {
 // PrintRuns shows a table of runs. What is the same in all of them because it was
 // asked for is left out.
 func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calendars map[string]jobs.Calendar) error {
-	type shownRun struct {
-		reverie.RunEntry
-		Messages, Tokens int
-	}
-	page := struct {
-		Runs      []shownRun
-		Query     reverie.RunQuery
-		Calendars map[string]jobs.Calendar
-	}{nil, q, calendars}
+	s := con.Style()
+	var t Table
+	t.Row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS",
+		"USD")
 	for _, r := range runs {
-		page.Runs = append(page.Runs, shownRun{r, r.Stats.Cited + r.Stats.Considered + r.Stats.Filtered,
-			r.Spend.InputTokens + r.Spend.OutputTokens})
+		group, job, attempt := "", "", ""
+		if q.GroupID == "" {
+			group = Visible(text.Excerpt(r.GroupID, 24))
+		}
+		if q.Job == "" {
+			job = string(r.Job)
+		}
+		status := s.Status(r.Status)
+		if r.UndoneAt != nil {
+			status += ", undone"
+		}
+		if r.Attempt > 1 {
+			attempt = strconv.Itoa(r.Attempt)
+		}
+		t.Row(r.ID, group, job, Visible(text.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]),
+			Stamp(r.StartedAt), took(r.Run), status, attempt, changed(r.Stats),
+			compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered), compact(r.Spend.InputTokens+r.Spend.OutputTokens),
+			USD(r.Spend.CostUSD))
+		if r.Error != "" {
+			t.Note("  " + s.Dim("why: ") + Visible(text.Excerpt(r.Error, 160)))
+		}
 	}
-	return con.Page("runs", page)
+	t.Trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	return t.Write(con.Stdout, s)
 }
 
 // PrintRun shows a run as a page.
@@ -123,10 +152,9 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		Entities     []entityChange
 		Facts        []runFact
 		Chunks       []reverie.Chunk
-		Calls        []reverie.Call
 		Held         []heldPlan
 	}{Run: d.Run, Dates: datesOf(d.Run, cal), Spent: spent(d.Spend), Changes: d.Changes,
-		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks, Calls: d.Calls}
+		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks}
 	if d.Run.Job == reverie.JobPropose { // it has read nothing
 		page.Chunks = nil
 	}
@@ -143,7 +171,15 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		page.Held = append(page.Held, plan)
 	}
 	page.ToDo = whatNext(d.Run, waits, g)
-	return con.Page("run", page)
+	if err := con.Page("run", page); err != nil || len(d.Calls) == 0 {
+		return err
+	}
+	var t Table
+	t.Row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
+	for _, c := range d.Calls {
+		t.Row(c.Purpose, c.Provider+"/"+c.Model, c.InputTokens, c.OutputTokens, fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
+	}
+	return con.Print(t)
 }
 
 // runFact is a fact that a run decided on.
@@ -291,21 +327,32 @@ func (s Style) Status(status reverie.RunStatus) string {
 
 // Counts sums a run up in one line; what is zero and mostly is, is left out.
 func Counts(job reverie.Job, st reverie.Stats) string {
-	switch job {
-	case reverie.JobMaintain:
+	if job == reverie.JobMaintain {
 		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
-	case reverie.JobPropose: // it has read nothing
-		return Effects(job, st)
-	case reverie.JobDream:
+	}
+	parts := []string{Effects(job, st)}
+	if job == reverie.JobPropose { // it has read nothing
+		return parts[0]
+	}
+	if job == reverie.JobDream {
 		taken := "nothing"
 		if st.Material > 0 {
 			taken = Plural(st.Sessions, "session") + " and " + Plural(st.Material, "memory")
 		}
-		return fmt.Sprintf("%s; %s taken in, %s", Effects(job, st), taken, Plural(st.Asked, "question"))
+		return fmt.Sprintf("%s; %s taken in, %s", parts[0], taken, Plural(st.Asked, "question"))
 	}
-	messages := fmt.Sprintf("%s (%d cited%s)", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited,
-		some(st.Filtered, ", %d filtered"))
-	return listed("; ", Effects(job, st), messages, some(st.Folded, "%d folded"), some(st.Deferred, "%d pending"))
+	messages := fmt.Sprintf("%s (%d cited", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited)
+	if st.Filtered > 0 {
+		messages += fmt.Sprintf(", %d filtered", st.Filtered)
+	}
+	parts = append(parts, messages+")")
+	if st.Folded > 0 {
+		parts = append(parts, fmt.Sprintf("%d folded", st.Folded))
+	}
+	if st.Deferred > 0 {
+		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Effects sums up what a run made of what is remembered.
@@ -314,14 +361,22 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 	if job == reverie.JobImpression {
 		text = fmt.Sprintf("%s created, %d updated", Plural(st.Created, "entity"), st.Updated)
 	}
-	return listed(", ", text, some(st.Postponed, "%d postponed"), some(st.Refused, "%d refused"), some(st.Held, "%d held"))
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{st.Postponed, "postponed"}, {st.Refused, "refused"}, {st.Held, "held"}} {
+		if c.n > 0 {
+			text += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	return text
 }
 
 // first are the first n of a list.
 func first(n int, list []reverie.Refusal) []reverie.Refusal { return list[:min(n, len(list))] }
 
-// more is how many of so many are left behind the first n.
-func more(n, of int) int { return max(of-n, 0) }
+// more is how many of a list are left behind the first n.
+func more(n int, list []reverie.Refusal) int { return max(len(list)-n, 0) }
 
 // quotes are the first n quotes of a change, the last of which says how many more there are.
 func quotes(n int, evidence []reverie.Evidence) (lines []string) {
@@ -334,47 +389,27 @@ func quotes(n int, evidence []reverie.Evidence) (lines []string) {
 	return lines
 }
 
-// errorText is an error in an answer, "" where there is none.
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// changeReplies are changes in the shape of the API.
-func changeReplies(changes []reverie.Change) []reverie.ChangeReply {
-	list := []reverie.ChangeReply{}
-	for _, c := range changes {
-		list = append(list, c.Reply())
-	}
-	return list
-}
-
-// messageStats are counts of messages in the shape of the API.
-func messageStats(st reverie.Stats) *reverie.MessageStats {
-	return &reverie.MessageStats{Cited: st.Cited, Considered: st.Considered, Filtered: st.Filtered, Deferred: st.Deferred}
-}
-
-// when is an instant in an answer; the zero time is none.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // ExtractReply is a result in the shape of the API.
 func ExtractReply(r session.Result) reverie.ExtractReply {
 	reply := reverie.ExtractReply{Success: r.Err == nil, Job: reverie.JobExtract, GroupID: r.GroupID,
-		SessionID: r.SessionID, RunID: r.RunID, DryRun: r.DryRun, Error: errorText(r.Err), Changes: changeReplies(r.Changes),
-		Summary: r.Summary, Folded: r.Folded, Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings),
-		Stats: r.Stats.Evolve()}
+		SessionID: r.SessionID, RunID: r.RunID, DryRun: r.DryRun, Status: r.Status,
+		Changes: []reverie.ChangeReply{}, Summary: r.Summary, Folded: r.Folded, Refusals: r.Refusals,
+		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
+	if r.Err != nil {
+		reply.Error = r.Err.Error()
+	}
 	if r.NoNew {
-		reply.Message = "nothing waits"
+		reply.Status, reply.Message = "", "nothing waits"
 		return reply
 	}
-	reply.Status, reply.ExtractionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
+	if !r.At.IsZero() {
+		reply.ExtractionTime = &r.At
+	}
+	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
+		Filtered: r.Stats.Filtered, Deferred: r.Stats.Deferred}
+	for _, c := range r.Changes {
+		reply.Changes = append(reply.Changes, c.Reply())
+	}
 	return reply
 }
 

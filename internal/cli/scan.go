@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -94,7 +93,12 @@ func (r *ScanReport) End() error {
 	case r.Found == 0:
 		return r.Say("nothing found in %s\n", Plural(r.Texts, "text"))
 	default:
-		err = r.Page("scan_counts", r.counts())
+		var t Table
+		t.Row("COUNT", "CLASS", "RULE")
+		for _, c := range r.counts() {
+			t.Row(c.Count, c.Class, c.Rule)
+		}
+		err = errors.Join(r.Say("\n"), t.Write(r.Stdout, r.Style()))
 	}
 	return err
 }
@@ -183,13 +187,13 @@ func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.colum
 // ScanLineLimit is how much of a line is kept: more is no statement.
 const ScanLineLimit = 64 << 10
 
-// ScanLines holds each line of a text against the rules for statements. Of a long line it
-// looks at the beginning.
+// ScanLines holds each line of a text against the rules for statements.
 func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
-	lines := bufio.NewReader(&countingReader{in, &report.Bytes})
+	lines := lineReader{in: in, buffer: make([]byte, 0, ScanLineLimit)}
 	for no := 1; ; no++ {
-		line, err := nextLine(lines)
+		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
+			report.Bytes = lines.read
 			return nil
 		}
 		if err == nil {
@@ -203,7 +207,11 @@ func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
 			continue
 		}
 		for _, f := range ScanStatement(line) {
-			f.Where = fmt.Sprintf("%d:%s", no, cmp.Or(f.Where, "1"))
+			if f.Where != "" {
+				f.Where = fmt.Sprintf("%d:%s", no, f.Where)
+			} else {
+				f.Where = fmt.Sprintf("%d:1", no)
+			}
 			if err := report.Add(f); err != nil {
 				return err
 			}
@@ -223,29 +231,39 @@ func ScanStatement(s string) []reverie.ScanFinding {
 	return found
 }
 
-// nextLine reads a line in bounded memory: of a long one only the beginning.
-func nextLine(in *bufio.Reader) (string, error) {
+// lineReader reads lines in bounded memory: of a long one only the beginning.
+type lineReader struct {
+	in     io.Reader
+	buffer []byte
+	read   int64
+	err    error
+}
+
+func (r *lineReader) next() (string, error) {
 	var line []byte
+	seen := false
 	for {
-		part, more, err := in.ReadLine()
-		if err != nil {
-			return "", err
-		}
-		line = append(line, part[:min(len(part), ScanLineLimit-len(line))]...)
-		if !more {
+		if i := bytes.IndexByte(r.buffer, '\n'); i >= 0 {
+			line = appendUpTo(line, r.buffer[:i])
+			r.buffer = r.buffer[i+1:]
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
+		seen = seen || len(r.buffer) > 0
+		line = appendUpTo(line, r.buffer)
+		if r.err != nil {
+			r.buffer = nil
+			if seen && errors.Is(r.err, io.EOF) {
+				return strings.TrimSuffix(string(line), "\r"), nil
+			}
+			return "", r.err
+		}
+		r.buffer = make([]byte, ScanLineLimit)
+		var n int
+		n, r.err = r.in.Read(r.buffer)
+		r.buffer, r.read = r.buffer[:n], r.read+int64(n)
 	}
 }
 
-// countingReader counts what is read.
-type countingReader struct {
-	io.Reader
-	n *int64
-}
-
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	*r.n += int64(n)
-	return n, err
+func appendUpTo(line, more []byte) []byte {
+	return append(line, more[:min(len(more), max(0, ScanLineLimit-len(line)))]...)
 }

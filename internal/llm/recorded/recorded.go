@@ -3,7 +3,7 @@
 // answered in any order and as often as they are asked.
 //
 // Answers are JSON Lines: {"question": "<hash>", "lines": [{...}, ...]}, where
-// each of the lines is a line of the answer. `go test ./cmd/reverie -run TestDemo
+// each of the lines is a line of the answer. `go test ./test/e2e -run TestDemo
 // -update` records those of the demo.
 package recorded
 

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/config"
+	"reverie/internal/reverie"
+)
+
+// app is one invocation: its surroundings, and what has been opened for it so far.
+type app struct {
+	cli.Console
+	*application.App // nil until the settings have been read
+
+	flags      map[string]string // settings given as flags
+	configPath string
+	resident   bool // it stays, and its log is what people read of it
+	prov       *config.Provenance
+}
+
+// settings loads the configuration, once.
+func (a *app) settings() error {
+	if a.App != nil {
+		return nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.Env, Flags: a.flags, WorkDir: dir,
+		Home: a.Getenv("HOME")})
+	for _, w := range warnings {
+		fmt.Fprintln(a.Stderr, "warning:", w)
+	}
+	if err != nil {
+		return err
+	}
+	log, err := a.logger(cfg, prov)
+	if err != nil {
+		return err
+	}
+	a.prov = prov
+	a.App = &application.App{Config: cfg, Version: Version, Log: log, Clock: a.Now, LookupEnv: a.Getenv,
+		Resident: a.resident,
+		Notify:   func(text string) { fmt.Fprintln(a.Stderr, cli.Visible(text)) }}
+	return nil
+}
+
+// logger is the log of a configuration. That of a process that stays says more unless
+// told otherwise: nobody watches its output as it comes.
+func (a *app) logger(cfg *config.Config, prov *config.Provenance) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		return nil, fmt.Errorf("log level %q: %w", cfg.Log.Level, reverie.ErrConfiguration)
+	}
+	if a.resident && prov.Origin("log.level").Layer == config.LayerDefault {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(a.Stderr, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(a.Stderr, options)), nil
+}
+
+// open loads the configuration and opens the database.
+func (a *app) open(ctx context.Context) error {
+	if err := a.settings(); err != nil {
+		return err
+	}
+	return a.Open(ctx)
+}
+
+// opened is an action on the database.
+func (a *app) opened(do commandAction) commandAction {
+	return func(ctx context.Context, args []string) error {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		return do(ctx, args)
+	}
+}
+
+// worker opens what a job needs, and lets it spend what one command may.
+func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
+	if err := a.settings(); err != nil {
+		return ctx, application.Pipelines{}, err
+	}
+	p, err := a.Worker(ctx, job)
+	if err == nil {
+		ctx = a.WithBudget(ctx)
+	}
+	return ctx, p, err
+}
+
+// close gives back what was opened.
+func (a *app) close() error {
+	if a.App == nil {
+		return nil
+	}
+	return a.Close()
+}

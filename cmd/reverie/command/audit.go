@@ -1,0 +1,109 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/store/audit"
+)
+
+func newAudit(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		list, err := a.audit(ctx, groupID)
+		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
+		if err != nil {
+			reply.Error = withHint(err).Error()
+		}
+		if err != nil && !a.JSON {
+			return err
+		}
+		return errors.Join(a.Show(reply, func() error { return a.PrintAudit(list) }), err, unsound(list))
+	})
+	groupFlag(cmd, &groupID, "check this group only")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// audit looks at the database. Where the user may not even read which schema it has, the
+// audit says of all tables at once which it may not.
+func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
+	if err := a.open(ctx); err != nil && (a.App == nil || a.Store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
+		return nil, err
+	}
+	return audit.Run(ctx, a.Store.DB(), groupID)
+}
+
+// auditReply is what an audit found, or why it could not look.
+type auditReply struct {
+	Success    bool                `json:"success"`
+	Error      string              `json:"error,omitempty"`
+	Invariants []reverie.Invariant `json:"invariants"`
+}
+
+// unsound says how much an audit found, nil where that is nothing.
+func unsound(list []reverie.Invariant) error {
+	violations, of := 0, 0
+	for _, i := range list {
+		if violations += i.Violated; i.Violated > 0 {
+			of++
+		}
+	}
+	if violations == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
+		"`reverie runs show` and `reverie memory why` tell how it came about", cli.Plural(violations, "violation"),
+		cli.Plural(of, "invariant"))
+}
+
+func newDoctor(a *app) *cobra.Command {
+	cmd := newCommand("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		findings := a.examine(ctx)
+		var errs []error
+		for _, f := range findings {
+			if !f.OK {
+				errs = append(errs, f.Err)
+			}
+		}
+		return errors.Join(a.Show(struct {
+			Success bool                  `json:"success"`
+			Checks  []application.Finding `json:"checks"`
+		}{len(errs) == 0, findings}, func() error { return a.printFindings(findings) }), unwell(errs))
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) printFindings(findings []application.Finding) error {
+	var t cli.Table
+	t.Row("", "CHECK", "DETAIL")
+	for _, f := range findings {
+		t.Row(a.Style().Mark(f.OK), f.Check, cli.Visible(f.Detail))
+	}
+	return a.Print(t)
+}
+
+// unwell sums up what failed, with the exit code of the first.
+func unwell(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &codeError{ExitCode(errs[0], false), fmt.Errorf("%s failed", cli.Plural(len(errs), "check"))}
+}
+
+// examine checks the configuration, and with it all that a run needs.
+func (a *app) examine(ctx context.Context) []application.Finding {
+	if err := a.settings(); err != nil {
+		return []application.Finding{{Check: "configuration", Detail: err.Error(), Err: err}}
+	}
+	file := cmp.Or(a.prov.File, "no file; environment and defaults")
+	return append([]application.Finding{{Check: "configuration", OK: true, Detail: file}}, a.Examine(ctx)...)
+}

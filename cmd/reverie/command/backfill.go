@@ -1,0 +1,98 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// backfillFlags are what `reverie backfill` was asked for.
+type backfillFlags struct {
+	application.Backfill
+	yes, dryRun bool
+}
+
+func newBackfill(a *app) *cobra.Command {
+	var f backfillFlags
+	cmd := newCommand("reverie backfill", cobra.NoArgs, func(ctx context.Context,
+		_ []string) error {
+		return a.backfill(ctx, f)
+	})
+	fl := cmd.Flags()
+	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
+	fl.StringVar(&f.To, "to", "", "last date, included (required)")
+	required(cmd, "from", "to")
+	check(cmd, func() error { return application.CheckDates(f.From, f.To) })
+	groupFlag(cmd, &f.GroupID, "only this group")
+	shardFlag(cmd, &f.Shard)
+	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
+	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
+	fl.BoolVar(&a.JSON, "json", false, "print JSON: the estimate, then one line a run, then the summary")
+	return cmd
+}
+
+func (a *app) backfill(ctx context.Context, f backfillFlags) error {
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
+	if err != nil {
+		return err
+	}
+	if err := a.knownGroup(ctx, f.GroupID); err != nil {
+		return err
+	}
+	est, err := a.Estimate(ctx, p.Evolve, f.Backfill)
+	if err != nil {
+		return err
+	}
+	if err := a.showEstimate(est, f.From, f.To); err != nil || f.dryRun {
+		return err
+	}
+	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0 // but impressions may be left of a time before
+	if !nothing && !f.yes {
+		if f.Replay {
+			return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
+		}
+		if err := a.affordable(est); err != nil {
+			return err
+		}
+	}
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
+	defer end()
+	var done ending
+	batch := &application.FanOut{App: a.App, Shard: f.Shard, GroupID: f.GroupID, IgnoreRetry: true}
+	if !nothing {
+		batch = a.BackfillRuns(p.Evolve, f.Backfill)
+		done = a.backfillRuns(ctx, work, batch, f, est)
+	}
+	return a.impressionsAfter(ctx, work, batch, done, p.Impression, a.BackfillImpressions(f.Backfill))
+}
+
+// backfillRuns does the work, under the eyes of whoever waits for it.
+func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut, f backfillFlags,
+	est application.Estimate) ending {
+	progress := a.NewProgress(est.Windows)
+	defer progress.End()
+	out := a.printer(reverie.JobEvolve)
+	batch.Show = func(e jobs.Report) {
+		progress.Clear()
+		out.Window(e)
+		progress.Add()
+	}
+	batch.ShowGroup = func(r jobs.GroupResult) {
+		progress.Clear()
+		out.Group(r)
+	}
+	summary, err := batch.Run(work, ctx.Done())
+	progress.End()
+	if f.Replay && err != nil {
+		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew "+
+			"would be taken back again")
+	}
+	return ending{summary, err, out.Summary(summary, err, "nothing is left to do")}
+}

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/config"
+	"reverie/internal/localdb"
+	"reverie/store"
+)
+
+func newConfig(a *app) *cobra.Command {
+	show := func(context.Context, []string) error {
+		if err := a.settings(); err != nil {
+			return err
+		}
+		return config.Write(a.Stdout, a.Config, a.prov, a.JSON)
+	}
+	cmd := newCommand("reverie config", cobra.NoArgs, show)
+	again := newCommand("reverie config show", cobra.NoArgs, show)
+	a.jsonFlag(cmd)
+	a.jsonFlag(again)
+	cmd.AddCommand(again, newCommand("reverie config init", cobra.NoArgs,
+		func(context.Context, []string) error { return config.WriteInit(a.Stdout) }))
+	return cmd
+}
+
+// Version is set by the build: -ldflags "-X reverie/cmd/reverie/command.Version=v1.2.3".
+var Version = "dev"
+
+func newVersion(a *app) *cobra.Command {
+	cmd := newCommand("reverie version", cobra.NoArgs, func(context.Context, []string) error {
+		platform := runtime.GOOS + "/" + runtime.GOARCH
+		return a.Show(map[string]any{"version": Version, "go": runtime.Version(), "platform": platform,
+			"schema": store.WantedVersion()}, func() error {
+			return a.Say("reverie %s (%s, %s, schema %d)\n", Version, runtime.Version(), platform, store.WantedVersion())
+		})
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// newLocalServer is the process behind the private database. The binary starts it by
+// itself; nobody types it.
+func newLocalServer() *cobra.Command {
+	cmd := newCommand("reverie local-server", cobra.ExactArgs(1),
+		func(ctx context.Context, args []string) error { return localdb.Supervise(ctx, args[0]) })
+	cmd.Hidden = true
+	return cmd
+}

@@ -1,0 +1,125 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+)
+
+// maxQuery is how much is read of a query, in bytes. No chat has messages so long.
+const maxQuery = 1 << 20
+
+func newContext(a *app) *cobra.Command {
+	var req recall.ContextRequest
+	var at string
+	cmd := newCommand("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+		if req.Query, err = a.textOrStdin(ctx, req.Query, "query", maxQuery); err != nil {
+			return err
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		if at != "" {
+			if req.At, err = a.moment(ctx, req.GroupID, "at", at); err != nil {
+				return err
+			}
+		}
+		r, err := a.Recaller(ctx, req.GroupID)
+		if err != nil {
+			return err
+		}
+		reply, err := r.Context(a.WithBudget(ctx), req)
+		lost := application.CloseUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
+		if err == nil {
+			err = a.Show(reply, func() error { return a.PrintContext(reply) })
+		}
+		return errors.Join(err, lost)
+	})
+	groupNeeded(cmd, &req.GroupID)
+	f := cmd.Flags()
+	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
+		"short-term memory")
+	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
+	required(cmd, "query")
+	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
+		"tokens of the text at most (default [recall] max_tokens)")
+	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")
+	f.BoolVar(&a.JSON, "json", false, "print as JSON: the text, and each memory with its score")
+	return cmd
+}
+
+// textOrStdin is a text, or for "-" what standard input has. A longer one than most bytes
+// is refused rather than cut.
+func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (string, error) {
+	if given != "-" {
+		return given, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(&cli.PatientReader{Ctx: ctx, From: a.Stdin}, most+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the %s from standard input: %w", what, err)
+	case int64(len(text)) > most:
+		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes; hand over less of it", what, most))
+	}
+	return string(text), nil
+}
+
+func newFeedback(a *app) *cobra.Command {
+	var req recall.FeedbackRequest
+	cmd := newCommand("reverie feedback", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+		if req.Response, err = a.textOrStdin(ctx, req.Response, "answer", reverie.MaxMessageTextLength); err != nil {
+			return err
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		reply, err := a.report(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.Show(reply, func() error { return a.PrintFeedback(reply) })
+	})
+	groupFlag(cmd, &req.GroupID, "look in this group only")
+	f := cmd.Flags()
+	f.StringVar(&req.SessionID, "session", "", "session id")
+	f.StringVar(&req.UsageID, "usage", "", "the context that was answered, instead of the session's newest")
+	f.StringVar(&req.Response, "response", "", "the answer, - reads it from standard input (required)")
+	required(cmd, "response")
+	check(cmd, func() error {
+		if req.SessionID == "" && req.UsageID == "" {
+			return errors.New("--session or --usage is needed, to say what was answered")
+		}
+		return nil
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// report finds the group of a request where none is named, and reports its answer.
+func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
+	if req.GroupID == "" {
+		rows, err := a.Store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})
+		if err != nil {
+			return reverie.FeedbackReply{}, err
+		}
+		if len(rows) > 0 {
+			req.GroupID = rows[0].GroupID
+		}
+	} else if _, err := a.Store.Group(ctx, req.GroupID); err != nil {
+		return reverie.FeedbackReply{}, err
+	}
+	feedback, err := a.Feedback(ctx, req.GroupID)
+	if err != nil {
+		return reverie.FeedbackReply{}, err
+	}
+	return feedback.Report(a.WithBudget(ctx), req)
+}

@@ -1,0 +1,225 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/internal/safety"
+)
+
+func newEntity(a *app) *cobra.Command {
+	return group("reverie entity", newEntityList(a), newEntityShow(a), newEntityHistory(a), newEntityMerge(a),
+		newEntityUnmerge(a), newEntityWaiting(a))
+}
+
+func newEntityList(a *app) *cobra.Command {
+	var groupID string
+	var q reverie.EntityFilter
+	var limit, offset int
+	cmd := newCommand("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		g, err := a.Store.Group(ctx, groupID)
+		if err != nil {
+			return err
+		}
+		list, total, err := a.Store.ListEntities(ctx, g.ID, q, limit, offset)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.NewEntitiesReply(g.ID, total, list), func() error {
+			if total == 0 {
+				return a.Say("%s\n", a.noEntities(g, q))
+			}
+			return a.PrintEntities(list, total, offset)
+		})
+	}))
+	groupNeeded(cmd, &groupID)
+	choice(cmd, &q.Kind, "kind", "", "person, bot or thing (default all)", reverie.EntityPerson, reverie.EntityBot,
+		reverie.EntityThing)
+	cmd.Flags().StringVar(&q.Name, "name", "", "only those with this in a name, of whatever case and width")
+	cmd.Flags().BoolVar(&q.All, "merged", false, "those that were merged into another too")
+	limitFlag(cmd, &limit, 50, "entities at most")
+	offsetFlag(cmd, &offset, "entities to skip")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// noEntities says why a list is empty, and what there is to do about it.
+func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
+	id := cli.Quoted(g.ID)
+	switch {
+	case q.Kind != "" || q.Name != "":
+		return fmt.Sprintf("%s: nobody and nothing fits; leave out --kind and --name to see all", cli.Visible(g.ID))
+	case a.Follows(g):
+		return fmt.Sprintf("%s: nobody and nothing is known yet; they come with the next night, or now with "+
+			"`reverie impression --group %s`", cli.Visible(g.ID), id)
+	}
+	return fmt.Sprintf("%s: nobody and nothing is known yet: people and things are not followed here\n"+
+		"  `reverie groups set %[2]s --impressions on` follows them from the next night on, or [impression] enabled in "+
+		"all groups\n  `reverie impression --group %[2]s` looks at the messages that are there already", cli.Visible(g.ID),
+		id)
+}
+
+func newEntityShow(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie entity show", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		e, err := a.entity(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: e.Reply()},
+			func() error { return a.EntityPage(e.Reply()) })
+	})
+	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newEntityHistory(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie entity history", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		e, err := a.entity(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		changes, claims, err := a.Store.EntityHistory(ctx, e.GroupID, e.ID)
+		if err != nil {
+			return err
+		}
+		r := reverie.NewEntityHistoryReply(e, changes, claims)
+		return a.Show(r, func() error { return a.EntityHistory(r) })
+	})
+	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newEntityWaiting(a *app) *cobra.Command {
+	var groupID string
+	var limit int
+	cmd := newCommand("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.NewWaitingReply(groupID, waiting), func() error {
+			if len(waiting) == 0 {
+				return a.Say("%s: nothing waits\n", cli.Visible(groupID))
+			}
+			return a.WaitingPage(waiting)
+		})
+	}))
+	groupNeeded(cmd, &groupID)
+	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newEntityMerge(a *app) *cobra.Command {
+	var groupID, reason string
+	cmd := newCommand("reverie entity merge", cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
+		into, err := a.entity(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		merged, err := a.entity(ctx, groupID, args[1])
+		if err != nil {
+			return err
+		}
+		if into.GroupID != merged.GroupID {
+			return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged",
+				into.ID, into.GroupID, merged.ID, merged.GroupID))
+		}
+		into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
+		if err != nil {
+			return err
+		}
+		return a.showMerge(merged, into, into, fmt.Sprintf("%s is part of %s now; `reverie entity unmerge %s` undoes it",
+			nameAndID(merged), nameAndID(into), merged.ID))
+	})
+	groupFlag(cmd, &groupID, "look in this group only; A and B may be names then")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newEntityUnmerge(a *app) *cobra.Command {
+	var groupID, reason string
+	cmd := newCommand("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		if !reverie.IsID(args[0]) {
+			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], safety.CleanReason(reason))
+		if err != nil {
+			return err
+		}
+		return a.showMerge(parted, from, parted,
+			fmt.Sprintf("%s stands for itself again; it was part of %s", nameAndID(parted), nameAndID(from)))
+	})
+	groupFlag(cmd, &groupID, "look in this group only")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// showMerge says what became of two entities, and shows one of them.
+func (a *app) showMerge(merged, into, page reverie.Entity, said string) error {
+	return a.Show(reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()}, func() error {
+		return errors.Join(a.Say("%s\n", said), a.EntityPage(page.Reply()))
+	})
+}
+
+// nameAndID names an entity in a sentence.
+func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visible(e.Subject), e.ID) }
+
+// entity opens the database and reads the one that a person means: by id, or within a
+// group by name or account. Where a name fits several, the error lists them.
+func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
+	if groupID == "" && !reverie.IsID(named) {
+		return none, usageError(fmt.Errorf("entity %q is no id; a name is looked up with --group", named))
+	}
+	if err := a.open(ctx); err != nil {
+		return none, err
+	}
+	if groupID != "" {
+		if _, err := a.Store.Group(ctx, groupID); err != nil {
+			return none, err
+		}
+	}
+	if reverie.IsID(named) {
+		return a.Store.Entity(ctx, groupID, named)
+	}
+	found, err := a.Store.FindEntities(ctx, groupID, named)
+	if err != nil {
+		return none, err
+	}
+	switch len(found) {
+	case 0:
+		return none, fmt.Errorf("entity %q of group %q: %w", named, groupID, reverie.ErrNotFound)
+	case 1:
+		return a.Store.Entity(ctx, groupID, found[0].ID)
+	}
+	return none, usageError(severalEntities(named, found))
+}
+
+// severalEntities lists those that a name may mean.
+func severalEntities(named string, found []reverie.Entity) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q may be any of %d; name one by its id:", named, len(found))
+	for _, e := range found {
+		r := e.Reply()
+		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, cli.Visible(r.Subject))
+		if len(r.Accounts) > 0 {
+			fmt.Fprintf(&b, "  account %s", cli.Visible(strings.Join(r.Accounts, ", ")))
+		}
+	}
+	return errors.New(b.String())
+}

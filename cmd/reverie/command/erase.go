@@ -1,0 +1,100 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/store/erase"
+)
+
+// eraseOrder is what was asked of an erasure.
+type eraseOrder struct {
+	author, group   string
+	keepNames       []string
+	dry, yes, whole bool
+}
+
+func newErase(a *app) *cobra.Command {
+	var o eraseOrder
+	cmd := newCommand("reverie erase", cobra.NoArgs,
+		a.opened(func(ctx context.Context, _ []string) error { return a.erase(ctx, o) }))
+	f := cmd.Flags()
+	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
+	required(cmd, "author")
+	check(cmd, func() error {
+		if o.author == "" {
+			return errors.New("--author: it is empty; give an account's id, or the name that it writes under")
+		}
+		return nil
+	})
+	groupFlag(cmd, &o.group, "only in this group (default: in every one where they wrote)")
+	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one "+
+		"that is a word (repeatable)")
+	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
+	f.BoolVar(&o.yes, "yes", false, "erase without asking")
+	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
+	f.BoolVar(&a.JSON, "json", false, "print the receipts as JSON")
+	return cmd
+}
+
+func (a *app) erase(ctx context.Context, o eraseOrder) error {
+	accounts, err := erase.New(a.Store.DB()).Accounts(ctx, o.group, o.author)
+	if err != nil {
+		return err
+	}
+	if err := oneAccount(o.author, accounts); err != nil {
+		return err
+	}
+	if len(accounts) == 0 {
+		if err := a.PrintErasures(o.dry, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
+			return err
+		}
+		return a.Sweep(ctx, o.whole) // an erasure may have been killed before it did
+	}
+	if !o.dry && !o.yes {
+		messages := 0
+		for _, account := range accounts {
+			messages += account.Messages
+		}
+		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messages, "message"),
+			cli.Plural(len(accounts), "group"))
+		refused := fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask)
+		if yes, err := a.confirm(ctx, ask, "nothing is erased", refused); err != nil || !yes {
+			return err
+		}
+	}
+	done, err := a.Erase(ctx, accounts, o.keepNames, o.dry)
+	err = errors.Join(err, a.PrintErasures(o.dry, done, err))
+	if len(done) > 0 && !o.dry && ctx.Err() == nil {
+		err = errors.Join(err, a.Sweep(ctx, o.whole))
+	}
+	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
+		return &codeError{ExitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed,
+			cli.Plural(len(accounts), "group"), err)}
+	}
+	return err
+}
+
+// oneAccount refuses a name that several accounts go by.
+func oneAccount(author string, accounts []reverie.Account) error {
+	ids := map[string]bool{}
+	var list []string
+	for _, account := range accounts {
+		ids[account.AuthorID] = true
+		list = append(list, fmt.Sprintf("  %s in %s: %s", cli.Visible(account.AuthorID), cli.Visible(account.GroupID),
+			cli.Plural(account.Messages, "message")))
+	}
+	if len(ids) < 2 {
+		return nil
+	}
+	slices.Sort(list)
+	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author,
+		strings.Join(list, "\n")))
+}

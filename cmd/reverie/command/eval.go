@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/eval"
+)
+
+// evalFlags are what `reverie eval` was asked for.
+type evalFlags struct {
+	application.PlayOptions
+	names    []string
+	checked  bool
+	minRight float64
+}
+
+func newEval(a *app) *cobra.Command {
+	f := evalFlags{PlayOptions: application.PlayOptions{Playing: a.tellPlaying}}
+	cmd := newCommand("reverie eval", cobra.ExactArgs(1),
+		func(ctx context.Context, args []string) error { return a.eval(ctx, args[0], f) })
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.names, "scenario", nil, "only the scenarios of these names or patterns")
+	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers; no call is made")
+	fl.BoolVar(&f.Record, "record", false, "write the model's answers into the scenarios, over those that are there")
+	fl.BoolVar(&f.checked, "check", false, "only read the scenarios and hold their recorded answers against them")
+	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search count")
+	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 where fewer percent are right")
+	check(cmd, func() error {
+		switch {
+		case f.Recorded && f.Record:
+			return errors.New("--recorded plays what was recorded, --record records anew: give one of them")
+		case f.checked && (f.Recorded || f.Record):
+			return errors.New("--check plays nothing: leave out --recorded and --record")
+		case f.minRight < 0 || f.minRight > 100:
+			return fmt.Errorf("--min-right %v: it is 0 to 100", f.minRight)
+		}
+		return nil
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
+	list, err := eval.Load(dir, f.names)
+	for _, s := range list {
+		switch {
+		case f.checked:
+			err = errors.Join(err, s.CheckAnswers())
+		case f.Recorded && len(s.Answers) == 0:
+			err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out",
+				s.Name))
+		}
+	}
+	switch {
+	case err != nil && a.JSON:
+		return usageError(errors.Join(err, a.PrintFaults(err)))
+	case err != nil:
+		return usageError(err)
+	case f.checked:
+		return a.PrintChecked(list)
+	}
+	if err := a.settings(); err != nil {
+		return err
+	}
+	report, err := a.PlayScenarios(ctx, list, f.PlayOptions)
+	if len(report.Scenarios) > 0 {
+		err = errors.Join(err, a.Show(report, func() error { return a.PrintReport(report) }))
+	}
+	switch {
+	case err != nil:
+		return err
+	case !report.Success:
+		return errors.New("some scenarios could not be played to the end")
+	case report.Total.Percent.Percent < f.minRight:
+		return fmt.Errorf("%.1f%% is right, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
+	}
+	return nil
+}
+
+// tellPlaying says on a terminal what is being played; at the end it leaves the screen.
+func (a *app) tellPlaying(i, n int, name string) {
+	switch {
+	case !cli.Terminal(a.Stderr):
+	case i == n:
+		fmt.Fprint(a.Stderr, "\r\x1b[K")
+	default:
+		fmt.Fprintf(a.Stderr, "\r\x1b[K%d of %d: %s", i+1, n, name)
+	}
+}

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// The exit codes. Scripts and Kubernetes rely on them; help.toml explains them.
+const (
+	ExitOK          = 0
+	ExitError       = 1   // something went wrong
+	ExitUsage       = 2   // usage or configuration: trying again does not help
+	ExitPartial     = 3   // some groups failed, the others are done
+	ExitDeferred    = 4   // a passing fault or a spent budget; what is left stays pending
+	ExitBusy        = 11  // another run has the group
+	ExitInterrupted = 130 // stopped by a signal
+)
+
+// codeError carries an exit code that its cause does not tell. An empty cause
+// prints nothing more.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
+// usageError is a mistake in the command line.
+func usageError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{ExitUsage, err}
+}
+
+// hints say of what is not found where to look for it.
+var hints = []struct{ missing, hint string }{
+	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` makes a team"},
+	{"group ", "`reverie groups list` shows which there are, `reverie groups add` makes one"},
+	{"run ", "`reverie runs list` has the ids"},
+	{"entity ", "`reverie entity list --group G` has the ids"},
+	{"memory ", "`reverie memory list --group G --status all` has the ids"},
+	{"token ", "`reverie token list` shows which there are"},
+}
+
+// withHint adds to an error about something that is not there where to look for it, unless
+// it says so itself.
+func withHint(err error) error {
+	if !errors.Is(err, reverie.ErrNotFound) || strings.Contains(err.Error(), "`reverie ") {
+		return err
+	}
+	for _, h := range hints {
+		if strings.Contains(": "+err.Error(), ": "+h.missing) {
+			return fmt.Errorf("%w; %s", err, h.hint)
+		}
+	}
+	return err
+}
+
+// ExitCode is the one place where an error becomes an exit code.
+func ExitCode(err error, interrupted bool) int {
+	var coded *codeError
+	switch {
+	case err == nil:
+		return ExitOK
+	case interrupted && errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.Is(err, reverie.ErrBusy):
+		return ExitBusy
+	case errors.Is(err, reverie.ErrConfiguration), errors.Is(err, reverie.ErrInvalid),
+		errors.Is(err, reverie.ErrOutdatedSchema):
+		return ExitUsage
+	case errors.Is(err, reverie.ErrDeferred):
+		return ExitDeferred
+	}
+	return ExitError
+}
+
+// fanOutError is what a fan-out's end means for the exit code.
+func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
+	var partial *jobs.PartialError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", err, context.Canceled)
+	case jobs.IsGlobal(err), jobs.IsForbidden(err):
+		return err
+	case errors.As(err, &partial) && s.Failed > 0:
+		return &codeError{ExitPartial, err}
+	case errors.As(err, &partial) && (errors.Is(err, reverie.ErrDeferred) || errors.Is(err, reverie.ErrUnavailable)):
+		return &codeError{ExitDeferred, err}
+	}
+	return err
+}
+
+// gravest joins the errors of two jobs so that the exit code is that of what
+// failed, where the other only waits for its next turn.
+func gravest(first, second error) error {
+	if second != nil && ExitCode(first, false) == ExitDeferred {
+		first, second = second, first
+	}
+	return errors.Join(first, second)
+}

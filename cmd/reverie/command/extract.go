@@ -1,0 +1,66 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/reverie"
+	"reverie/internal/session"
+)
+
+func newExtract(a *app) *cobra.Command {
+	var f selection
+	cmd := newCommand("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.extract(ctx,
+			f)
+	})
+	fl := cmd.Flags()
+	fl.StringVar(&f.session, "session", "", "the session to extract")
+	groupFlag(cmd, &f.group, "the group of the session; with --due and --all: only this one")
+	fl.BoolVar(&f.due, "due", false, "every session that is due")
+	fl.BoolVar(&f.all, "all", false, "every session that has gathered anything")
+	shardFlag(cmd, &f.shard)
+	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
+	fl.BoolVar(&a.JSON, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
+	check(cmd, func() error {
+		switch {
+		case count(f.session != "", f.due, f.all) != 1:
+			return errors.New("one of --session S, --due or --all is needed\nsee 'reverie extract --help'")
+		case f.session != "" && fl.Changed("shard"):
+			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+		}
+		return nil
+	})
+	return cmd
+}
+
+func (a *app) extract(ctx context.Context, f selection) error {
+	ctx, p, err := a.worker(ctx, reverie.JobExtract)
+	if err != nil {
+		return err
+	}
+	one := func(g reverie.Group, w reverie.Window) error {
+		j := a.ExtractJob(p.Session, session.Request{Due: f.due, DryRun: f.dryRun})
+		return a.runOne(ctx, j, g, w, f, func() func() { return a.WatchExtracting(p.Session) })
+	}
+	if f.session != "" {
+		s, err := a.FindSession(ctx, f.group, f.session)
+		if err != nil {
+			return err
+		}
+		return one(reverie.Group{ID: s.GroupID}, reverie.Window{SessionID: f.session})
+	}
+	if err := a.knownGroup(ctx, f.group); err != nil {
+		return err
+	}
+	return a.runAll(ctx, a.ExtractDue(p.Session, a.Sessions(f.all), f.due), f, func() string {
+		what := "nothing waits"
+		if f.due {
+			what = "nothing is due: no session has gathered enough"
+		}
+		return fmt.Sprint(what, ", paused groups and parked sessions left out")
+	}, one)
+}

@@ -1,0 +1,280 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// check has a command refuse what its flags cannot mean, before it opens anything.
+func check(cmd *cobra.Command, refuse func() error) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(cmd, args); err != nil {
+				return err
+			}
+		}
+		return usageError(refuse())
+	}
+}
+
+// required makes flags ones that cannot be left out.
+func required(cmd *cobra.Command, names ...string) {
+	check(cmd, func() error {
+		for _, name := range names {
+			if !cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is needed\nsee '%s --help'", name, cmd.CommandPath())
+			}
+		}
+		return nil
+	})
+}
+
+// notEmpty refuses flags that were given nothing: a variable that is not set must not
+// mean all groups.
+func notEmpty(cmd *cobra.Command, names ...string) {
+	check(cmd, func() error {
+		for _, name := range names {
+			if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+				return fmt.Errorf("--%s is empty: leave it out, or give it a value", name)
+			}
+		}
+		return nil
+	})
+}
+
+// jsonFlag is the flag by which a command answers in JSON.
+func (a *app) jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print as JSON")
+}
+
+// groupFlag names a group; an empty id is refused.
+func groupFlag(cmd *cobra.Command, to *string, usage string) {
+	cmd.Flags().StringVar(to, "group", "", usage)
+	check(cmd, func() error {
+		if cmd.Flags().Changed("group") && *to == "" {
+			return errors.New("--group is empty: leave it out, or give a value; the id of the group is empty")
+		}
+		return nil
+	})
+}
+
+// groupNeeded is groupFlag for a command that is about one group.
+func groupNeeded(cmd *cobra.Command, to *string) {
+	groupFlag(cmd, to, "group id (required)")
+	required(cmd, "group")
+}
+
+// choice is a flag that is one of a few words.
+func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usage string, words ...T) {
+	*to = byDefault
+	cmd.Flags().Var(word[T]{to}, name, usage)
+	check(cmd, func() error {
+		if *to != byDefault && !slices.Contains(words, *to) {
+			return fmt.Errorf("--%s %q: it is one of %s", name, *to, either(words))
+		}
+		return nil
+	})
+}
+
+// word is the value of a flag that is a word of some kind.
+type word[T ~string] struct{ to *T }
+
+func (w word[T]) String() string     { return string(*w.to) }
+func (w word[T]) Set(s string) error { *w.to = T(s); return nil }
+func (w word[T]) Type() string       { return "string" }
+
+// either lists words: a, b or c.
+func either[T ~string](words []T) string {
+	var list strings.Builder
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			list.WriteString(" or ")
+		default:
+			list.WriteString(", ")
+		}
+		list.WriteString(string(w))
+	}
+	return list.String()
+}
+
+// memoryKinds are what --kind of memories can be.
+var memoryKinds = []reverie.Kind{reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam}
+
+// maxListed bounds what one list holds, and maxDays the days that are looked back, so that
+// dates stay dates.
+const (
+	maxListed = 1_000_000
+	maxDays   = 3650
+)
+
+// number is a flag that is a count within bounds; math.MaxInt is none.
+func number(cmd *cobra.Command, to *int, name string, byDefault, least, most int, usage string) {
+	cmd.Flags().IntVar(to, name, byDefault, usage)
+	check(cmd, func() error {
+		switch {
+		case !cmd.Flags().Changed(name) || *to >= least && *to <= most:
+			return nil
+		case most == math.MaxInt:
+			return fmt.Errorf("--%s %d: it is %d or more", name, *to, least)
+		}
+		return fmt.Errorf("--%s %d: it is %d to %d", name, *to, least, most)
+	})
+}
+
+// limitFlag bounds how many of something are listed.
+func limitFlag(cmd *cobra.Command, to *int, byDefault int, usage string) {
+	number(cmd, to, "limit", byDefault, 1, maxListed, usage)
+}
+
+// offsetFlag passes over the first of a list.
+func offsetFlag(cmd *cobra.Command, to *int, usage string) {
+	number(cmd, to, "offset", 0, 0, math.MaxInt, usage)
+}
+
+// shardFlag names a part of all groups.
+func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
+	text := cmd.Flags().String("shard", "", "only this part of the groups: 0/4 is the first of four")
+	notEmpty(cmd, "shard")
+	check(cmd, func() (err error) {
+		if *text == "" {
+			return nil
+		}
+		if *to, err = jobs.ParseShard(*text); err != nil {
+			return fmt.Errorf("--shard: %w", err)
+		}
+		return nil
+	})
+}
+
+// sinceFlag is a date (its midnight in UTC), an instant, or an age.
+func (a *app) sinceFlag(cmd *cobra.Command, to *time.Time, usage string) {
+	text := cmd.Flags().String("since", "", usage)
+	check(cmd, func() (err error) {
+		if *to, err = sinceWhen(*text, a.Now()); err != nil {
+			return fmt.Errorf("--since: %w", err)
+		}
+		return nil
+	})
+}
+
+// sinceWhen reads a date (its midnight in UTC), an RFC 3339 instant, or an age,
+// counted back from now. Nothing is the zero time.
+func sinceWhen(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if age, ok := parseAge(s); ok {
+		return now.Add(-age).UTC(), nil
+	}
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC(), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no date (2026-01-15, midnight UTC), no instant (2026-01-15T20:00:00+08:00) "+
+		"and no age (90m, 24h, 7d; at most %dd)", s, maxDays)
+}
+
+// parseAge reads a positive duration of at most maxDays; d is 24 hours.
+func parseAge(s string) (time.Duration, bool) {
+	const day = 24 * time.Hour
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * day, err == nil && n > 0 && n <= maxDays
+	}
+	age, err := time.ParseDuration(s)
+	return age, err == nil && age > 0 && age <= maxDays*day
+}
+
+// moment reads a flag that names a date or an instant of a group; "" is the zero time. A
+// group that does not exist is an error all the same.
+func (a *app) moment(ctx context.Context, groupID, flag, text string) (time.Time, error) {
+	g, err := a.Store.Group(ctx, groupID)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, err := instant(g, text)
+	if err != nil {
+		return at, usageError(fmt.Errorf("--%s: %w", flag, err))
+	}
+	return at, nil
+}
+
+// instant reads a date, which is its beginning in the group's calendar, or an RFC 3339
+// instant, of 1970 to 9999 and to the microsecond, as instants are stored. Nothing is the
+// zero time.
+func instant(g reverie.Group, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		at, err = startOf(g, s)
+	}
+	if at = at.UTC(); err == nil && (at.Year() < 1970 || at.Year() > 9999) {
+		err = fmt.Errorf("%q is not of 1970 to 9999", s)
+	}
+	return at.Truncate(time.Microsecond), err
+}
+
+// startOf is when a date begins in a group's calendar.
+func startOf(g reverie.Group, s string) (time.Time, error) {
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15) nor an instant (2026-01-15T20:00:00+08:00)", s)
+	}
+	c, err := jobs.CalendarOf(g)
+	if err != nil {
+		return time.Time{}, err
+	}
+	w, err := c.Window(s)
+	return w.Since, err
+}
+
+// confirm asks a question of yes or no. Where nobody can answer it is refused; a no is
+// answered with what was declined.
+func (a *app) confirm(ctx context.Context, question, declined string, refused error) (bool, error) {
+	if a.JSON || !a.CanAsk() {
+		return false, usageError(refused)
+	}
+	yes, err := a.Confirm(ctx, question)
+	if err != nil || !yes {
+		return false, errors.Join(err, a.Say("%s\n", declined))
+	}
+	return true, nil
+}
+
+// settingFlag is a flag that stands for a setting; only given ones are kept.
+type settingFlag struct {
+	path   string
+	values map[string]string
+}
+
+func (f *settingFlag) String() string     { return "" }
+func (f *settingFlag) Set(s string) error { f.values[f.path] = s; return nil }
+func (f *settingFlag) Type() string       { return "string" }
+
+// removed marks a flag that does nothing any more; its error says what to do instead.
+func removed(cmd *cobra.Command, name, instead string) {
+	_ = cmd.Flags().MarkHidden(name)
+	check(cmd, func() error {
+		if cmd.Flags().Changed(name) {
+			return errors.New(instead)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,424 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"reverie/internal/cli"
+	"reverie/internal/config"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+func newGroups(a *app) *cobra.Command {
+	cmd := group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a),
+		newGroupsResume(a))
+	for _, sub := range cmd.Commands() {
+		sub.SetFlagErrorFunc(groupFlagError)
+	}
+	return cmd
+}
+
+// groupFlagError explains what to do where a group's id was read as flags: there
+// are platforms whose ids are negative numbers.
+func groupFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil &&
+		strings.Contains(cmd.Use, "GROUP") {
+		err = fmt.Errorf("%w\na group whose id begins with - goes last, after --: '%s -- -%s'", err, cmd.CommandPath(),
+			unknown.GetSpecifiedShortnames())
+	}
+	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
+}
+
+// oneGroup takes the id of a group as the only argument.
+func oneGroup(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("the id of a group is needed")
+	case len(args) > 1:
+		return fmt.Errorf("one group at a time: %s; quote an id that has spaces", cli.Plural(len(args), "argument"))
+	case strings.TrimSpace(args[0]) == "":
+		return errors.New("the id of the group is empty")
+	}
+	return nil
+}
+
+// groupReply is one group as --json shows it.
+type groupReply struct {
+	Success bool          `json:"success"`
+	Group   reverie.Group `json:"group"`
+	// AppliesFrom is the first date of a changed calendar, "" where all are.
+	AppliesFrom string            `json:"applies_from,omitempty"`
+	Setbacks    []reverie.Setback `json:"setbacks,omitempty"` // those that were cleared
+}
+
+// groupEntry is a group as it stands.
+func (a *app) groupEntry(ctx context.Context, id string) (reverie.GroupEntry, error) {
+	list, err := a.Store.GroupList(ctx, reverie.GroupQuery{GroupID: id})
+	if err != nil {
+		return reverie.GroupEntry{}, err
+	}
+	return list[0], nil // a named group that is not there is an error
+}
+
+// calendar is a group's, or that of UTC where its zone cannot be read: what is
+// only looked at is worth seeing all the same.
+func (a *app) calendar(g reverie.Group) jobs.Calendar {
+	cal, err := jobs.CalendarOrUTC(g)
+	if err != nil {
+		a.Log.Warn("dates are shown in UTC", "group_id", g.ID, "error", err)
+	}
+	return cal
+}
+
+func newGroupsList(a *app) *cobra.Command {
+	var q reverie.GroupQuery
+	cmd := newCommand("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		asked := q
+		asked.Limit++ // to see whether there are more
+		groups, err := a.Store.GroupList(ctx, asked)
+		if err != nil {
+			return err
+		}
+		next := ""
+		if len(groups) > q.Limit {
+			groups = groups[:q.Limit]
+			next = groups[q.Limit-1].ID
+		}
+		reply := reverie.GroupsReply{Success: true, Groups: []reverie.GroupReply{}, Next: next}
+		for _, g := range groups {
+			reply.Groups = append(reply.Groups, reverie.GroupReply{GroupEntry: g, State: g.State()})
+		}
+		return a.Show(reply, func() error {
+			if len(groups) == 0 {
+				return a.NoGroups(q)
+			}
+			if err := a.PrintGroups(groups); err != nil || next == "" {
+				return err
+			}
+			return a.Say("the first %d; go on with --after %s\n", q.Limit, cli.Quoted(next))
+		})
+	}))
+	choice(cmd, &q.State, "state", "", "only these: active, paused or parked", reverie.GroupActive, reverie.GroupPaused,
+		reverie.GroupParked)
+	groupFlag(cmd, &q.GroupID, "only this one")
+	cmd.Flags().StringVar(&q.After, "after", "", "only ids after this one")
+	limitFlag(cmd, &q.Limit, 100, "groups at most")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// asConfigured is how a person says that a group follows the configuration.
+const asConfigured = "default"
+
+// groupSettings are what a group can be given: each by a flag, with the field that it sets
+// and, in a change, the field that it changes. Those with write may follow the configuration
+// instead: "default" on the command line, "" in the database.
+var groupSettings = []struct {
+	flag, usage string
+	of          func(*reverie.Group) *string
+	change      func(*reverie.GroupChange) **string
+
+	write      string // what can be written
+	check      func(reverie.Group) error
+	configured func(*config.Config) string
+	says, off  string // what a value means to people, and what it means to be off
+}{
+	{flag: "name", usage: "name, for people",
+		of:     func(g *reverie.Group) *string { return &g.Name },
+		change: func(c *reverie.GroupChange) **string { return &c.Name }},
+	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai",
+		of:     func(g *reverie.Group) *string { return &g.TimeZone },
+		change: func(c *reverie.GroupChange) **string { return &c.TimeZone }},
+	{flag: "day-boundary",
+		usage:  "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before",
+		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
+		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
+	{flag: "language", usage: `language of the memories: zh, en, or "" to go by the messages`,
+		of:     func(g *reverie.Group) *string { return &g.Language },
+		change: func(c *reverie.GroupChange) **string { return &c.Language }},
+	{flag: "impressions",
+		usage:  "whether people and things are followed: on, off, or default, as [impression] enabled says",
+		of:     func(g *reverie.Group) *string { return &g.Impressions },
+		change: func(c *reverie.GroupChange) **string { return &c.Impressions },
+		write:  "it is on, off or default",
+		check: func(g reverie.Group) error {
+			if g.Impressions != "on" && g.Impressions != "off" {
+				return reverie.ErrInvalid
+			}
+			return nil
+		},
+		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] },
+		says:       "impressions %s", off: "impressions off"},
+	{flag: "session-silence",
+		usage: "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, " +
+			"as [session] silence says",
+		of:         func(g *reverie.Group) *string { return &g.SessionSilence },
+		change:     func(c *reverie.GroupChange) **string { return &c.SessionSilence },
+		write:      "write a duration from 1m to 720h, such as 45m, or default",
+		check:      func(g reverie.Group) error { _, err := g.Silence(0); return err },
+		configured: func(c *config.Config) string { return c.Session.Silence.String() },
+		says:       "sessions end after a silence of %s"},
+	{flag: "dream-idle",
+		usage: "after how long a silence of a session the group dreams: a duration such as 12h, off, or default, as " +
+			"[dream] idle says",
+		of:         func(g *reverie.Group) *string { return &g.DreamIdle },
+		change:     func(c *reverie.GroupChange) **string { return &c.DreamIdle },
+		write:      "write a duration from 1m to 8760h, such as 12h, off, or default",
+		check:      checkDreams,
+		configured: func(c *config.Config) string { return c.Dream.Idle.String() },
+		says:       "dreams when a session has been silent for %s", off: "does not dream for silence alone"},
+	{flag: "dream-sessions",
+		usage:  "after how many sessions the group dreams: a number such as 5, off, or default, as [dream] sessions says",
+		of:     func(g *reverie.Group) *string { return &g.DreamSessions },
+		change: func(c *reverie.GroupChange) **string { return &c.DreamSessions },
+		write: fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default",
+			reverie.MaxDreamSessions),
+		check:      checkDreams,
+		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) },
+		says:       "dreams when %s sessions have ended", off: "does not dream for a number of sessions"},
+	{flag: "dream-interval",
+		usage: "how far apart dreams of the group are at least: a duration such as 2h, or default, as [dream] interval " +
+			"says",
+		of:         func(g *reverie.Group) *string { return &g.DreamInterval },
+		change:     func(c *reverie.GroupChange) **string { return &c.DreamInterval },
+		write:      "write a duration from 1m to 8760h, such as 2h, or default",
+		check:      checkDreams,
+		configured: func(c *config.Config) string { return c.Dream.Interval.String() },
+		says:       "dreams are at least %s apart", off: "dreams may follow each other at once"},
+	{flag: "team",
+		usage: "team whose memories the group recalls beside its own: its name, off, or default, as [team] name says",
+		of:    func(g *reverie.Group) *string { return &g.Team },
+		change: func(c *reverie.GroupChange) **string {
+			return &c.Team
+		},
+		write: "a name has 1 to 64 letters, digits, dots, dashes and underscores; or write off or default",
+		check: func(g reverie.Group) error {
+			if g.Team == reverie.GroupOff {
+				return nil
+			}
+			return reverie.CheckTeam(g.Team)
+		},
+		configured: func(c *config.Config) string { return c.Team.Name },
+		says:       "belongs to the team %s", off: "belongs to no team"},
+}
+
+func checkDreams(g reverie.Group) error {
+	_, err := g.DreamRule(reverie.DreamRule{})
+	return err
+}
+
+// groupFlags are the flags of groupSettings; what they say is checked, and stands in g as
+// it is stored.
+func groupFlags(cmd *cobra.Command, g *reverie.Group) {
+	for _, s := range groupSettings {
+		byDefault := ""
+		if s.write != "" {
+			byDefault = asConfigured
+		}
+		cmd.Flags().StringVar(s.of(g), s.flag, byDefault, s.usage)
+	}
+	check(cmd, func() error {
+		for _, s := range groupSettings {
+			value := s.of(g)
+			switch {
+			case s.write == "":
+				continue
+			case *value == asConfigured:
+				*value = ""
+				continue
+			}
+			var only reverie.Group
+			*s.of(&only) = *value
+			if *value == "" || s.check(only) != nil {
+				return fmt.Errorf("--%s %q: %s", s.flag, *value, s.write)
+			}
+		}
+		return nil
+	})
+}
+
+func newGroupsAdd(a *app) *cobra.Command {
+	var g reverie.Group
+	cmd := newCommand("reverie groups add", oneGroup, nil)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.settings(); err != nil {
+			return err
+		}
+		g.ID = args[0]
+		for flag, field := range map[string]struct{ value, fallback *string }{
+			"time-zone":    {&g.TimeZone, &a.Config.Group.TimeZone},
+			"day-boundary": {&g.DayBoundary, &a.Config.Group.DayBoundary},
+			"language":     {&g.Language, &a.Config.Group.Language},
+		} {
+			if !cmd.Flags().Changed(flag) {
+				*field.value = *field.fallback
+			}
+		}
+		if err := g.Normalize(); err != nil {
+			return usageError(err)
+		}
+		if err := a.open(cmd.Context()); err != nil {
+			return err
+		}
+		if err := a.Store.AddGroup(cmd.Context(), g); err != nil {
+			return err
+		}
+		return a.Show(groupReply{Success: true, Group: g},
+			func() error { return a.Say("%s: added, dates in %s\n", cli.Visible(g.ID), cli.Zone(g)) })
+	}
+	groupFlags(cmd, &g)
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newGroupsSet(a *app) *cobra.Command {
+	var to reverie.Group
+	var change reverie.GroupChange
+	cmd := newCommand("reverie groups set", oneGroup, func(ctx context.Context, args []string) error {
+		asked := reverie.Group{ID: args[0]}
+		change.Apply(&asked)
+		if err := asked.Normalize(); err != nil {
+			return usageError(err)
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		done, err := a.ChangeGroup(ctx, args[0], change)
+		if err != nil {
+			return err
+		}
+		return a.Show(groupReply{Success: true, Group: done.Group, AppliesFrom: done.AppliesFrom},
+			func() error { return a.printSet(done.Before, done.Group, done.AppliesFrom, done.Open) })
+	})
+	groupFlags(cmd, &to)
+	check(cmd, func() error {
+		var flags []string
+		for _, s := range groupSettings {
+			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
+				*s.change(&change) = s.of(&to)
+			}
+		}
+		if change == (reverie.GroupChange{}) {
+			return fmt.Errorf("nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
+		}
+		for flag, value := range map[string]*string{"time-zone": change.TimeZone, "day-boundary": change.DayBoundary} {
+			if value != nil && *value == "" {
+				return fmt.Errorf("--%s must not be empty", flag)
+			}
+		}
+		return nil
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// printSet says what a group is now, and what of it holds from when on.
+func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie.Window) error {
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if g.Name != before.Name {
+		line("name %q", g.Name)
+	}
+	if g.Language != before.Language {
+		language := g.Language
+		if language == "" {
+			language = "that of the messages"
+		}
+		line("language %s", language)
+	}
+	for _, s := range groupSettings {
+		value := *s.of(&g)
+		if s.write == "" || value == *s.of(&before) {
+			continue
+		}
+		note := ""
+		if value == "" {
+			value, note = s.configured(a.Config), ", as configured"
+		}
+		if text := fmt.Sprintf(s.says, value); value != reverie.GroupOff && value != "" && value != "0" {
+			line("%s%s", text, note)
+		} else {
+			line("%s%s", s.off, note)
+		}
+	}
+	switch {
+	case g.SameCalendar(before):
+	case !before.HasCalendar():
+		line("dates in %s, instead of those in %s, which could not be told", cli.Zone(g), cli.Zone(before))
+	case appliesFrom == "":
+		line("dates in %s, for all its dates: it had no run yet", cli.Zone(g))
+	default:
+		line("dates in %s, applies from %s on; %s still ends at %s UTC", cli.Zone(g), appliesFrom, open.Date,
+			cli.Stamp(open.Until))
+	}
+	if len(lines) == 0 {
+		line("nothing changed: it is so already")
+	}
+	for _, l := range lines {
+		if err := a.Say("%s: %s\n", cli.Visible(before.ID), l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newGroupsPause(a *app) *cobra.Command {
+	cmd := newCommand("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
+		g, err := a.Store.PauseGroup(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.Show(groupReply{Success: true, Group: g}, func() error {
+			return a.Say("%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID), cli.Operand(g.ID))
+		})
+	}))
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newGroupsResume(a *app) *cobra.Command {
+	var parked bool
+	args := func(cmd *cobra.Command, args []string) error {
+		if parked {
+			return cobra.NoArgs(cmd, args)
+		}
+		return oneGroup(cmd, args)
+	}
+	cmd := newCommand("reverie groups resume", args, a.opened(func(ctx context.Context, args []string) error {
+		if parked {
+			return a.resumeParked(ctx)
+		}
+		before, err := a.groupEntry(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		g, gone, err := a.Store.ResumeGroup(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.Show(groupReply{Success: true, Group: g, Setbacks: gone},
+			func() error { return a.PrintResumed(before, gone) })
+	}))
+	cmd.Flags().BoolVar(&parked, "parked", false, "all groups that are parked")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// resumeParked takes up every parked group.
+func (a *app) resumeParked(ctx context.Context) error {
+	n, err := a.Store.ResumeParked(ctx)
+	if err != nil {
+		return err
+	}
+	return a.Show(struct {
+		Success bool `json:"success"`
+		Resumed int  `json:"resumed"`
+	}{true, n}, func() error { return a.Say("%s resumed\n", cli.Plural(n, "parked group")) })
+}

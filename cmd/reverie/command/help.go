@@ -1,0 +1,54 @@
+package command
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+)
+
+//go:embed help.toml
+var helpText []byte
+
+// commandWords are what help.toml says of a command.
+type commandWords struct{ Use, Short, Long, Example, Exits string }
+
+// help is help.toml: the words of each command by its path, and how commands may end.
+var help = sync.OnceValue(func() (file struct {
+	Commands map[string]commandWords
+	Exits    map[string]string
+}) {
+	if err := toml.Unmarshal(helpText, &file); err != nil {
+		panic(fmt.Sprintf("help.toml: %v", err))
+	}
+	return file
+})
+
+// commandAction is what a command does, with its arguments.
+type commandAction = func(ctx context.Context, args []string) error
+
+// newCommand makes the command that help.toml has under a path such as "reverie runs list".
+// An error about something that is not there says where to look for it.
+func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
+	words, found := help().Commands[path]
+	if !found {
+		panic("help.toml has no command " + path)
+	}
+	if words.Exits != "" {
+		words.Long = strings.TrimLeft(words.Long+"\n\n"+help().Exits[words.Exits], "\n")
+	}
+	return &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
+}
+
+// group is a command that only holds others.
+func group(path string, subs ...*cobra.Command) *cobra.Command {
+	cmd := newCommand(path, cobra.NoArgs, nil)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subs...)
+	return cmd
+}

@@ -1,0 +1,256 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/config"
+	"reverie/internal/ingest"
+	"reverie/internal/text"
+)
+
+// importOrder is what was asked of an import.
+type importOrder struct {
+	application.Import
+	path, zone string
+	strict     bool
+}
+
+func newImport(a *app) *cobra.Command {
+	var o importOrder
+	cmd := newCommand("reverie import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		o.path = args[0]
+		return a.importChats(ctx, o)
+	})
+	formats := []string{ingest.Auto}
+	var table strings.Builder
+	for _, f := range ingest.Formats() {
+		formats = append(formats, f.Name)
+		fmt.Fprintf(&table, "  %-10s %s\n", f.Name, f.Title)
+	}
+	cmd.Long = strings.Replace(cmd.Long, "{formats}\n", table.String(), 1)
+	importFlags(cmd, a, &o.Import)
+	cmd.Flags().Lookup("group").Usage = "group that all of it goes into (default: each chat becomes one)"
+	f := cmd.Flags()
+	choice(cmd, &o.Format, "format", ingest.Auto, strings.Join(formats, ", "), formats...)
+	f.StringVar(&o.Read.Chat, "chat", "", "only the chat of this id or name")
+	f.StringVar(&o.zone, "zone", "", "time zone of times that name none (default: --time-zone, else [group] time_zone)")
+	choice(cmd, &o.Read.DateOrder, "date-order", "", "how dates are written where that cannot be told: dmy, mdy or ymd",
+		"dmy", "mdy", "ymd")
+	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default: that of the chat)")
+	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
+	return cmd
+}
+
+// importFlags are those of both ways to bring chats in.
+func importFlags(cmd *cobra.Command, a *app, o *application.Import) {
+	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default: each chat becomes one)")
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
+		"[ingest] assistants)")
+	f.StringVar(&o.Group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] "+
+		"time_zone)")
+	choice(cmd, &o.Group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the "+
+		"messages)", "zh", "en")
+	f.BoolVar(&o.DryRun, "dry-run", false, "only read and count: which chats there are, from when to when")
+	f.BoolVar(&o.AllowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as JSON")
+}
+
+func (a *app) importChats(ctx context.Context, o importOrder) error {
+	if err := a.settings(); err != nil {
+		return err
+	}
+	if err := a.CheckImport(&o.Import, o.zone); err != nil {
+		return err
+	}
+	early := o.path == "-" && o.Group.ID != "" && !o.DryRun // its settings are refused before anybody has typed much
+	if early {
+		if err := a.EnsureGroup(ctx, o.Group); err != nil {
+			return err
+		}
+	}
+	in, err := ingest.Open(ctx, o.path, &cli.PatientReader{Ctx: ctx, From: a.Stdin})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	if err := a.OneChat(ctx, in, o.path, o.Import); err != nil {
+		return err
+	}
+	if o.Group.ID != "" && !o.DryRun && !early {
+		if err := a.EnsureGroup(ctx, o.Group); err != nil {
+			return err
+		}
+	}
+	return a.importInput(ctx, in, o)
+}
+
+// badRecords shows the first bad records, and at the end how many there were besides.
+type badRecords struct {
+	*app
+	seen int
+}
+
+func (b *badRecords) show(bad *ingest.Bad) {
+	if b.seen++; b.seen <= shownBad {
+		fmt.Fprintln(b.Stderr, cli.Visible(bad.Error()))
+	}
+}
+
+func (b *badRecords) end() {
+	if more := b.seen - shownBad; more > 0 {
+		fmt.Fprintf(b.Stderr, "and %s more\n", cli.Plural(more, "bad record"))
+	}
+}
+
+// importInput reads what was opened, and says what came of it.
+func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
+	bad := badRecords{app: a}
+	bar := a.ImportBar(in)
+	importer := a.Importer(o.Import, ingest.Options{Strict: o.strict, OnRead: bar.Read, OnBad: func(b *ingest.Bad) {
+		bar.Clear()
+		bad.show(b)
+	}})
+	formats, passedOver, err := importer.Input(ctx, in, o.Format, o.Read)
+	bar.Finish()
+	bad.end()
+	res := importer.Result()
+	if len(res.Groups) == 0 && err == nil && o.Group.ID != "" { // an empty file
+		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.Group.ID})
+	}
+	perr := a.PrintChats(cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}, res, err)
+	if perr != nil {
+		return errors.Join(err, perr)
+	}
+	switch {
+	case err != nil && o.strict && res.Bad > 0:
+		return &codeError{ExitError, err}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &codeError{ExitError, fmt.Errorf("%w; what stands before is imported: get the whole file and import it again",
+			err)}
+	case err != nil:
+		return err
+	case res.Bad > 0:
+		return &codeError{ExitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as "+
+			"they are", cli.Plural(res.Bad, "bad record"))}
+	case o.Read.Chat != "" && res.Records == 0:
+		return usageError(fmt.Errorf("--chat %q: there is no chat of this id or name, or nothing in it; --dry-run without "+
+			"--chat lists them", o.Read.Chat))
+	}
+	return nil
+}
+
+func newPull(a *app) *cobra.Command {
+	var o application.Pull
+	var tokenFile string
+	cmd := newCommand("reverie pull", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		return a.pull(ctx, o, args[0], tokenFile)
+	})
+	importFlags(cmd, a, &o.Import)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
+	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN)")
+	a.sinceFlag(cmd, &o.Since,
+		"messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
+			"pull ended)")
+	f.BoolVar(&o.All, "all", false, "all messages, from the beginning")
+	check(cmd, func() error {
+		if o.All && !o.Since.IsZero() {
+			return errors.New("--all is from the beginning; it goes without --since")
+		}
+		return nil
+	})
+	return cmd
+}
+
+func (a *app) pull(ctx context.Context, o application.Pull, address, tokenFile string) error {
+	if err := a.settings(); err != nil {
+		return err
+	}
+	if err := a.CheckImport(&o.Import, ""); err != nil {
+		return err
+	}
+	token, err := a.pullToken(tokenFile)
+	if err != nil {
+		return err
+	}
+	if o.Server, err = ingest.NewServer(address, ingest.ServerOptions{Token: token, Now: a.Now}); err != nil {
+		return err
+	}
+	defer o.Server.Close()
+	source := o.Server.Source()
+	if token != "" && o.Server.Plain() {
+		a.Warn(fmt.Sprintf("the token goes to %s without encryption; use https", source))
+	}
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	sessions, err := o.Server.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	if sessions, err = o.Pick(sessions); err != nil {
+		return err
+	}
+	bad := badRecords{app: a}
+	o.OnBad = bad.show
+	res, failed, err := a.PullAll(ctx, o, sessions, a.watchPull)
+	bad.end()
+	return errors.Join(err, a.PrintPulled(o.DryRun, source, res, len(failed) == 0, failed),
+		pullError(res, failed, len(sessions)))
+}
+
+// watchPull shows under a bar on a terminal how far the pull of a chat is.
+func (a *app) watchPull(s ingest.Session) (onRead func(records int), end func()) {
+	if a.JSON {
+		return nil, func() {}
+	}
+	total := cmp.Or(max(s.Messages, 0), -1)
+	bar := a.NewBar(int64(total), "pulling "+cli.Visible(text.Excerpt(cmp.Or(s.Name, s.ID), 32)), "messages")
+	return func(records int) { bar.Set(records, total) }, bar.Finish
+}
+
+// pullError is how a pull of so many chats ends.
+func pullError(res ingest.Result, failed []application.PullFailure, asked int) error {
+	var all error
+	for _, f := range failed {
+		all = errors.Join(all, f.Err)
+	}
+	switch {
+	case len(failed) == asked:
+		return all
+	case len(failed) > 0:
+		return &codeError{ExitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all, len(failed),
+			cli.Plural(asked, "chat"))}
+	case res.Bad > 0:
+		return &codeError{ExitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does",
+			cli.Plural(res.Bad, "bad record"))}
+	}
+	return nil
+}
+
+// pullToken is the server's token, "" where none is given.
+func (a *app) pullToken(file string) (string, error) {
+	if file == "" {
+		return strings.TrimSpace(a.Getenv(config.EnvPullToken)), nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", usageError(fmt.Errorf("--token-file: %w", err))
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" {
+		return "", usageError(fmt.Errorf("--token-file: %s is empty", file))
+	}
+	return token, nil
+}

@@ -1,0 +1,289 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/dream"
+	"reverie/evolve"
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/entity"
+	"reverie/internal/reverie"
+	"reverie/internal/session"
+	"reverie/jobs"
+)
+
+// selection is which groups and windows a job was asked for.
+type selection struct {
+	group, session string
+	due, all       bool
+	shard          jobs.Shard
+	since, until   string
+	dryRun         bool
+}
+
+// flags are --group, --due, --all and what goes with them, for a command that does what its
+// verb says.
+func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
+	groupFlag(cmd, &f.group, "the group to "+verb)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
+	fl.BoolVar(&f.all, "all", false, "every group: everything that waits")
+	shardFlag(cmd, &f.shard)
+	f.windowFlags(cmd)
+	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
+	fl.BoolVar(&a.JSON, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
+	check(cmd, func() error {
+		switch {
+		case count(f.group != "", f.due, f.all) != 1:
+			return fmt.Errorf("one of --group G, --due or --all is needed\nsee '%s --help'", cmd.CommandPath())
+		case f.due && (f.since != "" || f.until != ""):
+			return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and " +
+				"`reverie backfill` takes a range of dates")
+		case f.group != "" && fl.Changed("shard"):
+			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+		}
+		return nil
+	})
+}
+
+// windowFlags are --since and --until. Each group reads them in its own zone.
+func (f *selection) windowFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.since, "since", "", "from this date or instant on")
+	cmd.Flags().StringVar(&f.until, "until", "", "before this date or instant")
+	check(cmd, func() error {
+		_, err := f.window(reverie.Group{})
+		return err
+	})
+}
+
+// count is how many of them are true.
+func count(of ...bool) (n int) {
+	for _, is := range of {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// lines tells whether there are several answers: JSON has each on a line then.
+func (f selection) lines() bool { return f.due || f.all }
+
+// plan says which windows of a group --due or --all mean, of those of which store
+// says that something is pending in them.
+func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
+	switch {
+	case f.due:
+		return jobs.Nightly(store, a.Now, a.Config.Jobs.MissedNights)
+	case f.since == "" && f.until == "":
+		return jobs.Everything()
+	}
+	return func(_ context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+		w, err := f.window(g.Group)
+		if err != nil { // the flags have been read already: it is the group's zone
+			return jobs.Agenda{}, err
+		}
+		if err := f.inOrder(w, a.Now()); err != nil {
+			return jobs.Agenda{}, jobs.Abort(err)
+		}
+		return jobs.Agenda{Windows: []reverie.Window{w}}, nil
+	}
+}
+
+// window reads --since and --until for a group.
+func (f selection) window(g reverie.Group) (w reverie.Window, err error) {
+	if w.Since, err = instant(g, f.since); err != nil {
+		return w, usageError(fmt.Errorf("--since: %w", err))
+	}
+	if w.Until, err = instant(g, f.until); err != nil {
+		return w, usageError(fmt.Errorf("--until: %w", err))
+	}
+	return w, nil
+}
+
+// inOrder refuses a window without any time in it, before a group is blamed for it.
+func (f selection) inOrder(w reverie.Window, now time.Time) error {
+	switch {
+	case w.Since.IsZero():
+		return nil
+	case w.Until.IsZero() && !w.Since.Before(now):
+		return usageError(fmt.Errorf("--since %s is still to come", f.since))
+	case !w.Until.IsZero() && !w.Since.Before(w.Until):
+		return usageError(fmt.Errorf("--since %s is not before --until %s", f.since, f.until))
+	}
+	return nil
+}
+
+// groupAndWindow are what --group, --since and --until mean.
+func (f selection) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
+	if g, err = a.Store.Group(ctx, f.group); errors.Is(err, reverie.ErrNotFound) {
+		err = fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
+	}
+	if err != nil {
+		return g, w, err
+	}
+	if w, err = f.window(g); err != nil {
+		return g, w, err
+	}
+	return g, w, f.inOrder(w, a.Now())
+}
+
+// knownGroup refuses a group that does not exist; "" stands for all.
+func (a *app) knownGroup(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := a.Store.Group(ctx, id)
+	return err
+}
+
+// printer prints what becomes of a job.
+func (a *app) printer(job reverie.Job) cli.FanOutPrinter {
+	return cli.FanOutPrinter{Console: &a.Console, Job: job, Subjects: a.Subjects}
+}
+
+// ending is how a fan-out ended, and what went wrong in printing that.
+type ending struct {
+	jobs.Summary
+	err, said error
+}
+
+// runMany does a job over groups, and prints what becomes of them. When ctx ends no
+// further group is begun; when work ends, those under way are cut.
+func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, nothing func() string) ending {
+	out := a.printer(batch.Job.Name)
+	batch.Show, batch.ShowGroup = out.Window, out.Group
+	s, err := batch.Run(work, ctx.Done())
+	return ending{s, err, out.Summary(s, err, nothing())}
+}
+
+// runAll is runMany within [jobs] grace, and the error that it ends with. A dry run plans
+// for each window by one instead.
+func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string,
+	one workOnOne) error {
+	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.shard, f.group, f.all
+	if f.dryRun {
+		return a.dryRuns(ctx, batch, f.due, nothing, one)
+	}
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
+	defer end()
+	done := a.runMany(ctx, work, batch, nothing)
+	return errors.Join(done.said, fanOutError(ctx, done.Summary, done.err))
+}
+
+// impressionsAfter has impressions follow a fan-out of evolve by a plan of theirs, and
+// says not a word where nothing waits.
+func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.FanOut, done ending, p *entity.Pipeline,
+	plan jobs.Plan) error {
+	err := fanOutError(ctx, done.Summary, done.err)
+	batch := evolves.Impressions(p, plan, done.Summary, done.err)
+	if batch == nil {
+		return errors.Join(done.said, err)
+	}
+	next := a.runMany(ctx, work, batch, func() string { return "" })
+	return errors.Join(done.said, gravest(err, fanOutError(ctx, next.Summary, errors.Join(next.err, next.said))))
+}
+
+// workOnOne does a job on a window of one group, and prints what came of it.
+type workOnOne = func(g reverie.Group, w reverie.Window) error
+
+// runOne does a job on a window of one group and prints what came of it, also when it
+// failed. watch shows its progress.
+func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w reverie.Window, f selection,
+	watch func() (stop func())) error {
+	stop := func() {}
+	if !a.JSON {
+		stop = watch()
+		defer stop()
+	}
+	began := time.Now()
+	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: w, DryRun: f.dryRun})
+	stop()
+	last := done.Last()
+	switch {
+	case a.JSON:
+		return errors.Join(done.Err, a.writeJSON(a.printer(j.Name).Line(last), f.lines()))
+	case done.Err == nil || last.RunID != "":
+		return errors.Join(done.Err, a.printRun(ctx, last.Result, time.Since(began), w.Date))
+	}
+	return done.Err
+}
+
+// printRun shows one run to a person.
+func (a *app) printRun(ctx context.Context, result any, took time.Duration, date string) error {
+	switch r := result.(type) {
+	case evolve.Result:
+		return a.PrintResult(r, took, date, cli.Counts(reverie.JobEvolve, r.Stats))
+	case entity.Result:
+		return a.PrintImpression(r, a.Subjects(ctx, r.GroupID, r.Changes), took, date)
+	case session.Result:
+		return a.PrintExtraction(r, took)
+	case dream.Result:
+		return a.PrintDream(r, took)
+	}
+	return nil
+}
+
+// writeJSON writes a document, or one of many lines.
+func (a *app) writeJSON(v any, line bool) error {
+	if line {
+		return cli.PrintJSONLine(a.Stdout, v)
+	}
+	return cli.PrintJSON(a.Stdout, v)
+}
+
+// dryRuns plans for every group that a fan-out is for, one after the other, and prints
+// it all.
+func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, due bool, nothing func() string,
+	one workOnOne) error {
+	failed, planned := 0, false
+	fails := func(g reverie.DueGroup, err error) {
+		failed++
+		fmt.Fprintf(a.Stderr, "reverie: group %q: %s\n", g.ID, cli.VisibleLines(err))
+	}
+	query := reverie.DueQuery{Job: batch.Job.Name, GroupID: batch.GroupID}
+	err := application.EachGroup(ctx, batch.Groups, query, batch.Shard, func(g reverie.DueGroup) error {
+		if s := g.Setback; s != nil && (s.ParkedAt != nil || due && reverie.LeftAlone(s.RetryAt, a.Now())) {
+			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows "+
+				"why\n", g.ID, g.ID)
+			return nil
+		}
+		if _, err := jobs.CalendarOf(g.Group); err != nil {
+			fails(g, err)
+			return nil
+		}
+		agenda, err := batch.Plan(ctx, g)
+		switch {
+		case errors.Is(err, reverie.ErrInvalid) && !jobs.IsGlobal(err): // what the group says of itself
+			fails(g, err)
+			return nil
+		case err != nil:
+			return err
+		}
+		planned = planned || len(agenda.Windows) > 0
+		for _, w := range agenda.Windows {
+			err := one(g.Group, w)
+			switch {
+			case err == nil:
+			case ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred):
+				return err
+			default:
+				fails(g, err)
+			}
+		}
+		return nil
+	})
+	if err == nil && !planned && !a.JSON {
+		fmt.Fprintln(a.Stdout, nothing())
+	}
+	if err == nil && failed > 0 {
+		err = &codeError{ExitPartial, fmt.Errorf("%s failed", cli.Plural(failed, "group"))}
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/maintain"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+func newMaintain(a *app) *cobra.Command {
+	var f selection
+	cmd := newCommand("reverie maintain", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		if f.group != "" {
+			return a.maintainOne(ctx, f)
+		}
+		return a.maintain(ctx, f)
+	}))
+	groupFlag(cmd, &f.group, "only this group")
+	shardFlag(cmd, &f.shard)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what is due, and write nothing")
+	fl.BoolVar(&a.JSON, "json", false, "print JSON: with --group one document, else a line for each group and a summary")
+	check(cmd, func() error {
+		if f.group != "" && fl.Changed("shard") {
+			return errors.New("--shard is a part of all groups; it goes without --group")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// maintain does what a person asks for in all groups, and prints what came of it.
+func (a *app) maintain(ctx context.Context, f selection) error {
+	k, out := a.Keeper(), a.upkeepPrinter(f)
+	if f.dryRun {
+		query := reverie.DueQuery{Job: reverie.JobMaintain}
+		err := application.EachGroup(ctx, a.Store.Upkeeps(), query, f.shard, func(g reverie.DueGroup) error {
+			res, err := k.Run(ctx, nil, maintain.Request{GroupID: g.ID, DryRun: true})
+			out.Add(res.Reply())
+			return err
+		})
+		return errors.Join(err, out.End(jobs.Summary{}, err))
+	}
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
+	defer end()
+	batch := a.MaintainDue(k)
+	batch.Shard, batch.IgnoreRetry = f.shard, true
+	batch.Show = func(e jobs.Report) { out.Add(e.Result.(maintain.Result).Reply()) }
+	batch.ShowGroup = out.Group
+	summary, err := batch.Run(work, ctx.Done())
+	return errors.Join(out.End(summary, err), fanOutError(ctx, summary, err))
+}
+
+func (a *app) upkeepPrinter(f selection) *cli.MaintainPrinter {
+	return &cli.MaintainPrinter{FanOutPrinter: a.printer(reverie.JobMaintain), DryRun: f.dryRun,
+		ByActivity: a.Config.Maintain.DecayBy == "activity"}
+}
+
+// maintainOne does what a person asks for in one group, parked or not.
+func (a *app) maintainOne(ctx context.Context, f selection) error {
+	g, err := a.Store.Group(ctx, f.group)
+	if err != nil {
+		return err
+	}
+	k, due, res := a.Keeper(), true, maintain.Result{GroupID: g.ID, Nothing: true}
+	if !f.dryRun {
+		due, err = k.Due(ctx, g.ID)
+	}
+	if err == nil && due {
+		done := a.RunOne(ctx, a.MaintainJob(k, maintain.Request{DryRun: f.dryRun}), jobs.Request{Group: g, DryRun: f.dryRun})
+		res, _ = done.Last().Result.(maintain.Result)
+		err = done.Err
+	}
+	if err != nil && res.Nothing {
+		res = maintain.Result{GroupID: g.ID, Err: err}
+	}
+	return errors.Join(err, a.Show(res.Reply(), func() error {
+		out := a.upkeepPrinter(f)
+		if res.Err == nil || res.RunID != "" {
+			out.Add(res.Reply())
+		}
+		return out.End(jobs.Summary{}, err)
+	}))
+}

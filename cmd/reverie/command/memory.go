@@ -1,0 +1,362 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/diff"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/internal/safety"
+	"reverie/store/history"
+)
+
+func newMemory(a *app) *cobra.Command {
+	return group("reverie memory",
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
+		newMemoryDiff(a), newMemoryStats(a),
+		newMemoryEdit(a, reverie.ActionDelete, 0), newMemoryEdit(a, reverie.ActionRestore, 0),
+		newMemoryEdit(a, reverie.ActionStrength, 1), newMemoryEdit(a, reverie.ActionWeight, reverie.MaxWeight),
+		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
+}
+
+// allStatuses is what --status has for memories of any.
+const allStatuses reverie.Status = "all"
+
+func newMemoryList(a *app) *cobra.Command {
+	var q reverie.MemoryQuery
+	var at string
+	cmd := newCommand("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+		if q.Status == allStatuses {
+			q.Status = ""
+		}
+		if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
+			return err
+		}
+		list, total, err := a.Store.ListMemories(ctx, q)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
+			func() error { return a.PrintMemories(list, total, q) })
+	}))
+	groupNeeded(cmd, &q.GroupID)
+	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
+		reverie.StatusActive,
+		reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
+	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
+	f := cmd.Flags()
+	f.StringVar(&q.SessionID, "session", "", "only what is of this session")
+	f.StringVar(&q.Tag, "tag", "", "only what bears this tag")
+	f.BoolVar(&q.Core, "core", false, "only core memories: those of weight 1.5 or more")
+	f.StringVar(&at, "at", "", "what was active then: a date (its beginning) or an instant")
+	check(cmd, func() error {
+		if at != "" && f.Changed("status") {
+			return errors.New("--at lists what was active then: leave --status out")
+		}
+		return nil
+	})
+	limitFlag(cmd, &q.Limit, 20, "memories at most")
+	offsetFlag(cmd, &q.Offset, "memories to skip")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemorySearch(a *app) *cobra.Command {
+	var q recall.Query
+	var kind reverie.Kind
+	var at string
+	cmd := newCommand("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) (err error) {
+		if q.Text = args[0]; kind != "" {
+			q.Kinds = []reverie.Kind{kind}
+		}
+		if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
+			return err
+		}
+		searcher, err := a.Searcher(ctx, q.GroupID)
+		if err != nil {
+			return err
+		}
+		hits, err := searcher.Search(ctx, q)
+		if err != nil {
+			return err
+		}
+		return a.PrintHits(q, hits)
+	}))
+	groupNeeded(cmd, &q.GroupID)
+	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
+	cmd.Flags().StringVar(&at, "at", "", "search what was active then: a date (its beginning) or an instant")
+	limitFlag(cmd, &q.Limit, 5, "memories at most")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
+	check(cmd, func() error {
+		if q.Threshold < 0 || q.Threshold > 1 {
+			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
+		}
+		return nil
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// momentOf is moment for the group that a memory is of.
+func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	m, err := a.Store.Memory(ctx, groupID, memoryID)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return a.moment(ctx, m.GroupID, "at", text)
+}
+
+func newMemoryHistory(a *app) *cobra.Command {
+	var groupID, at string
+	cmd := newCommand("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
+		then, err := a.momentOf(ctx, groupID, args[0], at)
+		if err != nil {
+			return err
+		}
+		var versions []reverie.Memory
+		if then.IsZero() {
+			versions, err = a.Store.History(ctx, groupID, args[0])
+		} else {
+			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, args[0], then)
+		}
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.NewHistoryReply(args[0], versions), func() error { return a.PrintHistory(versions) })
+	}))
+	groupFlag(cmd, &groupID, "look in this group only")
+	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemoryChanges(a *app) *cobra.Command {
+	var groupID string
+	var days, limit int
+	cmd := newCommand("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		if _, err := a.Store.Group(ctx, groupID); err != nil {
+			return err
+		}
+		until := time.Now().UTC()
+		since := until.AddDate(0, 0, -days)
+		changes, err := a.Store.Changes(ctx, groupID, since, time.Time{}, limit)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.ChangesReply{Success: true, GroupID: groupID, Changes: append([]reverie.Change{}, changes...),
+			Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, func() error {
+			if len(changes) == 0 {
+				return a.Say("%s: no changes in %s\n", cli.Visible(groupID), cli.Plural(days, "day"))
+			}
+			return a.PrintChanges(changes)
+		})
+	}))
+	groupNeeded(cmd, &groupID)
+	number(cmd, &days, "days", 7, 1, maxDays, "how far back")
+	limitFlag(cmd, &limit, 200, "changes at most")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemoryStats(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		st, err := a.Store.MemoryStats(ctx, groupID)
+		if err != nil {
+			return err
+		}
+		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error { return a.PrintStats(st) })
+	}))
+	groupFlag(cmd, &groupID, "count this group only")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemoryWhy(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		return a.showOf(ctx, why, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why},
+			func(g reverie.Group) error { return a.PrintWhy(why, args[0], a.calendar(g)) })
+	}))
+	groupFlag(cmd, &groupID, "look in this group only")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemoryBlame(a *app) *cobra.Command {
+	var groupID, at string
+	cmd := newCommand("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		then, err := a.momentOf(ctx, groupID, args[0], at)
+		if err != nil {
+			return err
+		}
+		why, err := history.New(a.Store.DB()).WhyAt(ctx, groupID, args[0], then)
+		if err != nil {
+			return err
+		}
+		b := diff.Blame(why)
+		return a.showOf(ctx, why, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b},
+			func(g reverie.Group) error { return a.PrintBlame(b, why, a.calendar(g)) })
+	}))
+	groupFlag(cmd, &groupID, "look in this group only")
+	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// showOf shows a reply about a memory, whose group a person wants for its dates.
+func (a *app) showOf(ctx context.Context, why reverie.Why, reply any, print func(reverie.Group) error) error {
+	return a.Show(reply, func() error {
+		g, err := a.Store.Group(ctx, why.Memory.GroupID)
+		if err != nil {
+			return err
+		}
+		return print(g)
+	})
+}
+
+func newMemoryDiff(a *app) *cobra.Command {
+	var q reverie.BetweenQuery
+	var from, to string
+	var all bool
+	cmd := newCommand("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
+			return err
+		}
+		if q.To, err = a.moment(ctx, q.GroupID, "to", to); err != nil {
+			return err
+		}
+		if err := q.Until(a.Now()); err != nil {
+			return usageError(err)
+		}
+		between, err := history.New(a.Store.DB()).Between(ctx, q)
+		if err != nil {
+			return err
+		}
+		d := diff.Memories(between)
+		if !all {
+			d.Passing = nil
+		}
+		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.PrintMemoryDiff(d) })
+	}))
+	groupNeeded(cmd, &q.GroupID)
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "the first instant, or a date (required)")
+	required(cmd, "from")
+	f.StringVar(&to, "to", "", "the second one (default now)")
+	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
+	f.BoolVar(&all, "all", false, "list what came and went in between, too")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// newMemoryEdit is one change by hand, of the head of a lineage. most is the greatest
+// value that it can be given; 0: it takes none.
+func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
+	e := reverie.Edit{Action: action}
+	args := cobra.ExactArgs(1)
+	if most > 0 {
+		args = cobra.ExactArgs(2)
+	}
+	cmd := newCommand("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
+		e.MemoryID, e.Reason = args[0], safety.CleanReason(e.Reason)
+		if most > 0 {
+			v, err := strconv.ParseFloat(args[1], 64)
+			if err != nil || !(v >= 0 && v <= most) {
+				return usageError(fmt.Errorf("%s %q: a number from 0 to %g is needed", action, args[1], most))
+			}
+			e.Value = v
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		m, err := a.Store.Edit(ctx, e)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
+			return a.Say("%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight,
+				cli.Visible(m.Statement))
+		})
+	})
+	groupFlag(cmd, &e.GroupID, "look in this group only")
+	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMemoryClean(a *app) *cobra.Command {
+	var q reverie.CleanQuery
+	var reason string
+	var unused time.Duration
+	var yes, dryRun bool
+	cmd := newCommand("reverie memory clean", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		list, err := a.Store.CleanList(ctx, q)
+		if err != nil {
+			return err
+		}
+		ask := len(list) > 0 && !dryRun && !yes
+		if !a.JSON && len(list) > 0 && (ask || dryRun) {
+			if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
+				return err
+			}
+		}
+		what := cli.Plural(len(list), "memory")
+		if ask {
+			refused := fmt.Errorf("%s would be deleted: say --yes to do it", what)
+			yes, err := a.confirm(ctx, fmt.Sprintf("delete %s of %s?", what, cli.Visible(q.GroupID)), "nothing is deleted",
+				refused)
+			if err != nil || !yes {
+				return err
+			}
+		}
+		if !dryRun {
+			if list, err = a.CleanMemories(ctx, q, list, safety.CleanReason(reason)); err != nil {
+				return err
+			}
+		}
+		return a.PrintCleaned(q.GroupID, list, dryRun)
+	}))
+	groupNeeded(cmd, &q.GroupID)
+	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team", memoryKinds...)
+	f := cmd.Flags()
+	f.Float64Var(&q.Below, "below", 0, "whose strength or weight is below this")
+	f.StringVar(&q.SessionID, "session", "", "of this session")
+	f.StringVar(&q.Tag, "tag", "", "with this tag")
+	f.DurationVar(&unused, "unused-for", 0, "neither supported nor used by an answer for so long, such as 720h")
+	f.BoolVar(&q.Core, "core", false, "core memories too")
+	f.StringVar(&reason, "reason", "cleaned", "why; kept in the change log")
+	f.BoolVar(&yes, "yes", false, "delete without asking")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
+	check(cmd, func() error {
+		if unused < 0 || !(q.Below >= 0 && q.Below <= reverie.MaxWeight) {
+			return fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused,
+				reverie.MaxWeight)
+		}
+		if unused > 0 {
+			q.UnusedSince = a.Now().Add(-unused)
+		}
+		if q.Empty() {
+			return errors.New("at least one of --below, --kind, --session, --tag and --unused-for is needed")
+		}
+		return nil
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,114 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/archive"
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	storearchive "reverie/store/archive"
+)
+
+func newMemoryExport(a *app) *cobra.Command {
+	var q reverie.ExportQuery
+	var name string
+	var all bool
+	cmd := newCommand("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		var s archive.Summary
+		write := func(w io.Writer) (err error) {
+			out := archive.NewWriter(w, a.Now(), !q.NoVectors)
+			if err := storearchive.New(a.Store.DB()).Export(ctx, q, out); err != nil {
+				return err
+			}
+			s, err = out.End()
+			return err
+		}
+		if name == "" || name == "-" {
+			if err := write(a.Stdout); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(a.Stderr, "exported "+cli.RecordCounts(s.Records))
+			return err
+		}
+		if err := cli.WriteWhole(name, write); err != nil {
+			return err
+		}
+		return a.Show(exportReply{Success: true, File: name, Summary: s}, func() error {
+			return a.Say("%s: exported %s\n", cli.Visible(name), cli.RecordCounts(s.Records))
+		})
+	}))
+	groupFlag(cmd, &q.GroupID, "export this group")
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "export all groups")
+	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
+	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; a search makes them anew, for money")
+	f.BoolVar(&a.JSON, "json", false, "print what was written to the file as JSON")
+	check(cmd, func() error {
+		switch {
+		case all == (q.GroupID != ""):
+			return errors.New("either --group or --all is needed")
+		case a.JSON && (name == "" || name == "-"):
+			return errors.New("--json prints what was written to a file: name one with -o")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// exportReply says what an export wrote.
+type exportReply struct {
+	Success bool   `json:"success"`
+	File    string `json:"file"`
+	archive.Summary
+}
+
+// shownBad is how many of the things that are wrong with an import are shown.
+const shownBad = 20
+
+func newMemoryImport(a *app) *cobra.Command {
+	var opts archive.Options
+	cmd := newCommand("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		file, err := a.Seekable(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		opts.Privacy = application.PrivacyOf(a.Config)
+		refused := 0
+		opts.OnRefused = func(groupID, memoryID string, err error) {
+			if refused++; refused <= shownBad {
+				a.Warn(fmt.Sprintf("memory %s of %s: %s", memoryID, groupID, err))
+			}
+		}
+		res, err := archive.Import(ctx, file, storearchive.New(a.Store.DB()), opts)
+		if refused > shownBad {
+			a.Warn(fmt.Sprintf("and %d more such statements", refused-shownBad))
+		}
+		if err != nil && res.Secret > 0 && !opts.Secrets {
+			err = fmt.Errorf("%w (--allow-secrets takes them in)", err)
+		}
+		if err != nil {
+			return fmt.Errorf("import %s: %w", args[0], err)
+		}
+		a.Warn(res.Kept[:min(len(res.Kept), shownBad)]...)
+		if more := len(res.Kept) - shownBad; more > 0 {
+			a.Warn(fmt.Sprintf("and so do %d more groups", more))
+		}
+		return a.PrintImport(args[0], res, opts.DryRun)
+	})
+	f := cmd.Flags()
+	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
+	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
+	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
+	a.jsonFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/store"
+	"reverie/store/pg"
+)
+
+func newMigrate(a *app) *cobra.Command {
+	return group("reverie migrate", newMigrateUp(a), newMigrateStatus(a))
+}
+
+// migrateOptions are those of the configured database.
+func (a *app) migrateOptions(ctx context.Context) (pg.Options, error) {
+	if err := a.settings(); err != nil {
+		return pg.Options{}, err
+	}
+	return a.MigrateOptions(ctx)
+}
+
+type migrationsReply struct {
+	Success    bool                    `json:"success"`
+	Migrations []store.MigrationStatus `json:"migrations"`
+}
+
+func newMigrateUp(a *app) *cobra.Command {
+	cmd := newCommand("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		opts, err := a.migrateOptions(ctx)
+		if err != nil {
+			return err
+		}
+		applied, err := store.Migrate(ctx, opts)
+		if err != nil {
+			return err
+		}
+		return a.Show(migrationsReply{true, append([]store.MigrationStatus{}, applied...)}, func() error {
+			for _, m := range applied {
+				fmt.Fprintf(a.Stdout, "applied %d %s\n", m.Version, m.Name)
+			}
+			return a.Say("schema is at version %d\n", store.WantedVersion())
+		})
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newMigrateStatus(a *app) *cobra.Command {
+	cmd := newCommand("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		opts, err := a.migrateOptions(ctx)
+		if err != nil {
+			return err
+		}
+		list, err := store.MigrationStatuses(ctx, opts)
+		if err != nil {
+			return err
+		}
+		return a.Show(migrationsReply{true, list}, func() error {
+			var t cli.Table
+			t.Row("VERSION", "APPLIED", "NAME")
+			for _, m := range list {
+				at := "-"
+				if m.Applied {
+					at = cli.Stamp(m.AppliedAt)
+				}
+				t.Row(m.Version, at, m.Name)
+			}
+			return a.Print(t)
+		})
+	})
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// maxFires bounds how far a schedule is looked ahead.
+const maxFires = 1000
+
+func newSchedule(a *app) *cobra.Command {
+	var in string
+	var count int
+	cmd := newCommand("reverie schedule", cobra.NoArgs, func(context.Context, []string) error {
+		if err := a.settings(); err != nil {
+			return err
+		}
+		if in == "" {
+			in = a.Config.Group.TimeZone
+		}
+		loc, err := reverie.Group{TimeZone: in}.Location()
+		if err != nil {
+			return usageError(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", in))
+		}
+		schedules, err := a.Config.Schedules()
+		if err != nil {
+			return err
+		}
+		now, plan := a.Now(), []cli.Fires{}
+		for _, j := range schedules {
+			f := cli.Fires{Job: string(j.Job), Spec: j.Spec.String(), Next: []time.Time{}, Local: []time.Time{}}
+			for _, t := range j.Spec.Fires(now, count) {
+				f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
+			}
+			plan = append(plan, f)
+		}
+		return a.Show(struct {
+			Success bool        `json:"success"`
+			Now     time.Time   `json:"now"`
+			Zone    string      `json:"zone"`
+			Jobs    []cli.Fires `json:"jobs"`
+		}{true, now.UTC().Truncate(time.Second), loc.String(), plan}, func() error { return a.PrintSchedule(plan, loc) })
+	})
+	cmd.Flags().StringVar(&in, "zone", "", "show the times in this IANA time zone, too (default [group] time_zone)")
+	number(cmd, &count, "count", 5, 1, maxFires, "how many starts of each job")
+	a.jsonFlag(cmd)
+	return cmd
+}

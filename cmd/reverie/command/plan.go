@@ -1,0 +1,174 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/evolve"
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/pipeline"
+	"reverie/internal/planfile"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// planFlags are what `reverie plan` was asked for.
+type planFlags struct {
+	evolveFlags
+	file string
+}
+
+func newPlan(a *app) *cobra.Command {
+	var f planFlags
+	cmd := newCommand("reverie plan", cobra.NoArgs,
+		func(ctx context.Context, _ []string) error { return a.plan(ctx, f) })
+	fl := cmd.Flags()
+	fl.String("run", "", "removed: what a run holds cannot be edited")
+	removed(cmd, "run",
+		"--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
+	groupFlag(cmd, &f.group, "the group to plan for")
+	required(cmd, "group")
+	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
+	f.windowFlags(cmd)
+	daysFlag(cmd, &f.days)
+	fl.BoolVar(&a.JSON, "json", false, "print what was planned as JSON")
+	check(cmd, func() error {
+		switch {
+		case f.file == "":
+			return errors.New("name the file to write with -o; `reverie evolve --dry-run` only shows what would be done")
+		case f.file == "-" && a.JSON:
+			return errors.New("--json prints what was planned, and -o - the plan: name a file")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// plan asks the model, shows what it would do and writes that down.
+func (a *app) plan(ctx context.Context, f planFlags) error {
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
+	if err != nil {
+		return err
+	}
+	g, w, err := f.groupAndWindow(ctx, a)
+	if err != nil {
+		return err
+	}
+	stop, err := a.watch(ctx, p.Evolve, g.ID, w)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: true,
+		PlanID: reverie.NewID()}
+	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {})
+	stop()
+	res, _ := end.Run.Result.(evolve.Result)
+	if err != nil { // half a plan is none
+		return fmt.Errorf("%s was not written: %w", f.file, err)
+	}
+	return a.keepPlan(f.file, res, time.Since(began))
+}
+
+// keepPlan writes a plan to its file, and says what it is. Where the plan goes to
+// standard output, that goes to standard error.
+func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error {
+	plan, told := res.Plan, a.Console
+	if name == "-" {
+		told.Stdout = a.Stderr
+		if err := plan.Write(a.Stdout); err != nil {
+			return err
+		}
+	} else if err := cli.WriteWhole(name, plan.Write); err != nil {
+		return err
+	}
+	sum, err := plan.Sum()
+	if err != nil {
+		return err
+	}
+	return a.Show(struct {
+		reverie.EvolveReply
+		File   string `json:"file"`
+		PlanID string `json:"plan_id"`
+		SHA256 string `json:"sha256"`
+	}{res.Reply(), name, plan.PlanID, sum}, func() error {
+		err := told.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
+		if err != nil || name == "-" {
+			return err
+		}
+		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(),
+			"step"),
+			cli.Visible(plan.GroupID))
+	})
+}
+
+func newApply(a *app) *cobra.Command {
+	var approve bool
+	cmd := newCommand("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+		in, err := a.Input(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		plan, err := planfile.Read(in)
+		if err = errors.Join(err, in.Close()); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		began := time.Now()
+		res, err := a.applyPlan(ctx, plan, approve)
+		if err != nil && !a.JSON {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		res.Err = err
+		return cmp.Or(err, a.Show(res.Reply(), func() error { return a.printApplied(plan, res, time.Since(began)) }))
+	})
+	cmd.Flags().BoolVar(&approve, "approve", false, "apply what a run would have held, too: a person has read it")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// applyPlan applies a plan under its group's lease.
+func (a *app) applyPlan(ctx context.Context, plan *planfile.File, approve bool) (res evolve.Result, err error) {
+	g, err := a.Store.Group(ctx, plan.GroupID)
+	if err != nil {
+		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
+	}
+	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string,
+		_ reverie.Window) (evolve.Result, error) {
+		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan, approve)
+	})
+	j.Failed = func(context.Context, string, reverie.Window,
+		error) error {
+		return nil
+	} // a plan's fault is not the group's
+	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
+	res, _ = done.Last().Result.(evolve.Result)
+	return res, done.Err
+}
+
+// printApplied says what applying a plan has done.
+func (a *app) printApplied(plan *planfile.File, res evolve.Result, took time.Duration) error {
+	switch {
+	case res.NoNew && res.RunID == "":
+		return a.Say("%s: the plan is empty, there were no new messages: nothing to apply\n", cli.Visible(res.GroupID))
+	case res.NoNew:
+		return a.Say("%s: the plan was applied before, as run %s at %s UTC (%s): nothing was changed now\n",
+			cli.Visible(res.GroupID), res.RunID, cli.Stamp(res.At), res.Status)
+	}
+	err := a.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
+	fmt.Fprintf(a.Stdout, "  plan of %s UTC by %s, prompt version %s (%.12s)\n",
+		cli.Stamp(plan.CreatedAt), cli.Visible(plan.Model), cli.Visible(plan.PromptVersion), cli.Visible(plan.PromptSHA256))
+	if res.Stats.Approved > 0 {
+		fmt.Fprintf(a.Stdout, "  %s\n", cli.LetPass(res.Stats.Approved))
+	}
+	a.Warn(res.Warnings...)
+	return err
+}

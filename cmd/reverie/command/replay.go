@@ -1,0 +1,122 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/replay"
+)
+
+// replayFlags are what `reverie replay` was asked for.
+type replayFlags struct {
+	application.Replay
+	all, yes, dryRun bool
+}
+
+func newReplay(a *app) *cobra.Command {
+	var f replayFlags
+	cmd := newCommand("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		return a.replay(ctx,
+			f)
+	})
+	groupNeeded(cmd, &f.GroupID)
+	fl := cmd.Flags()
+	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
+	required(cmd, "from")
+	fl.StringVar(&f.To, "to", "", "last date, included (default today)")
+	fl.StringVar(&f.Model, "model", "", "ask this model: a name, or provider/name")
+	fl.StringVar(&f.Prompt, "prompt", "", "ask by this prompt: a file, a directory, or a label of Langfuse")
+	notEmpty(cmd, "model", "prompt")
+	fl.BoolVar(&f.Recorded, "recorded", false, "ask nobody: use the answers that were stored")
+	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")
+	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
+	fl.BoolVar(&a.JSON, "json", false, "print JSON")
+	fl.Bool("keep", false, "removed: a replay makes no schema")
+	removed(cmd, "keep", "--keep is gone: a replay makes no schema any more; --json --all has all that it found")
+	check(cmd, func() error {
+		if f.Recorded && (f.Model != "" || f.Prompt != "") {
+			return errors.New("--recorded asks nobody: leave out --model and --prompt, or --recorded")
+		}
+		return nil
+	})
+	return cmd
+}
+
+// replayReply is what `reverie replay --json` prints.
+type replayReply struct {
+	Success bool   `json:"success"` // it came to its end; with --recorded, and nothing differs
+	From    string `json:"from"`
+	To      string `json:"to"`
+	replay.Report
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) replay(ctx context.Context, f replayFlags) error {
+	if err := a.settings(); err != nil {
+		return err
+	}
+	past, err := a.PastNights(ctx, f.Replay)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return a.showEstimate(past.Estimate, past.From, past.To)
+	}
+	if past.Estimate.Windows > 0 && !f.yes {
+		if err := a.affordable(past.Estimate); err != nil {
+			return err
+		}
+	}
+	report, err := past.Ask(a.WithBudget(ctx))
+	nothing := len(report.Nights) == 0 && len(report.Skipped) > 0
+	switch {
+	case err != nil && len(report.Nights) == 0 && !a.JSON:
+		return err
+	case err != nil:
+	case nothing:
+		err = &codeError{ExitError, fmt.Errorf("nothing was replayed: of %s none can be", cli.Plural(len(report.Skipped),
+			"run"))}
+	case report.Recorded && !report.Same():
+		err = &codeError{ExitError, errors.New("the recorded nights came to something else")}
+	}
+	reply := replayReply{Success: err == nil, From: past.From, To: past.To, Report: report}
+	if err != nil {
+		reply.Error = err.Error()
+	}
+	return errors.Join(err, a.Show(reply, func() error { return a.PrintReplay(past.From, past.To, report, f.all) }))
+}
+
+// affordable refuses what costs more than may be spent unasked.
+func (a *app) affordable(e application.Estimate) error {
+	most := a.Config.Jobs.ConfirmUSD
+	switch {
+	case !e.Priced:
+		return usageError(fmt.Errorf(
+			"what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
+	case e.CostUSD > most:
+		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
+			math.Ceil(e.CostUSD*100)/100, most))
+	}
+	return nil
+}
+
+// showEstimate says what evolving a range of dates is thought to take.
+func (a *app) showEstimate(e application.Estimate, from, to string) error {
+	if a.JSON {
+		return cli.PrintJSONLine(a.Stdout, struct {
+			Success  bool                 `json:"success"`
+			Estimate application.Estimate `json:"estimate"`
+		}{true, e})
+	}
+	return a.Page("estimate", struct {
+		application.Estimate
+		From, To string
+	}{e, from, to})
+}

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/fault"
+)
+
+// Run is the binary without its process: everything it reads and writes is handed to it.
+// A nil clock is the process's own.
+func Run(ctx context.Context, con cli.Console, args ...string) error {
+	if con.Now == nil {
+		con.Now = fault.Clock(time.Now)
+	}
+	if con.Tick == nil {
+		con.Tick = cli.Ticker
+	}
+	a := &app{flags: map[string]string{}, Console: con}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(con.Stdin)
+	root.SetOut(con.Stdout)
+	root.SetErr(con.Stderr)
+	err := errors.Join(root.ExecuteContext(ctx), a.close())
+	if err != nil {
+		fmt.Fprintln(con.Stderr, "reverie:", cli.VisibleLines(err))
+	}
+	return err
+}
+
+// Main is the whole process: it ends with the exit code of what its arguments say.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
+	err := Run(ctx, cli.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}, os.Args[1:]...)
+	interrupted := ctx.Err() != nil
+	stop()
+	os.Exit(ExitCode(err, interrupted))
+}
+
+// Root is the tree of all commands, for reading what they are called and take.
+func Root() *cobra.Command {
+	return newRoot(&app{flags: map[string]string{}, Console: cli.Console{Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}})
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := group("reverie", newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a),
+		newExtract(a),
+		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
+		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
+		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
+		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer())
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
+	for _, f := range []struct{ name, path, help string }{
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (an extractive baseline; no key), or recorded (answers " +
+			"from a file)"},
+		{"llm-model", "llm.model", "model name"},
+		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
+		{"database-url", "database.url", "PostgreSQL URL"},
+		{"log-level", "log.level", "debug, info, warn or error"},
+		{"log-format", "log.format", "text or json"},
+	} {
+		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
+	}
+	markUsage(root)
+	return root
+}
+
+// markUsage makes wrong arguments of any command a usage error.
+func markUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markUsage(sub)
+	}
+}
+
+// meant names the commands that a mistyped one may stand for.
+func meant(cmd *cobra.Command, args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	names := cmd.SuggestionsFor(args[0])
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
+}

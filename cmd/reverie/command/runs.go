@@ -1,0 +1,200 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/api"
+	application "reverie/internal/app"
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+func newRuns(a *app) *cobra.Command {
+	return group("reverie runs", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a), newRunsUndo(a))
+}
+
+func newRunsList(a *app) *cobra.Command {
+	var q reverie.RunQuery
+	cmd := newCommand("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		if q.GroupID != "" { // no runs, or no such group?
+			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
+				return err
+			}
+		}
+		asked := q
+		asked.Limit++ // to see whether there are more
+		runs, err := a.Store.Runs(ctx, asked)
+		if err != nil {
+			return err
+		}
+		more := len(runs) > q.Limit
+		runs = runs[:min(q.Limit, len(runs))]
+		return a.Show(reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more},
+			func() error {
+				calendars, err := a.calendars(ctx, runs)
+				if err != nil || len(runs) == 0 {
+					return errors.Join(err, a.Say("no runs\n"))
+				}
+				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
+					return err
+				}
+				return a.Say("the newest %d; more with --limit\n", q.Limit)
+			})
+	}))
+	groupFlag(cmd, &q.GroupID, "only this group's")
+	choice(cmd, &q.Job, "job", "", "only of this job: "+either(reverie.Jobs), reverie.Jobs...)
+	choice(cmd, &q.Status, "status", "", "only these: "+either(reverie.RunStatuses)+"; held finds all of which something "+
+		"waits", reverie.RunStatuses...)
+	a.sinceFlag(cmd, &q.Since, "only those started since: a date (midnight UTC), an instant, or an age (24h, 7d)")
+	limitFlag(cmd, &q.Limit, 20, "runs at most")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// calendars are those of the runs' groups. A group whose calendar cannot be read
+// has that of UTC: its runs are worth seeing all the same.
+func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[string]jobs.Calendar, error) {
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.GroupID)
+	}
+	slices.Sort(ids)
+	groups, err := a.Store.Groups(ctx, slices.Compact(ids))
+	found := map[string]jobs.Calendar{}
+	for id, g := range groups {
+		found[id] = a.calendar(g)
+	}
+	return found, err
+}
+
+func newRunsShow(a *app) *cobra.Command {
+	cmd := newCommand("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		d, err := a.Store.Run(ctx, "", args[0])
+		if err != nil {
+			return err
+		}
+		g, err := a.groupEntry(ctx, d.Run.GroupID)
+		if err != nil {
+			return err
+		}
+		return a.Show(d.Reply(g), func() error { return a.PrintRun(d, g, a.calendar(g.Group)) })
+	}))
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newRunsApprove(a *app) *cobra.Command {
+	cmd := newCommand("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		d, err := a.Store.Run(ctx, "", args[0])
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		res, err := application.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
+		if err != nil && !a.JSON {
+			return err
+		}
+		return errors.Join(err, a.Show(application.ApproveReply(d.Run, res, err), func() error {
+			return a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read nothing
+		}))
+	}))
+	a.jsonFlag(cmd)
+	cmd.Flags().String("plan", "", "removed: what a run holds cannot be edited")
+	removed(cmd, "plan", "--plan is gone, what a run holds cannot be edited any more: approve it without --plan, "+
+		"or `reverie runs reject RUN --requeue` and correct memories by `reverie memory`")
+	return cmd
+}
+
+func newRunsReject(a *app) *cobra.Command {
+	var requeue bool
+	cmd := newCommand("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		d, err := a.Store.Run(ctx, "", args[0])
+		if err != nil {
+			return err
+		}
+		reply, err := api.RejectRun(ctx, a.Store, a.Leases(), d.Run, requeue)
+		if err != nil {
+			return err
+		}
+		again := cli.Plural(reply.Requeued, "message") + " pending"
+		if d.Run.Job == reverie.JobDream {
+			again = cli.Plural(reply.Requeued, "memory") + " new to dreams"
+		}
+		return a.Show(reply, func() error { return a.Say("run %s rejected; %s again\n", d.Run.ID, again) })
+	}))
+	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a "+
+		"dream took in new")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// undoQuery is what `reverie runs undo` was asked for.
+type undoQuery struct {
+	reverie.UndoQuery
+	job   reverie.Job
+	since string
+}
+
+func newRunsUndo(a *app) *cobra.Command {
+	var q undoQuery
+	cmd := newCommand("reverie runs undo", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+		if len(args) == 1 {
+			q.RunID = args[0]
+		}
+		switch {
+		case q.RunID == "" && q.since == "":
+			return usageError(errors.New("name a run, or all since a time by --group and --since; `reverie runs list` has the ids"))
+		case q.RunID != "" && (q.since != "" || q.job != ""):
+			return usageError(errors.New("either one run, or all since a time: leave RUN or --since and --job out"))
+		case q.since != "" && q.GroupID == "":
+			return usageError(errors.New("--since needs --group"))
+		}
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+		reply, err := a.undo(ctx, q)
+		if err != nil && len(reply.Runs) == 0 {
+			return err
+		}
+		return errors.Join(err, a.Show(reply, func() error { return a.PrintUndone(reply, err) }))
+	})
+	groupFlag(cmd, &q.GroupID, "the group whose runs are taken back, with --since")
+	fl := cmd.Flags()
+	fl.StringVar(&q.since, "since", "", "all runs that began then or later: a date (its beginning) or an instant")
+	choice(cmd, &q.job, "job", "", "with --since: only runs of this job: "+either(reverie.Jobs), reverie.Jobs...)
+	notEmpty(cmd, "since", "job")
+	fl.BoolVar(&q.DryRun, "dry-run", false, "say what it would change, and stop")
+	fl.BoolVar(&q.Force, "force", false, "put back what others have changed since, too")
+	fl.BoolVar(&q.Requeue, "requeue", false, "let wait again what the runs have read")
+	fl.StringVar(&q.Reason, "reason", "", "why, for the history")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+// undo takes a run back, or all since a time, and says what it came to.
+func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, err error) {
+	if q.since != "" {
+		since, err := a.moment(ctx, q.GroupID, "since", q.since)
+		if err != nil {
+			return none, err
+		}
+		return api.UndoRuns(ctx, a.Store, a.Leases(), q.UndoQuery, q.job, since)
+	}
+	d, err := a.Store.Run(ctx, "", q.RunID)
+	if err != nil {
+		return none, err
+	}
+	if q.GroupID != "" && q.GroupID != d.Run.GroupID {
+		return none, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID,
+			q.GroupID, reverie.ErrNotFound)
+	}
+	q.GroupID = d.Run.GroupID
+	return api.UndoRun(ctx, a.Store, a.Leases(), q.UndoQuery)
+}

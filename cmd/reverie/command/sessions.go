@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+)
+
+func newSessions(a *app) *cobra.Command {
+	return group("reverie sessions", newSessionsList(a), newSessionsShow(a))
+}
+
+// entry is a session and whether anything is due for it now.
+func (a *app) entry(s reverie.Session) cli.SessionEntry {
+	rule, now := a.SessionRule(), a.Now()
+	return cli.SessionEntry{Session: s, Due: rule.Extract(s, now) || rule.Fold(s, now)}
+}
+
+func newSessionsList(a *app) *cobra.Command {
+	var f reverie.SessionFilter
+	cmd := newCommand("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		list, total, err := a.Store.ListSessions(ctx, f)
+		if err != nil {
+			return err
+		}
+		entries := []cli.SessionEntry{}
+		for _, s := range list {
+			entries = append(entries, a.entry(s))
+		}
+		return a.Show(struct {
+			Success  bool               `json:"success"`
+			Total    int                `json:"total"`
+			Sessions []cli.SessionEntry `json:"sessions"`
+		}{true, total, entries}, func() error { return a.PrintSessions(entries, f, total) })
+	}))
+	groupFlag(cmd, &f.GroupID, "only this group's")
+	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
+	limitFlag(cmd, &f.Limit, 20, "sessions at most")
+	offsetFlag(cmd, &f.Offset, "pass over the first so many")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func newSessionsShow(a *app) *cobra.Command {
+	var groupID string
+	cmd := newCommand("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
+		d, err := a.sessionDetail(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		return a.Show(struct {
+			Success bool `json:"success"`
+			cli.SessionDetail
+		}{true, d}, func() error { return a.PrintSession(d, a.SessionRule()) })
+	}))
+	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) sessionDetail(ctx context.Context, groupID, sessionID string) (none cli.SessionDetail, err error) {
+	s, err := a.FindSession(ctx, groupID, sessionID)
+	if err != nil {
+		return none, err
+	}
+	state, err := a.Store.GatherFold(ctx, s.GroupID, s.ID)
+	if err != nil {
+		return none, err
+	}
+	d := cli.SessionDetail{Session: a.entry(state.Session), Rolling: state.Summary,
+		Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
+	memories, _, err := a.Store.ListMemories(ctx,
+		reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
+	for _, m := range memories {
+		if slices.Contains(m.Tags, reverie.TagSummary) {
+			d.Summary = &m
+		} else {
+			d.Facts = append(d.Facts, m)
+		}
+	}
+	return d, err
+}

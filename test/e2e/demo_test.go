@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"reverie/internal/llm"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/llm/recorded"
+)
+
+// The demo, from this folder.
+const (
+	demoScript  = "../../examples/demo/run.sh"
+	demoAnswers = "../../examples/demo/answers.jsonl"
+)
+
+// demo runs the demo's script with this test's binary, and returns what it prints.
+func (s *stage) demo(env ...string) string {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command("bash", demoScript)
+	cmd.Env = slices.Concat(s.env, []string{"REVERIE=" + self, envMain + "=1", "GORACE=atexit_sleep_ms=0"}, env)
+	if testing.CoverMode() != "" {
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+os.TempDir())
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || errs.Len() > 0 {
+		s.t.Fatalf("the demo fails: %v\n%s\n%s", err, errs.String(), out)
+	}
+	return string(out)
+}
+
+// TestDemo runs the demo twice: the recording answers all questions of the first run,
+// and the second one asks none.
+//
+// With REVERIE_TEST_UPDATE=1 the recording is written anew, for questions that read
+// otherwise than before: the answers stay, in their order.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("REVERIE_TEST_UPDATE") != "" {
+		recordDemo(t)
+	}
+	s := newStage(t)
+	s.set("REVERIE_LLM_BASE_URL=")
+	out := s.demo()
+	for _, words := range []string{"are recorded", "\n3. What the group remembers", "暗房钥匙", "Tomas is allergic to peanuts", "\n9. Looking back", "Themes"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("the demo lacks %q:\n%s", words, out)
+		}
+	}
+	if strings.Contains(out, "held") {
+		t.Errorf("a plan of the demo is held:\n%s", out)
+	}
+	const calls = `select count(*) from llm_calls`
+	before := s.one(calls)
+	if out := s.demo(); !strings.Contains(out, "Every message was consumed by an earlier run") || !strings.Contains(out, "dreamt") {
+		t.Errorf("the second demo says\n%s", out)
+	}
+	if after := s.one(calls); after != before {
+		t.Errorf("%s calls after the second demo, %s before", after, before)
+	}
+	s.run("memory", "list", "--group", "demo", "--json").want(t, 0)
+	s.run("audit").want(t, 0)
+}
+
+// recordDemo has the demo ask a server that plays the recording, and keeps its answers
+// under the questions of now.
+func recordDemo(t *testing.T) {
+	t.Helper()
+	answers, err := recorded.Rekey(demoAnswers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t)
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		resp, err := answers.Generate(t.Context(), llm.Request{User: r.User})
+		if err != nil {
+			t.Error(err)
+			return llmtest.Failure(400, "no answer is left")
+		}
+		return llmtest.Text(resp.Text)
+	})
+	s.demo("DEMO_LLM=openai", "REVERIE_EMBED_PROVIDER=offline", "REVERIE_JOBS_CONCURRENCY=1")
+	if err := answers.Save(); err != nil {
+		t.Fatal(err)
+	}
+}
