@@ -125,8 +125,7 @@ func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Me
 		if err := t.Select(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
 			return nil, false, err
 		}
-		var more bool
-		err := t.Get(ctx, &more, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
+		more, err := pg.Get[bool](ctx, t, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
 		return list, more, err
 	}
 	limit := max(q.Limit, 0)

@@ -88,8 +88,7 @@ func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 const groupQuery = `select ` + GroupColumns + ` from groups where group_id = $1`
 
 func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
-	var g reverie.Group
-	err := t.Get(ctx, &g, groupQuery, id)
+	g, err := pg.Get[reverie.Group](ctx, t, groupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
@@ -170,13 +169,21 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 			list[i].Group = g
 			ids[i], entries[g.ID] = g.ID, &list[i]
 		}
-		type filler = func(context.Context, *pg.Tx, []string, map[string]*reverie.GroupEntry) error
-		for _, fill := range []filler{fillCounts, fillLastRuns, fillSetbacks, fillPast} {
-			if err := fill(ctx, t, ids, entries); err != nil {
-				return list, err
-			}
+		if err := fillCounts(ctx, t, ids, entries); err != nil {
+			return list, err
 		}
-		return list, nil
+		if err := fillLastRuns(ctx, t, ids, entries); err != nil {
+			return list, err
+		}
+		set, err := setbacks(ctx, t, ids, "")
+		if err != nil {
+			return list, err
+		}
+		past, err := pastCalendars(ctx, t, ids)
+		for i, id := range ids {
+			list[i].Setbacks, list[i].Past = set[id], past[id]
+		}
+		return list, err
 	})
 }
 
@@ -201,22 +208,6 @@ func fillLastRuns(ctx context.Context, t *pg.Tx, ids []string, entries map[strin
 	runs, err := pg.Select[reverie.Run](ctx, t, lastRunsQuery, pq.StringArray(ids))
 	for _, r := range runs {
 		entries[r.GroupID].LastRun = &r
-	}
-	return err
-}
-
-func fillSetbacks(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
-	found, err := setbacks(ctx, t, ids, "")
-	for id, list := range found {
-		entries[id].Setbacks = list
-	}
-	return err
-}
-
-func fillPast(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
-	found, err := pastCalendars(ctx, t, ids)
-	for id, list := range found {
-		entries[id].Past = list
 	}
 	return err
 }
@@ -333,8 +324,7 @@ func relockGroup(id string) func(context.Context, *pg.Tx) error {
 // LockGroup reads a group and lets nobody else change it, or note a failure of
 // it, before the commit. Messages may still come in.
 func LockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
-	var g reverie.Group
-	err := t.Get(ctx, &g, lockGroupQuery, id)
+	g, err := pg.Get[reverie.Group](ctx, t, lockGroupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 

@@ -342,8 +342,7 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil {
 				return false, err
 			}
-			var found bool
-			err := t.Get(ctx, &found, `select exists (select 1 from runs where group_id = $1
+			found, err := pg.Get[bool](ctx, t, `select exists (select 1 from runs where group_id = $1
 				and run_id = $2)`, plan.GroupID, run.ID)
 			return found, err
 		},

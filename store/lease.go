@@ -105,8 +105,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 
 // busy says who holds a lease whose row is locked, as far as that is committed.
 func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
-	var row leaseRow
-	err := t.Get(ctx, &row, seeLeaseQuery, groupID, name)
+	row, err := pg.Get[leaseRow](ctx, t, seeLeaseQuery, groupID, name)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -161,8 +160,7 @@ func extendLease(ctx context.Context, t *pg.Tx, lease reverie.Lease, ttl time.Du
 // lockLease is fenced without writing: for reading the ledger after a lost
 // commit, once the transaction in question is over.
 func lockLease(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
-	var row leaseRow
-	err := t.Get(ctx, &row, `select holder, fence, expires_at, true as live from leases
+	row, err := pg.Get[leaseRow](ctx, t, `select holder, fence, expires_at, true as live from leases
 		where group_id = $1 and lease_name = $2 for update`, lease.GroupID, lease.Name)
 	if err != nil {
 		return pg.NotFoundIfEmpty(err, "the lease of group %q", lease.GroupID)
@@ -207,8 +205,7 @@ func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context
 		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
 			return false, err
 		}
-		var found bool
-		err := t.Get(ctx, &found, `select exists (`+query+`)`, args...)
+		found, err := pg.Get[bool](ctx, t, `select exists (`+query+`)`, args...)
 		return found, err
 	}
 }

@@ -198,7 +198,6 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
 			probes, err := s.db.Vectors(ctx, t, q.Probes)
 			if err != nil {
 				return err

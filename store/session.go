@@ -74,22 +74,21 @@ func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Se
 // how many there are in all. A limit of 0 is no limit; without a group all are
 // listed. An unknown group is reverie.ErrNotFound.
 func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]reverie.Session, int, error) {
-	var list []reverie.Session
 	var total int
-	err := s.db.Run(ctx, pg.Work{What: "list sessions", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		list = nil
+	list, err := pg.Read(ctx, s.db, "list sessions", func(ctx context.Context, t *pg.Tx) (list []reverie.Session, err error) {
 		if f.GroupID != "" {
 			if _, err := GetGroup(ctx, t, f.GroupID); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if err := t.Get(ctx, &total, `select count(*)`+sessionFilter, f.GroupID, f.SessionID, f.Waiting); err != nil {
-			return err
+		args := []any{f.GroupID, f.SessionID, f.Waiting}
+		if err := t.Get(ctx, &total, `select count(*)`+sessionFilter, args...); err != nil {
+			return nil, err
 		}
-		return t.Select(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id
-			limit nullif($4::int, 0) offset $5`,
-			f.GroupID, f.SessionID, f.Waiting, f.Limit, f.Offset)
-	}})
+		err = t.Select(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id
+			limit nullif($4::int, 0) offset $5`, append(args, f.Limit, f.Offset)...)
+		return list, err
+	})
 	return list, total, err
 }
 
@@ -119,16 +118,14 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 }
 
 func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (reverie.Session, error) {
-	var session reverie.Session
-	err := t.Get(ctx, &session, sessionQuery, groupID, sessionID)
+	session, err := pg.Get[reverie.Session](ctx, t, sessionQuery, groupID, sessionID)
 	return session, pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
 // LockSession lets nobody else count a session, or make it part of another, before
 // the commit.
 func LockSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) error {
-	var there int
-	err := t.Get(ctx, &there, lockSessionQuery, groupID, sessionID)
+	_, err := pg.Get[int](ctx, t, lockSessionQuery, groupID, sessionID)
 	return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
@@ -293,8 +290,7 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 		if err := t.Select(ctx, &list, chosenBufferedQuery, q.GroupID, q.SessionID, ids); err != nil {
 			return nil, false, err
 		}
-		var more bool
-		err := t.Get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
+		more, err := pg.Get[bool](ctx, t, moreBufferedQuery, q.GroupID, q.SessionID, ids)
 		return list, more, err
 	}
 	limit := max(q.Limit, 0)

@@ -50,10 +50,7 @@ type arrivals struct {
 	sessions map[string]*arrival
 	moved    map[string]string // sessions that have become part of another
 	between  []*neighbours     // of each, where it stands between others
-	folded   struct {          // where turns of what a rolling summary covers have changed, and by how much
-		ids, at []string
-		turns   []int
-	}
+	folded   pg.Columns        // where turns of what a rolling summary covers have changed, and by how much
 }
 
 // arrival is a session that new messages belong to.
@@ -316,14 +313,10 @@ func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 		}
 		list = append(list, s.Session)
 	}
-	text, err := pg.JSONText(list)
-	if err != nil {
+	if _, err := t.Exec(ctx, saveSessionsQuery, a.groupID, at, pg.AsJSON(list)); err != nil {
 		return err
 	}
-	if _, err = t.Exec(ctx, saveSessionsQuery, a.groupID, at, text); err != nil || len(a.folded.ids) == 0 {
-		return err
-	}
-	_, err = t.Exec(ctx, recountSummariesQuery, a.groupID, a.folded.ids, a.folded.at, a.folded.turns)
+	_, err := a.folded.Exec(ctx, t, recountSummariesQuery, a.groupID)
 	return err
 }
 
@@ -366,8 +359,7 @@ func (a *arrivals) shut(s *arrival, gap *neighbours) {
 	}
 	if gap.AfterFolded {
 		s.Folded = s.Folded.Plus(turn)
-		a.folded.ids, a.folded.at = append(a.folded.ids, s.ID), append(a.folded.at, pg.Timestamp(gap.AfterAt))
-		a.folded.turns = append(a.folded.turns, turn.Turns)
+		a.folded.Add(s.ID, gap.AfterAt, turn.Turns)
 	}
 }
 

@@ -140,8 +140,7 @@ func unknownUsage(q reverie.UsageQuery) error {
 
 // knownSession refuses a session of which nothing is known.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
-	var groupID string
-	err := t.Get(ctx, &groupID, sessionGroupQuery, q.GroupID, q.SessionID)
+	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("session %q has no messages, and was offered no memories: %w", q.SessionID, reverie.ErrNotFound)
 	}
