@@ -41,8 +41,8 @@ func TestEntityPage(t *testing.T) {
 		UpdatedAt: at.AddDate(0, 0, 9),
 		Names: []reverie.EntityName{
 			{EntityID: "id-of-lin", Kind: reverie.NameID, Name: "u7"},
-			{EntityID: "id-of-lin", Kind: reverie.NameAlias, Name: "小林"},
-			{EntityID: "other", Kind: reverie.NameAlias, Name: "Linnea"},
+			{EntityID: "id-of-lin", Kind: reverie.NameAlias, Name: "小林", Key: "小林"},
+			{EntityID: "other", Kind: reverie.NameAlias, Name: "Linnea", Key: "linnea"},
 		},
 		Claims: []reverie.Claim{
 			{

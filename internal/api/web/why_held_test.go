@@ -64,7 +64,7 @@ func TestWhyLeft(t *testing.T) {
 		}
 	}
 	var code strings.Builder
-	files, err := filepath.Glob("../../../store/*undo*.go")
+	files, err := filepath.Glob("../../../store/history/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
