@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Bounds of the tree. Each may only fall: who makes a part smaller lowers its bound. They
-// are on their way to 10,000 lines for a package, 6,500 for the command and 68,000 of code.
+// Bounds of the tree. Each may only fall: who makes a part smaller lowers its bound. That
+// of all code is on its way to 68,000 lines.
 const (
 	columns      = 120    // bytes of a line of Go
 	longLines    = 0.01   // the share of lines that may be longer
-	packageLines = 15_300 // of the largest package
-	commandLines = 7_400  // of cmd/reverie
-	productLines = 83_300 // of code: neither blank nor a comment
+	packageLines = 10_000 // of the largest package
+	commandLines = 4_900  // of cmd/reverie
+	productLines = 73_300 // of code: neither blank nor a comment
 	topFolders   = 16
 	command      = "cmd/reverie"
 	testSuffix   = "_test.go"

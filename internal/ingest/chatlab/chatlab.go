@@ -88,7 +88,7 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 			return err
 		}
 		if !t.Wants(c.Chat) {
-			return export.EnoughRead
+			return export.ErrEnoughRead
 		}
 		if c.Print != nil {
 			c.Print.Write(part.Value)

@@ -46,7 +46,7 @@ func tell(t *export.Teller, src export.Source) error {
 		case d.chat.ID == "":
 			return fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place, reverie.ErrInvalid)
 		case !t.Wants(d.chat):
-			return export.EnoughRead
+			return export.ErrEnoughRead
 		}
 		return d.record(part)
 	})

@@ -113,8 +113,8 @@ type Teller struct {
 	within      string // the file at hand in front of places, where there are several
 }
 
-// EnoughRead is what a listener of [Teller.Each] returns to pass over the rest of the parts.
-var EnoughRead = errors.New("nobody asks for the rest")
+// ErrEnoughRead is what a listener of [Teller.Each] returns to pass over the rest of the parts.
+var ErrEnoughRead = errors.New("nobody asks for the rest")
 
 // Reading is the Read of a [Format] whose way of telling its records is this one. Its error is the last that
 // is told, but for that nobody listens any more.
@@ -178,7 +178,7 @@ func (t *Teller) EachOrBad(parts Parts, take func(Part, *Bad) error) error {
 			err = t.Skip(part.Place, bad)
 		}
 		switch {
-		case errors.Is(err, EnoughRead):
+		case errors.Is(err, ErrEnoughRead):
 			return nil
 		case err != nil:
 			return err

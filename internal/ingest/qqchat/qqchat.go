@@ -111,7 +111,7 @@ func (q *reader) parts(parts export.Parts) error {
 			return err
 		}
 		if !q.Wants(q.chat) {
-			return export.EnoughRead
+			return export.ErrEnoughRead
 		}
 		return q.record(part)
 	})

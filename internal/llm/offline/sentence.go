@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/safety"
-	"reverie/internal/text"
 	texts "reverie/internal/text"
 )
 
@@ -72,7 +71,7 @@ func readSentence(said string) sentence {
 			s.terms = append(s.terms, pairs(token)...)
 			return
 		case !l.stopWords[token]:
-			s.terms = append(s.terms, text.Stem(token))
+			s.terms = append(s.terms, texts.Stem(token))
 		}
 		b.WriteString(strings.ReplaceAll(token, "’", "'") + " ")
 	})
