@@ -11,20 +11,9 @@ import (
 	"reverie/internal/text"
 )
 
+// PrintEntities shows a page of so many people and things.
 func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) error {
-	var t Table
-	t.Row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "SUPPORTED", "PART OF", "ALSO")
-	for _, e := range list {
-		r := e.Reply()
-		into := ""
-		if r.MergedInto != nil {
-			into = *r.MergedInto
-		}
-		t.Row(r.EntityID, r.Kind, Visible(r.Subject), Visible(strings.Join(r.Accounts, ", ")), len(e.Claims),
-			lastSupported(e), into, Visible(strings.Join(r.Aliases, ", ")))
-	}
-	t.Trim("ACCOUNT", "PART OF", "ALSO")
-	if err := con.Print(t); err != nil {
+	if err := con.Page("entities", list); err != nil {
 		return err
 	}
 	return con.more(offset, len(list), total)

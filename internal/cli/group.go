@@ -55,33 +55,19 @@ func (con *Console) NoGroups(q reverie.GroupQuery) error {
 	return err
 }
 
+// PrintGroups shows a table of groups, and what is wrong with each.
 func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
-	s := con.Style()
-	var t Table
-	t.Row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST",
-		"MEMORIES", "LAST RUN")
-	for _, g := range groups {
-		state := string(g.State())
-		switch g.State() {
-		case reverie.GroupParked:
-			if state = s.Red(state); g.Paused {
-				state += ", paused"
-			}
-		case reverie.GroupPaused:
-			state = s.Amber(state)
-		}
-		oldest, err := oldestDate(g)
-		t.Row(Visible(g.ID), Visible(text.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence,
-			dreamsListed(g.Group), g.Team, state, g.Pending, oldest, g.Active, lastRun(s, g.LastRun))
-		if err != nil {
-			t.Note("  " + Visible(err.Error()))
-		}
-		for _, b := range g.Setbacks {
-			t.Note("  "+SetbackText(b), "  "+Remedy(b, g.ID))
-		}
+	type shownGroup struct {
+		reverie.GroupEntry
+		Oldest     string
+		Unreadable error // its calendar cannot be read
 	}
-	t.Trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "OLDEST")
-	return t.Write(con.Stdout, s)
+	var page []shownGroup
+	for _, g := range groups {
+		oldest, err := oldestDate(g)
+		page = append(page, shownGroup{g, oldest, err})
+	}
+	return con.Page("groups", page)
 }
 
 // oldestDate is the date of the oldest pending message in the group's calendar.
@@ -94,13 +80,6 @@ func oldestDate(g reverie.GroupEntry) (string, error) {
 		return "?", err
 	}
 	return cal.Containing(*g.OldestPending).Date, nil
-}
-
-func lastRun(s Style, r *reverie.Run) string {
-	if r == nil {
-		return "-"
-	}
-	return Stamp(r.StartedAt) + " " + s.Status(r.Status)
 }
 
 // PrintResumed says what a group was resumed from.

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"reverie/internal/archive"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
 
+// PrintMemories shows a page of so many memories.
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
 	if total == 0 {
 		what := "memories"
@@ -23,35 +23,14 @@ func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.Me
 		if !q.At.IsZero() {
 			then = " at " + Stamp(q.At) + " UTC"
 		}
-		_, err := fmt.Fprintf(con.Stdout, "%s: no %s%s\n", Visible(q.GroupID), what, then)
+		return con.Say("%s: no %s%s\n", Visible(q.GroupID), what, then)
+	}
+	page := struct {
+		Memories []reverie.Memory
+		Kinds    bool // they tell something
+	}{list, slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })}
+	if err := con.Page("memories", page); err != nil {
 		return err
-	}
-	// The kind is told where it tells something.
-	kinds := slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })
-	var t Table
-	head := []string{"MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT"}
-	if kinds {
-		head = slices.Insert(head, 2, "KIND")
-	}
-	t.Cells(head)
-	for _, m := range list {
-		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength),
-			fmt.Sprintf("%.2f", m.Weight), m.LastSupportedAt.UTC().Format(time.DateOnly), Visible(m.Statement)}
-		if kinds {
-			cells = slices.Insert(cells, 2, kindOf(m))
-		}
-		t.Cells(cells)
-	}
-	if err := t.Write(con.Stdout, con.Style()); err != nil {
-		return err
-	}
-	for _, m := range list {
-		if m.JudgeAgain != "" {
-			if _, err := fmt.Fprintf(con.Stdout, "%s: %s; it is judged again in the next run\n", m.ID,
-				Visible(m.JudgeAgain)); err != nil {
-				return err
-			}
-		}
 	}
 	return con.more(q.Offset, len(list), total)
 }
@@ -81,20 +60,9 @@ func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit) error {
 	}
 	hits = slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Score == 0 }) // unrelated, says the calibration
 	if len(hits) == 0 {
-		_, err := fmt.Fprintf(con.Stdout, "%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
-		return err
+		return con.Say("%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
 	}
-	var t Table
-	t.Row("SCORE", "MEMORY", "KIND", "STATEMENT")
-	for _, h := range hits {
-		kind := "" // told where it tells something
-		if h.Kind != reverie.KindGroup {
-			kind = kindOf(h.Memory)
-		}
-		t.Row(h.Score, h.ID, kind, Visible(h.Statement))
-	}
-	t.Trim("KIND")
-	return t.Write(con.Stdout, con.Style())
+	return con.Page("hits", hits)
 }
 
 // PrintCleaned says which memories were deleted, or would be.
@@ -120,19 +88,19 @@ func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun b
 // PrintHistory shows the versions of a memory, oldest first, and how each differs from the
 // one before.
 func (con *Console) PrintHistory(versions []reverie.Memory) error {
-	s := con.Style()
+	type shownMemory struct {
+		reverie.Memory
+		Text string
+	}
+	var page []shownMemory
 	for i, m := range versions {
 		text := Visible(m.Statement)
 		if i > 0 && versions[i-1].Statement != m.Statement {
-			text = WordDiff(s, versions[i-1].Statement, m.Statement)
+			text = WordDiff(con.Style(), versions[i-1].Statement, m.Statement)
 		}
-		fmt.Fprintf(con.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID,
-			m.Status, text)
-		if m.ChangeSummary != "" {
-			fmt.Fprintf(con.Stdout, "    %s\n", s.Dim("why: "+Visible(m.ChangeSummary)))
-		}
+		page = append(page, shownMemory{m, text})
 	}
-	return nil
+	return con.Page("history", page)
 }
 
 // PrintChanges shows changes of memories, with what made each.
@@ -293,49 +261,22 @@ type StatsReply struct {
 	reverie.MemoryStats
 }
 
+// PrintStats shows how memories stand.
 func (con *Console) PrintStats(st reverie.MemoryStats) error {
-	s, w := con.Style(), con.Stdout
 	name := Visible(st.GroupID)
 	if st.GroupID == "" {
 		name = Plural(st.Groups, "group")
 	}
 	if st.Lineages == 0 {
-		_, err := fmt.Fprintf(w, "%s: no memories yet\n", name)
-		return err
+		return con.Say("%s: no memories yet\n", name)
 	}
-	fmt.Fprintln(w, s.Bold(name+": "+Plural(st.Active, "active memory")))
-	line := func(label, format string, args ...any) { con.item(8, label, format, args...) }
-	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
-	line("strength", "%s", con.spread(st.Strength, "1"))
-	line("weight", "%s", con.spread(st.Weight, "2"))
-	if st.Oldest != nil {
-		line("age", "the oldest from %s, the newest from %s", Stamp(*st.Oldest), Stamp(*st.Newest))
-	}
-	line("history", "%s of %s", Plural(st.Versions, "version"), Plural(st.Lineages, "memory"))
 	changes, actions := dailyChanges(st.Days)
-	line("changes", "%s%s", con.series(changes), actions)
-	line("vectors", "%s", vectorText(st.Vectors))
-	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered),
-		st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
-	if st.Sessions > 0 {
-		line("sessions", "%s, %d summed up", Plural(st.Sessions, "session"), st.Summaries)
-	}
-	fmt.Fprintln(w)
-	var t Table
-	t.Row("KIND", "ACTIVE", "ARCHIVED", "HELD", "DELETED", "VERSIONS")
-	for _, k := range st.Kinds {
-		t.Row(k.Kind, k.Active, k.Archived, k.Held, k.Deleted, k.Versions)
-	}
-	if err := t.Write(w, s); err != nil || len(st.Used) == 0 {
-		return err
-	}
-	fmt.Fprintln(w)
-	t = Table{}
-	t.Row("USED", "OFFERED", "MEMORY", "STATEMENT")
-	for _, u := range st.Used {
-		t.Row(u.Referenced, u.Offered, u.MemoryID, Visible(u.Statement))
-	}
-	return t.Write(w, s)
+	return con.Page("stats", struct {
+		reverie.MemoryStats
+		Name    string
+		Changes []int
+		Actions string
+	}{st, name, changes, actions})
 }
 
 // dailyChanges are the counts of each day, and what they were in all.
@@ -348,7 +289,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 		}
 	}
 	if len(sum) == 0 {
-		return counts, "  none in " + Plural(len(days), "day")
+		return counts, "none"
 	}
 	var parts []string
 	for _, action := range slices.SortedFunc(maps.Keys(sum), func(x, y reverie.Action) int {
@@ -356,7 +297,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 	}) {
 		parts = append(parts, fmt.Sprintf("%s %d", action, sum[action]))
 	}
-	return counts, "  " + strings.Join(parts, ", ") + " in " + Plural(len(days), "day")
+	return counts, strings.Join(parts, ", ")
 }
 
 // vectorText says which active memories can be searched.

@@ -65,20 +65,5 @@ func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {
 	if reply.Offered == 0 {
 		return con.Say("%s; reverie context offers them\n", reply.Message)
 	}
-	var t Table
-	t.Row("USED", "SCORE", "WEIGHT", "STATEMENT")
-	for _, m := range reply.Memories {
-		used := "no"
-		if m.WasReferenced {
-			used = "yes"
-		}
-		t.Row(used, m.ReferenceScore, m.Weight, Visible(m.Statement))
-	}
-	if err := con.Print(t); err != nil {
-		return err
-	}
-	if reply.Known {
-		return con.Say("it was reported before: nothing has moved\n")
-	}
-	return con.Say("%d of %s used\n", reply.Referenced, Plural(reply.Offered, "memory"))
+	return con.Page("feedback", reply)
 }

@@ -107,35 +107,20 @@ func USD(amount float64) string {
 // PrintRuns shows a table of runs. What is the same in all of them because it was
 // asked for is left out.
 func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calendars map[string]jobs.Calendar) error {
-	s := con.Style()
-	var t Table
-	t.Row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS",
-		"USD")
-	for _, r := range runs {
-		group, job, attempt := "", "", ""
-		if q.GroupID == "" {
-			group = Visible(text.Excerpt(r.GroupID, 24))
-		}
-		if q.Job == "" {
-			job = string(r.Job)
-		}
-		status := s.Status(r.Status)
-		if r.UndoneAt != nil {
-			status += ", undone"
-		}
-		if r.Attempt > 1 {
-			attempt = strconv.Itoa(r.Attempt)
-		}
-		t.Row(r.ID, group, job, Visible(text.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]),
-			Stamp(r.StartedAt), took(r.Run), status, attempt, changed(r.Stats),
-			compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered), compact(r.Spend.InputTokens+r.Spend.OutputTokens),
-			USD(r.Spend.CostUSD))
-		if r.Error != "" {
-			t.Note("  " + s.Dim("why: ") + Visible(text.Excerpt(r.Error, 160)))
-		}
+	type shownRun struct {
+		reverie.RunEntry
+		Messages, Tokens int
 	}
-	t.Trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
-	return t.Write(con.Stdout, s)
+	page := struct {
+		Runs      []shownRun
+		Query     reverie.RunQuery
+		Calendars map[string]jobs.Calendar
+	}{nil, q, calendars}
+	for _, r := range runs {
+		page.Runs = append(page.Runs, shownRun{r, r.Stats.Cited + r.Stats.Considered + r.Stats.Filtered,
+			r.Spend.InputTokens + r.Spend.OutputTokens})
+	}
+	return con.Page("runs", page)
 }
 
 // PrintRun shows a run as a page.
@@ -152,9 +137,10 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		Entities     []entityChange
 		Facts        []runFact
 		Chunks       []reverie.Chunk
+		Calls        []reverie.Call
 		Held         []heldPlan
 	}{Run: d.Run, Dates: datesOf(d.Run, cal), Spent: spent(d.Spend), Changes: d.Changes,
-		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks}
+		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks, Calls: d.Calls}
 	if d.Run.Job == reverie.JobPropose { // it has read nothing
 		page.Chunks = nil
 	}
@@ -171,15 +157,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		page.Held = append(page.Held, plan)
 	}
 	page.ToDo = whatNext(d.Run, waits, g)
-	if err := con.Page("run", page); err != nil || len(d.Calls) == 0 {
-		return err
-	}
-	var t Table
-	t.Row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
-	for _, c := range d.Calls {
-		t.Row(c.Purpose, c.Provider+"/"+c.Model, c.InputTokens, c.OutputTokens, fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
-	}
-	return con.Print(t)
+	return con.Page("run", page)
 }
 
 // runFact is a fact that a run decided on.
@@ -375,8 +353,8 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 // first are the first n of a list.
 func first(n int, list []reverie.Refusal) []reverie.Refusal { return list[:min(n, len(list))] }
 
-// more is how many of a list are left behind the first n.
-func more(n int, list []reverie.Refusal) int { return max(len(list)-n, 0) }
+// more is how many of so many are left behind the first n.
+func more(n, of int) int { return max(of-n, 0) }
 
 // quotes are the first n quotes of a change, the last of which says how many more there are.
 func quotes(n int, evidence []reverie.Evidence) (lines []string) {

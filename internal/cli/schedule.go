@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"time"
-
-	"reverie/internal/config"
 )
 
 // Fires is when a job starts next.
@@ -15,29 +13,17 @@ type Fires struct {
 	Local []time.Time `json:"local"` // the same in the zone that was asked for
 }
 
+// PrintSchedule shows when each job starts, in a zone beside UTC where it is another.
 func (con *Console) PrintSchedule(plan []Fires, loc *time.Location) error {
-	var t Table
-	head := []string{"JOB", "SPEC", "UTC", "IN"}
-	if loc != time.UTC && loc.String() != "UTC" {
-		head = append(head, loc.String())
+	page := struct {
+		Jobs []Fires
+		Now  time.Time
+		Zone string
+	}{plan, con.Now(), ""}
+	if loc.String() != "UTC" {
+		page.Zone = loc.String()
 	}
-	t.Cells(head)
-	now := con.Now()
-	const minute = "Mon 2006-01-02 15:04"
-	for _, f := range plan {
-		if f.Spec == "" {
-			t.Row(f.Job, config.Never)
-		}
-		for i, at := range f.Next {
-			job, spec := "", ""
-			if i == 0 {
-				job, spec = f.Job, f.Spec
-			}
-			cells := []string{job, spec, at.Format(minute), Ahead(at.Sub(now)), f.Local[i].Format(minute)}
-			t.Cells(cells[:len(head)])
-		}
-	}
-	return t.Write(con.Stdout, con.Style())
+	return con.Page("schedule", page)
 }
 
 // Ahead is how far off a start is, to the minute: 9m, 1h09m, 3d04h.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 // SessionEntry is a session as --json shows it.
@@ -49,38 +48,10 @@ func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, 
 	case len(list) == 0:
 		return con.Say("no sessions; an import makes them\n")
 	}
-	s := con.Style()
-	var t Table
-	t.Row("SESSION", "GROUP", "BEGAN", "LAST", "MESSAGES", "TURNS", "TOKENS", "TOOLS", "EXTRACTED", "WAITS", "DUE")
-	for _, e := range list {
-		of, tools, extracted, waits, due := "", "", "", "", ""
-		if f.GroupID == "" {
-			of = Visible(text.Excerpt(e.GroupID, 24))
-		}
-		if e.Total.ToolCalls > 0 {
-			tools = strconv.Itoa(e.Total.ToolCalls)
-		}
-		if e.Extractions > 0 {
-			extracted = Plural(e.Extractions, "time")
-		}
-		if e.New.Turns > 0 {
-			waits = fmt.Sprintf("%s, %s tokens", Plural(e.New.Turns, "turn"), commas(e.New.Tokens))
-		} else if e.New.Messages > 0 { // and no answer among them
-			waits = fmt.Sprintf("%s, %s tokens", Plural(e.New.Messages, "message"), commas(e.New.Tokens))
-		}
-		switch {
-		case e.ParkedAt != nil:
-			due = s.Amber("parked")
-		case e.Due:
-			due = s.Amber("due")
-		case e.RetryAt != nil && e.New.Messages > 0:
-			due = "retry " + Stamp(*e.RetryAt)
-		}
-		t.Row(Visible(e.ID), of, Stamp(e.FirstAt), Stamp(e.LastAt), e.Total.Messages, e.Total.Turns, commas(e.Total.Tokens),
-			tools, extracted, waits, due)
-	}
-	t.Trim("GROUP", "TOOLS", "EXTRACTED", "WAITS", "DUE")
-	err := con.Print(t)
+	err := con.Page("sessions", struct {
+		Sessions []SessionEntry
+		Filter   reverie.SessionFilter
+	}{list, f})
 	if shown := f.Offset + len(list); err == nil && shown < total {
 		err = con.Say("%d of %s; go on with --offset %d\n", len(list), Plural(total, "session"), shown)
 	}

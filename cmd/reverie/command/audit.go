@@ -76,19 +76,10 @@ func newDoctor(a *app) *cobra.Command {
 		return errors.Join(a.Show(struct {
 			Success bool                  `json:"success"`
 			Checks  []application.Finding `json:"checks"`
-		}{len(errs) == 0, findings}, func() error { return a.printFindings(findings) }), unwell(errs))
+		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
 	a.jsonFlag(cmd)
 	return cmd
-}
-
-func (a *app) printFindings(findings []application.Finding) error {
-	var t cli.Table
-	t.Row("", "CHECK", "DETAIL")
-	for _, f := range findings {
-		t.Row(a.Style().Mark(f.OK), f.Check, cli.Visible(f.Detail))
-	}
-	return a.Print(t)
 }
 
 // unwell sums up what failed, with the exit code of the first.

@@ -61,6 +61,14 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()))
 }
 
+// groupAndWindow are those that are meant; the messages of a new group are imported first.
+func (f evolveFlags) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
+	if g, w, err = f.selection.groupAndWindow(ctx, a); errors.Is(err, reverie.ErrNotFound) {
+		err = fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
+	}
+	return g, w, err
+}
+
 // evolveOne runs one group, and then its impressions where they are on, and prints
 // what came of it, also when it failed.
 func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, w reverie.Window,

@@ -122,10 +122,7 @@ func (f selection) inOrder(w reverie.Window, now time.Time) error {
 
 // groupAndWindow are what --group, --since and --until mean.
 func (f selection) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
-	if g, err = a.Store.Group(ctx, f.group); errors.Is(err, reverie.ErrNotFound) {
-		err = fmt.Errorf("%w; `reverie groups list` shows which there are, `reverie import FILE --group %s` makes it", err, f.group)
-	}
-	if err != nil {
+	if g, err = a.Store.Group(ctx, f.group); err != nil {
 		return g, w, err
 	}
 	if w, err = f.window(g); err != nil {

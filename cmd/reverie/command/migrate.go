@@ -61,18 +61,7 @@ func newMigrateStatus(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(migrationsReply{true, list}, func() error {
-			var t cli.Table
-			t.Row("VERSION", "APPLIED", "NAME")
-			for _, m := range list {
-				at := "-"
-				if m.Applied {
-					at = cli.Stamp(m.AppliedAt)
-				}
-				t.Row(m.Version, at, m.Name)
-			}
-			return a.Print(t)
-		})
+		return a.Show(migrationsReply{true, list}, func() error { return a.Page("migrations", list) })
 	})
 	a.jsonFlag(cmd)
 	return cmd
