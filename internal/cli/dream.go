@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -53,100 +51,73 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
 	return con.printOutcome(of+"  dream", r.Result, took, page)
 }
 
-// dreamPage sets what a group's dreams have left as a page to read, in so many
-// columns and in the group's own time.
+// dreamPage is what a group's dreams have left as a page to read, in so many columns and
+// in the group's own time.
 type dreamPage struct {
-	w       io.Writer
+	reverie.Dream
 	s       Style
 	columns int
 	cal     jobs.Calendar
-	zone    *time.Location
+	Zone    *time.Location
 }
 
-func (con *Console) DreamPage(g reverie.Group, cal jobs.Calendar) dreamPage {
-	zone, err := g.Location()
+// PrintDreams shows what a group's dreams have left.
+func (con *Console) PrintDreams(d reverie.Dream, cal jobs.Calendar) error {
+	zone, err := d.Group.Location()
 	if err != nil {
 		zone = time.UTC // as the calendar is then
 	}
-	return dreamPage{w: con.Stdout, s: con.Style(), columns: textWidth(con.Stdout), cal: cal, zone: zone}
+	return con.Page("dream", dreamPage{d, con.Style(), textWidth(con.Stdout), cal, zone})
 }
 
-// sourcesShown is how many sources an item is shown with; --json has them all.
-const sourcesShown = 3
-
-// dreamSections are the parts of the page below the narrative.
-var dreamSections = []struct {
-	title  string
-	mark   string
-	shows  func(reverie.DreamItem) bool
-	closed bool
-}{
-	{title: "Preferences", mark: "•",
-		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamPreference }},
-	{title: "Themes", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTheme }},
-	{
-		title: "Open threads",
-		mark:  "•",
-		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTodo && !i.Done },
-	},
-	{title: "Closed lately", mark: "✓", shows: func(i reverie.DreamItem) bool { return i.Done }, closed: true},
-	{
-		title: "Besides",
-		mark:  "•",
-		shows: func(i reverie.DreamItem) bool { return i.Type == "" },
-	}, // came in without the tag of a type
+// dreamSection is a part of the page below the narrative.
+type dreamSection struct {
+	Title, Mark string
+	Closed      bool
+	Items       []reverie.DreamItem
 }
 
-func (p dreamPage) Print(d reverie.Dream) error {
-	p.head(d)
-	if n := d.Narrative; n != nil {
-		fmt.Fprintln(p.w)
-		p.text("  ", n.Statement, nil)
-		p.text("  ", p.narrativeNote(*n, d.Run), p.s.Dim)
-	}
-	for _, section := range dreamSections {
-		first := true
-		for _, item := range d.Items {
-			if !section.shows(item) {
-				continue
-			}
-			if first {
-				fmt.Fprintf(p.w, "\n%s\n", p.s.Bold(section.title))
-			}
-			first = false
-			p.text("  "+section.mark+" ", item.Statement, nil)
-			if section.closed {
-				p.text("    ", "closed "+p.date(item.UpdatedAt), p.s.Dim)
-				continue
-			}
-			p.text("    ", fmt.Sprintf("strength %.2f, %s", item.Strength, Plural(item.Evidence, "message")), p.s.Dim)
-			p.sources(item.Sources)
+// Sections are the parts of the page below the narrative.
+func (p dreamPage) Sections() []dreamSection {
+	sections := []dreamSection{{Title: "Preferences", Mark: "•"}, {Title: "Themes", Mark: "•"}, {Title: "Open threads", Mark: "•"},
+		{Title: "Closed lately", Mark: "✓", Closed: true}, {Title: "Besides", Mark: "•"}}
+	of := map[reverie.DreamType]int{reverie.DreamPreference: 0, reverie.DreamTheme: 1, reverie.DreamTodo: 2,
+		"": 4} // came in without the tag of a type
+	for _, item := range p.Items {
+		i, known := of[item.Type]
+		if item.Done {
+			sections[3].Items = append(sections[3].Items, item)
+		}
+		if known && !(item.Done && item.Type == reverie.DreamTodo) {
+			sections[i].Items = append(sections[i].Items, item)
 		}
 	}
-	return nil
+	return sections
 }
 
-// head says whose dreams these are, what the last one looked back on, and what waits
-// for a person.
-func (p dreamPage) head(d reverie.Dream) {
-	p.text("", groupTitle(d.Group), p.s.Bold)
-	if r := d.Run; r != nil {
-		p.text("", "dreamt "+p.stamp(dreamtAt(*r))+" ("+p.zone.String()+"), looking back on "+reach(*r), p.s.Dim)
-		if r.Status == reverie.RunRejected {
-			p.text("", "a person has rejected what it would have written", p.s.Amber)
+// Title is what the group is called.
+func (p dreamPage) Title() string { return groupTitle(p.Group) }
+
+// Stamp is when a dream ended, or began while it has not, in the group's time.
+func (p dreamPage) Stamp(r reverie.Run) string {
+	return dreamtAt(r).In(p.Zone).Format("2006-01-02 15:04")
+}
+
+// Date is the date of the group's calendar that an instant falls on.
+func (p dreamPage) Date(t time.Time) string { return p.cal.Containing(t).Date }
+
+// Par sets a paragraph in a colour: its first line after lead, the others below the first.
+func (p dreamPage) Par(lead, colour, text string) string {
+	paint := map[string]func(string) string{"bold": p.s.Bold, "dim": p.s.Dim, "amber": p.s.Amber}[colour]
+	var lines []string
+	for _, line := range wrap(Visible(text), p.columns-Width(lead)) {
+		if paint != nil {
+			line = paint(line)
 		}
+		lines = append(lines, lead+line)
+		lead = strings.Repeat(" ", Width(lead))
 	}
-	for _, r := range d.Waiting {
-		p.text("", "the dream of "+p.stamp(dreamtAt(r))+" waits for a person: look at it, then use runs approve or runs "+
-			"reject", p.s.Amber)
-		fmt.Fprintf(p.w, "  reverie runs show %s\n", r.ID)
-	}
-	if d.NothingLeft() {
-		p.text("", d.BecameOf(), nil)
-		if d.Gone {
-			fmt.Fprintf(p.w, "  reverie memory list --group %s --kind dream --status archived\n", Quoted(d.Group.ID))
-		}
-	}
+	return strings.Join(lines, "\n")
 }
 
 // groupTitle is what a group is called.
@@ -181,9 +152,10 @@ func reach(r reverie.Run) string {
 	return text
 }
 
-// narrativeNote says what the narrative rests on, and of which dream it is, where
+// NarrativeNote says what the narrative rests on, and of which dream it is, where
 // that is not the last one.
-func (p dreamPage) narrativeNote(n reverie.DreamItem, last *reverie.Run) string {
+func (p dreamPage) NarrativeNote() string {
+	n, last := p.Narrative, p.Run
 	var sessions, facts, others int
 	for _, src := range n.Sources {
 		switch {
@@ -209,32 +181,20 @@ func (p dreamPage) narrativeNote(n reverie.DreamItem, last *reverie.Run) string 
 		text = "from " + strings.Join(parts, ", ")
 	}
 	if last != nil && n.RunID != nil && *n.RunID != last.ID {
-		text = strings.TrimPrefix(text+"; dreamt "+p.date(n.UpdatedAt)+", and left as it was by the last dream", "; ")
+		text = strings.TrimPrefix(text+"; dreamt "+p.Date(n.UpdatedAt)+", and left as it was by the last dream", "; ")
 	}
 	return text
 }
 
-// sources shows the first memories that an item rests on, and how many more there
-// are.
-func (p dreamPage) sources(list []reverie.SourceMemory) {
-	for i, src := range list {
-		if i == sourcesShown {
-			p.text("      ", fmt.Sprintf("and %d more", len(list)-i), p.s.Dim)
-			return
-		}
-		p.text("      ", p.source(src, p.columns-6), p.s.Dim)
-	}
-}
-
-// source is a memory that another one rests on, in a line of so many columns where
-// they suffice: its date, what it is, and the beginning of what it says.
-func (p dreamPage) source(src reverie.SourceMemory, columns int) string {
-	head, mark := p.date(src.At)+", "+sourceKind(src)+": “", "”"
+// Source is a memory that another one rests on, in a line where the columns suffice: its
+// date, what it is, and the beginning of what it says.
+func (p dreamPage) Source(src reverie.SourceMemory) string {
+	head, mark := p.Date(src.At)+", "+sourceKind(src)+": “", "”"
 	if !src.Active {
 		mark += " (no longer stands)"
 	}
-	const least = 24 // of what it says
-	return head + clip(Visible(src.Statement), max(columns-Width(head+mark), least)) + mark
+	const indent, least = 6, 24 // of what it says
+	return head + clip(Visible(src.Statement), max(p.columns-indent-Width(head+mark), least)) + mark
 }
 
 // sourceKind says what sort of memory a source is.
@@ -246,20 +206,4 @@ func sourceKind(src reverie.SourceMemory) string {
 		return "fact"
 	}
 	return "memory"
-}
-
-func (p dreamPage) stamp(t time.Time) string { return t.In(p.zone).Format("2006-01-02 15:04") }
-
-// date is the date of the group's calendar that an instant falls on.
-func (p dreamPage) date(t time.Time) string { return p.cal.Containing(t).Date }
-
-// text sets a paragraph: its first line after lead, the others below the first.
-func (p dreamPage) text(lead, text string, paint func(string) string) {
-	for _, line := range wrap(Visible(text), p.columns-Width(lead)) {
-		if paint != nil {
-			line = paint(line)
-		}
-		fmt.Fprintln(p.w, lead+line)
-		lead = strings.Repeat(" ", Width(lead))
-	}
 }

@@ -24,7 +24,10 @@ func printDream(t *testing.T, d reverie.Dream, columns int) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	dreamPage{w: &b, columns: columns, cal: cal, zone: zone}.Print(d)
+	con := &Console{Stdout: &b}
+	if err := con.Page("dream", dreamPage{d, con.Style(), columns, cal, zone}); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
 }
 

@@ -118,27 +118,11 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 
 // printWindow shows one run of a fan-out in a line or two.
 func (p FanOutPrinter) printWindow(e jobs.Report) {
-	s := p.Style()
-	date, of := e.Window.Date, ""
-	if date != "" {
-		date += "  "
-	}
-	if p.named() != "" {
-		of = string(p.Job) + " "
-	}
-	session := ""
-	switch {
-	case e.Through != "":
-		session = "  up to " + Visible(e.Through)
-	case e.Window.SessionID != "":
-		session = "  " + Visible(e.Window.SessionID)
-	}
-	fmt.Fprintf(p.Stdout, "%s%s%s  %s%s in %s  %s\n", date, s.Bold(Visible(e.GroupID)), session, of, s.Status(e.Status),
-		e.Took.Round(10*time.Millisecond), s.Dim("run "+e.RunID))
-	fmt.Fprintf(p.Stdout, "  %s\n", Counts(p.Job, e.Stats))
-	for _, h := range e.Held {
-		fmt.Fprintf(p.Stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.Amber("?"), Visible(h), e.RunID)
-	}
+	e.Took = e.Took.Round(10 * time.Millisecond)
+	_ = p.Page("fanout_run", struct { // a reader that has gone does not end the work
+		jobs.Report
+		Job, Named reverie.Job
+	}{e, p.Job, p.named()})
 }
 
 // printGroup shows a group that is not done: why, and what follows.
@@ -213,56 +197,31 @@ func (p *MaintainPrinter) End(s jobs.Summary, err error) error {
 	return PrintJSONLine(p.Stdout, SummaryLine{reverie.JobMaintain, err == nil, s})
 }
 
-// nothingFades is what to say where nothing was due.
-const nothingFades = "nothing to do"
-
 // table shows what was done in each group, and in all of them.
 func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
-	var t Table
 	var sum reverie.MaintainReply
-	t.Row("GROUP", "DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
-	row := func(name string, r reverie.MaintainReply) {
-		run := r.RunID
-		if r.Status != "" && r.Status != reverie.RunSucceeded {
-			run += "  " + p.Style().Status(r.Status)
-		}
-		cells := []string{name}
-		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers,
-			r.Pruned.Usage} {
-			cells = append(cells, unlessZero(n))
-		}
-		t.Cells(append(cells, run))
-	}
 	for _, r := range p.replies {
-		row(Visible(r.GroupID), r)
 		sum.Decayed, sum.Archived = sum.Decayed+r.Decayed, sum.Archived+r.Archived
 		sum.Pruned.Add(r.Pruned)
-		for _, c := range r.Changes {
-			t.Note("  - "+Visible(c.OldStatement), "      "+p.Style().Dim("why: "+Visible(c.ChangeReason)))
-		}
 	}
-	if len(p.replies) == 0 {
-		if err == nil && s.Skipped == 0 {
-			fmt.Fprintln(p.Stdout, nothingFades)
-			if p.ByActivity {
-				fmt.Fprintln(p.Stdout,
-					p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
-			}
-		}
+	switch {
+	case len(p.replies) == 0 && (err != nil || s.Skipped > 0):
 		return nil
+	case len(p.replies) == 0:
+		note := ""
+		if p.ByActivity {
+			note = p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)") +
+				"\n"
+		}
+		return p.Say("nothing to do\n%s", note)
+	case len(p.replies) > 1:
+		sum.GroupID = Plural(len(p.replies), "group")
+		p.replies = append(p.replies, sum)
 	}
-	if len(p.replies) > 1 {
-		row(Plural(len(p.replies), "group"), sum)
-	}
-	t.Trim("DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
-	if err := t.Write(p.Stdout, p.Style()); err != nil {
+	if err := p.Page("maintain", p.replies); err != nil || !p.DryRun {
 		return err
 	}
-	if p.DryRun {
-		_, err = fmt.Fprintln(p.Stdout, p.Style().Amber("dry run: nothing was written"))
-		return err
-	}
-	return nil
+	return p.Say("%s\n", p.Style().Amber("dry run: nothing was written"))
 }
 
 // unlessZero is a count in a table, where none is left blank.

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 // ImportShown is what an import was asked for, as far as its report shows it.
@@ -28,30 +26,17 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 	if len(o.Formats) == 0 {
 		return nil // the error says it all
 	}
-	verb := ""
-	if o.Dry {
-		verb = "nothing is written; "
+	page := struct {
+		ImportShown
+		ingest.Result
+		One                 *ingest.ChatResult // nil: there are several, or none
+		WhyFiltered, WhyBad string
+	}{o, res, nil, reasons(filterNames(res.Filtered)), reasons(res.BadBy)}
+	if len(res.Groups) == 1 {
+		page.One = res.Groups[0]
 	}
-	var err error
-	if len(res.Groups) > 1 {
-		err = con.printChatTable(o.Dry, res)
-	}
-	if err == nil && len(res.Groups) != 1 {
-		_, err = fmt.Fprintf(con.Stdout, "%s%s, %s: %s\n", verb, strings.Join(o.Formats, ", "),
-			Plural(len(res.Groups), "chat"), importCounts(o.Dry, res.Counts, res.Bad))
-	} else if err == nil {
-		g := res.Groups[0]
-		_, err = fmt.Fprintf(con.Stdout, "%s%s: %s%s\n", verb, Visible(g.GroupID), importCounts(o.Dry, res.Counts, res.Bad),
-			spanOf(g))
-	}
-	if err != nil {
+	if err := con.Page("chats", page); err != nil {
 		return err
-	}
-	for _, line := range []struct{ what, text string }{{"filtered", reasons(filterNames(res.Filtered))},
-		{"bad", reasons(res.BadBy)}} {
-		if line.text != "" {
-			fmt.Fprintf(con.Stdout, "%s: %s\n", line.what, line.text)
-		}
 	}
 	if n := len(o.PassedOver); n > 0 {
 		fmt.Fprintf(con.Stderr, "%s passed over, which hold no chat that is known: %s\n", Plural(n, "file"),
@@ -60,49 +45,15 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 	return nil
 }
 
-func importCounts(dry bool, c ingest.Counts, bad int) string {
-	filtered := 0
-	for _, n := range c.Filtered {
-		filtered += n
+// filtered is how many were filtered, for whatever reason.
+func filtered(by map[reverie.Filter]int) (sum int) {
+	for _, n := range by {
+		sum += n
 	}
-	text := Plural(c.Records, "record")
-	if !dry {
-		text += fmt.Sprintf(", %d new, %d known already", c.New, c.Known)
-		if c.Erased > 0 {
-			text += fmt.Sprintf(", %d erased before and left out", c.Erased)
-		}
-	}
-	return text + fmt.Sprintf(", %d filtered, %d bad", filtered, bad)
-}
-
-// spanOf says from when to when a chat goes.
-func spanOf(g *ingest.ChatResult) string {
-	if g.First.IsZero() {
-		return ""
-	}
-	return ", " + day(g.First) + " to " + day(g.Last)
+	return sum
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-func (con *Console) printChatTable(dry bool, res ingest.Result) error {
-	var t Table
-	t.Row("GROUP", "CHAT", "RECORDS", "NEW", "KNOWN", "FILTERED", "FROM", "TO")
-	for _, g := range res.Groups {
-		filtered := 0
-		for _, n := range g.Filtered {
-			filtered += n
-		}
-		fresh, known := strconv.Itoa(g.New), strconv.Itoa(g.Known)
-		if dry {
-			fresh, known = "", ""
-		}
-		t.Row(Visible(g.GroupID), Visible(text.Excerpt(g.Name, 32)), g.Records, fresh, known, filtered, day(g.First),
-			day(g.Last))
-	}
-	t.Trim("CHAT", "NEW", "KNOWN")
-	return t.Write(con.Stdout, con.Style())
-}
 
 // reasons lists counts, the greatest first.
 func reasons(by map[string]int) string {

@@ -13,6 +13,7 @@ import (
 	"text/template"
 	"time"
 
+	"reverie/internal/replay"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -52,11 +53,7 @@ func (con *Console) Page(name string, data any) error {
 	if err := t.Funcs(con.pageFuncs()).ExecuteTemplate(&text, name, data); err != nil {
 		return fmt.Errorf("print %s: %w", name, err)
 	}
-	page, err := con.setTables(text.String())
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(con.Stdout, page)
+	_, err = io.WriteString(con.Stdout, con.setTables(text.String()))
 	return err
 }
 
@@ -64,29 +61,65 @@ func (con *Console) Page(name string, data any) error {
 const tableBegins, tableEnds = "\x02", "\x03"
 
 // setTables aligns the tables of a page.
-func (con *Console) setTables(page string) (string, error) {
+func (con *Console) setTables(page string) string {
 	var set strings.Builder
 	for {
 		before, rest, found := strings.Cut(page, tableBegins)
 		set.WriteString(before)
 		if !found {
-			return set.String(), nil
+			return set.String()
 		}
-		rows, after, _ := strings.Cut(rest, tableEnds)
-		var t Table
-		for row := range strings.Lines(rows) {
-			t.rows = append(t.rows, strings.Split(strings.TrimSuffix(row, "\n"), "\t"))
+		table, after, _ := strings.Cut(rest, tableEnds)
+		var rows [][]string
+		for row := range strings.Lines(table) {
+			rows = append(rows, strings.Split(strings.TrimSuffix(row, "\n"), "\t"))
 		}
-		for _, head := range slices.Clone(t.rows[0]) {
-			if name, optional := strings.CutSuffix(head, "?"); optional {
-				t.rows[0][slices.Index(t.rows[0], head)] = name
-				t.Trim(name)
+		for i := len(rows[0]) - 1; i >= 0; i-- {
+			name, optional := strings.CutSuffix(rows[0][i], "?")
+			rows[0][i] = name
+			if optional && !slices.ContainsFunc(rows[1:], func(row []string) bool { return i < len(row) && row[i] != "" && !note(row) }) {
+				dropColumn(rows, i)
 			}
 		}
-		if err := t.Write(&set, con.Style()); err != nil {
-			return "", err
-		}
+		con.align(&set, rows)
 		page = after
+	}
+}
+
+// note tells whether a row is a note, which is in no column.
+func note(row []string) bool { return len(row) == 1 }
+
+func dropColumn(rows [][]string, i int) {
+	for n, row := range rows {
+		if i < len(row) && !note(row) {
+			rows[n] = slices.Delete(row, i, i+1)
+		}
+	}
+}
+
+// align sets rows in columns by what cells take up on a screen, where a Chinese character
+// is two wide. The last column is left as long as it is.
+func (con *Console) align(set *strings.Builder, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			if !note(row) {
+				widths[i] = max(widths[i], Width(cell))
+			}
+		}
+	}
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if line.WriteString(cell); i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-Width(cell)+2))
+			}
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if n == 0 {
+			text = con.Style().Bold(text)
+		}
+		fmt.Fprintln(set, text)
 	}
 }
 
@@ -117,6 +150,9 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"minute": func(t time.Time) string { return t.Format("Mon 2006-01-02 15:04") }, "commas": commas, "times": times,
 		"spread": con.spread, "series": con.series, "vectors": vectorText, "lastSupported": lastSupported,
 		"windowOf": windowOf, "dreamsListed": dreamsListed, "setback": SetbackText, "remedy": Remedy,
+		"share": share, "percent": percent, "filtered": filtered, "actCounts": actCounts, "spends": spends,
+		"act":    func(a *replay.Act, before, after string) string { return act(s, *a, before, after) },
+		"reach":  reach,
 		"saidBy": saidBy, "newestQuotes": newestQuotes, "whyWaiting": whyWaiting,
 		"first": first, "more": more, "letPass": LetPass, "covers": covers, "passed": passed,
 	}

@@ -39,9 +39,6 @@ func (con *Console) Show(reply any, print func() error) error {
 	return print()
 }
 
-// Print prints a table.
-func (con *Console) Print(t Table) error { return t.Write(con.Stdout, con.Style()) }
-
 // Warn tells on standard error of what keeps nothing from its end.
 func (con *Console) Warn(warnings ...string) {
 	for _, text := range warnings {
@@ -79,47 +76,6 @@ func (s Style) Mark(ok bool) string {
 	return s.Red("--")
 }
 
-// Table aligns columns by what they take up on a screen, where a Chinese
-// character is two wide. The last column is left as long as it is.
-type Table struct{ rows [][]string }
-
-// Row adds a row: texts as they are, numbers to two places.
-func (t *Table) Row(cells ...any) {
-	row := make([]string, len(cells))
-	for i, c := range cells {
-		if f, ok := c.(float64); ok {
-			c = fmt.Sprintf("%.2f", f)
-		}
-		row[i] = fmt.Sprint(c)
-	}
-	t.rows = append(t.rows, row)
-}
-
-// Cells adds a row of texts.
-func (t *Table) Cells(cells []string) { t.rows = append(t.rows, cells) }
-
-// Note adds lines that are in no column.
-func (t *Table) Note(lines ...string) {
-	for _, l := range lines {
-		t.rows = append(t.rows, []string{l})
-	}
-}
-
-// Trim drops those of the named columns that hold nothing in any row.
-func (t *Table) Trim(names ...string) {
-	for _, name := range names {
-		i := slices.Index(t.rows[0], name)
-		if slices.ContainsFunc(t.rows[1:], func(row []string) bool { return i < len(row) && len(row) > 1 && row[i] != "" }) {
-			continue
-		}
-		for n, row := range t.rows {
-			if i < len(row) && len(row) > 1 {
-				t.rows[n] = slices.Delete(row, i, i+1)
-			}
-		}
-	}
-}
-
 // more says which part of a list was shown, where there is more of it.
 func (con *Console) more(offset, shown, total int) error {
 	end := offset + shown
@@ -129,51 +85,10 @@ func (con *Console) more(offset, shown, total int) error {
 	return con.Say("%d to %d of %d; go on with --offset %d\n", offset+1, end, total, end)
 }
 
-// item is a line of a block of figures, behind its label.
-func (con *Console) item(width int, label, format string, args ...any) {
-	label = con.Style().Dim(fmt.Sprintf("%-*s", width, label))
-	fmt.Fprintf(con.Stdout, "  %s  %s\n", label, fmt.Sprintf(format, args...))
-}
-
 var paintPattern = text.NewPattern("\x1b\\[[0-9]+m")
 
 // Width is what a cell takes up on a screen.
 func Width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }
-
-func (t *Table) Write(w io.Writer, s Style) error {
-	var widths []int
-	for _, row := range t.rows {
-		if len(row) == 1 {
-			continue // a note
-		}
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], Width(cell))
-		}
-	}
-	for n, row := range t.rows {
-		var b strings.Builder
-		for i, cell := range row {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-Width(cell)))
-			}
-		}
-		line := strings.TrimRight(b.String(), " ")
-		if n == 0 {
-			line = s.Bold(line)
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Visible makes text that came from chats or models safe for a terminal: no
 // escape sequence, no line break gets through.

@@ -13,24 +13,36 @@ const examples = 5
 
 // PrintReplay prints what a replay of a range of dates found; all: with all differences.
 func (con *Console) PrintReplay(from, to string, r replay.Report, all bool) error {
-	s, w := con.Style(), con.Stdout
-	if len(r.Nights) == 0 {
-		fmt.Fprintf(w, "nothing to replay: no run of the dates %s to %s can be replayed\n", from, to)
-	} else {
-		fmt.Fprintf(w, "%s, %s to %s: recorded by %s, replayed %s\n\n",
-			s.Bold(Visible(r.GroupID)), from, to, Visible(r.Nights[0].Recorded.Model), replayedBy(r))
-		if err := replayTable(r).Write(w, s); err != nil {
-			return err
-		}
-		for _, n := range r.Nights {
-			con.printReplayed(s, n, all)
-		}
-		fmt.Fprintf(w, "\n%s\n", replaySum(r))
+	type shownNight struct {
+		replay.Night
+		Shown []replay.Difference
 	}
-	for _, skipped := range r.Skipped {
-		fmt.Fprintf(w, "not replayed: %s of %s: %s\n", skipped.RunID, Stamp(skipped.WindowSince), skipped.Reason)
+	page := struct {
+		replay.Report
+		Nights                   []shownNight
+		From, To, By, Sum, Words string
+	}{Report: r, From: from, To: to, Words: replay.DiffWords}
+	for _, n := range r.Nights {
+		shown := n.Differences
+		if !all {
+			shown = shown[:min(len(shown), examples)]
+		}
+		page.Nights = append(page.Nights, shownNight{n, shown})
 	}
-	return nil
+	if len(r.Nights) > 0 {
+		page.By, page.Sum = replayedBy(r), replaySum(r)
+	}
+	return con.Page("replay", page)
+}
+
+// spend is what a side of a replay took.
+type spend struct {
+	reverie.Spend
+	Tokens int
+}
+
+func spends(recorded, replayed reverie.Spend) []spend {
+	return []spend{{recorded, recorded.InputTokens + recorded.OutputTokens}, {replayed, replayed.InputTokens + replayed.OutputTokens}}
 }
 
 // replayedBy says by what the questions were asked again.
@@ -47,22 +59,6 @@ func replayedBy(r replay.Report) string {
 	return by
 }
 
-// replayTable has a row for each night.
-func replayTable(r replay.Report) *Table {
-	t := &Table{}
-	t.Row("NIGHT", "RECORDED", "REPLAYED", "AGREE", "DIFFER", "TOKENS", "COST")
-	row := func(name, recorded, replayed string, agree, differ int, a, b reverie.Spend) {
-		t.Row(name, recorded, replayed, fmt.Sprint(agree), fmt.Sprint(differ),
-			Thousands(a.InputTokens+a.OutputTokens)+"/"+Thousands(b.InputTokens+b.OutputTokens),
-			fmt.Sprintf("$%.3f/$%.3f", a.CostUSD, b.CostUSD))
-	}
-	for _, n := range r.Nights {
-		row(n.Date, actCounts(n.Recorded), actCounts(n.Replayed), n.Agree, n.Differ, n.Recorded.Spend, n.Replayed.Spend)
-	}
-	row("in sum", "", "", r.Total.Agree, r.Total.Differ, r.Total.Recorded, r.Total.Replayed)
-	return t
-}
-
 // actCounts sums up a side: created, updated, deleted, supported and held.
 func actCounts(o replay.Outcome) string {
 	text := fmt.Sprintf("+%d ~%d -%d =%d", o.Created, o.Updated, o.Deleted, o.Supported)
@@ -70,40 +66,6 @@ func actCounts(o replay.Outcome) string {
 		text += fmt.Sprintf(" ?%d", o.Held)
 	}
 	return text
-}
-
-// printReplayed prints what of a night differs; nothing where nothing does.
-func (con *Console) printReplayed(s Style, n replay.Night, all bool) {
-	if n.Same() && len(n.Missing) == 0 {
-		return
-	}
-	w := con.Stdout
-	fmt.Fprintf(w, "\n%s  %s\n", s.Bold(n.Date), s.Dim(n.RunID))
-	switch {
-	case n.Error != "":
-		fmt.Fprintf(w, "  %s\n", s.Red("an answer could not be used: "+Visible(n.Error)))
-	case n.Differ == 0 && !n.Same():
-		fmt.Fprintf(w, "  the actions agree; which messages they cite does not (--json)\n")
-	}
-	if len(n.Missing) > 0 {
-		fmt.Fprintf(w, "  not shown, since their text was removed: %s\n", Plural(len(n.Missing), "message"))
-	}
-	for i, d := range n.Differences {
-		if i == examples && !all {
-			fmt.Fprintf(w, "  and %d more (--all)\n", len(n.Differences)-i)
-			return
-		}
-		if d.Kind == replay.DiffWords {
-			fmt.Fprintf(w, "  both      %s\n", act(s, *d.Replayed, d.Recorded.NewStatement, d.Replayed.NewStatement))
-			continue
-		}
-		if d.Recorded != nil {
-			fmt.Fprintf(w, "  recorded  %s\n", act(s, *d.Recorded, d.Recorded.OldStatement, d.Recorded.NewStatement))
-		}
-		if d.Replayed != nil {
-			fmt.Fprintf(w, "  replayed  %s\n", act(s, *d.Replayed, d.Replayed.OldStatement, d.Replayed.NewStatement))
-		}
-	}
 }
 
 // act is an action as a character, whether a person was to let it pass, and the statement,

@@ -68,18 +68,10 @@ func TestWindowOf(t *testing.T) {
 
 func TestTableTrimsAndNotes(t *testing.T) {
 	t.Parallel()
-	var tb Table
-	tb.Row("A", "B", "C", "D")
-	tb.Row("1", "", "\x1b[31mred\x1b[0m", "")
-	tb.Note("a line that is longer than any column")
-	tb.Row("2", "", "green!", "last")
-	tb.Trim("B", "D")
-	var out strings.Builder
-	if err := tb.Write(&out, Style{}); err != nil {
-		t.Fatal(err)
-	}
+	got := (&Console{Stdout: &strings.Builder{}}).setTables(tableBegins + "A\tB?\tC\tD?\n1\t\t\x1b[31mred\x1b[0m\t\n" +
+		"a line that is longer than any column\n2\t\tgreen!\tlast\n" + tableEnds)
 	want := "A  C       D\n1  \x1b[31mred\x1b[0m\na line that is longer than any column\n2  green!  last\n"
-	if out.String() != want {
-		t.Errorf("the table is\n%q, want\n%q", out.String(), want)
+	if got != want {
+		t.Errorf("the table is\n%q, want\n%q", got, want)
 	}
 }

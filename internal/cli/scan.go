@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -93,12 +94,7 @@ func (r *ScanReport) End() error {
 	case r.Found == 0:
 		return r.Say("nothing found in %s\n", Plural(r.Texts, "text"))
 	default:
-		var t Table
-		t.Row("COUNT", "CLASS", "RULE")
-		for _, c := range r.counts() {
-			t.Row(c.Count, c.Class, c.Rule)
-		}
-		err = errors.Join(r.Say("\n"), t.Write(r.Stdout, r.Style()))
+		err = r.Page("scan_counts", r.counts())
 	}
 	return err
 }
@@ -187,13 +183,13 @@ func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.colum
 // ScanLineLimit is how much of a line is kept: more is no statement.
 const ScanLineLimit = 64 << 10
 
-// ScanLines holds each line of a text against the rules for statements.
+// ScanLines holds each line of a text against the rules for statements. Of a long line it
+// looks at the beginning.
 func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
-	lines := lineReader{in: in, buffer: make([]byte, 0, ScanLineLimit)}
+	lines := bufio.NewReader(&countingReader{in, &report.Bytes})
 	for no := 1; ; no++ {
-		line, err := lines.next()
+		line, err := nextLine(lines)
 		if errors.Is(err, io.EOF) {
-			report.Bytes = lines.read
 			return nil
 		}
 		if err == nil {
@@ -207,11 +203,7 @@ func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
 			continue
 		}
 		for _, f := range ScanStatement(line) {
-			if f.Where != "" {
-				f.Where = fmt.Sprintf("%d:%s", no, f.Where)
-			} else {
-				f.Where = fmt.Sprintf("%d:1", no)
-			}
+			f.Where = fmt.Sprintf("%d:%s", no, cmp.Or(f.Where, "1"))
 			if err := report.Add(f); err != nil {
 				return err
 			}
@@ -231,39 +223,29 @@ func ScanStatement(s string) []reverie.ScanFinding {
 	return found
 }
 
-// lineReader reads lines in bounded memory: of a long one only the beginning.
-type lineReader struct {
-	in     io.Reader
-	buffer []byte
-	read   int64
-	err    error
-}
-
-func (r *lineReader) next() (string, error) {
+// nextLine reads a line in bounded memory: of a long one only the beginning.
+func nextLine(in *bufio.Reader) (string, error) {
 	var line []byte
-	seen := false
 	for {
-		if i := bytes.IndexByte(r.buffer, '\n'); i >= 0 {
-			line = appendUpTo(line, r.buffer[:i])
-			r.buffer = r.buffer[i+1:]
+		part, more, err := in.ReadLine()
+		if err != nil {
+			return "", err
+		}
+		line = append(line, part[:min(len(part), ScanLineLimit-len(line))]...)
+		if !more {
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
-		seen = seen || len(r.buffer) > 0
-		line = appendUpTo(line, r.buffer)
-		if r.err != nil {
-			r.buffer = nil
-			if seen && errors.Is(r.err, io.EOF) {
-				return strings.TrimSuffix(string(line), "\r"), nil
-			}
-			return "", r.err
-		}
-		r.buffer = make([]byte, ScanLineLimit)
-		var n int
-		n, r.err = r.in.Read(r.buffer)
-		r.buffer, r.read = r.buffer[:n], r.read+int64(n)
 	}
 }
 
-func appendUpTo(line, more []byte) []byte {
-	return append(line, more[:min(len(more), max(0, ScanLineLimit-len(line)))]...)
+// countingReader counts what is read.
+type countingReader struct {
+	io.Reader
+	n *int64
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	*r.n += int64(n)
+	return n, err
 }

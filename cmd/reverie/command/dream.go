@@ -88,7 +88,7 @@ func newDreamShow(a *app) *cobra.Command {
 			if message != "" {
 				return a.Say("%s\n", cli.Visible(message))
 			}
-			return a.DreamPage(d.Group, a.calendar(d.Group)).Print(d)
+			return a.PrintDreams(d, a.calendar(d.Group))
 		})
 	}))
 	groupNeeded(cmd, &groupID)
