@@ -13,23 +13,15 @@ import (
 // DreamReply is a result in the shape of the API.
 func DreamReply(r dream.Result) reverie.DreamReply {
 	reply := reverie.DreamReply{Success: r.Err == nil, Job: reverie.JobDream, GroupID: r.GroupID,
-		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Status: r.Status, Reason: r.Reason,
+		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Reason: r.Reason, Error: errorText(r.Err),
 		Narrative: r.Narrative, Changes: []reverie.ChangeReply{}, Refusals: r.Refusals,
 		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
 	if r.None != "" {
-		reply.Status, reply.Message = "", r.None
+		reply.Message = r.None
 		return reply
 	}
-	if !r.At.IsZero() {
-		reply.DreamTime = &r.At
-	}
-	reply.Sources = r.Stats.DreamCounts()
-	for _, c := range r.Changes {
-		reply.Changes = append(reply.Changes, c.Reply())
-	}
+	reply.Status, reply.DreamTime, reply.Sources = r.Status, when(r.At), r.Stats.DreamCounts()
+	reply.Changes = changeReplies(r.Changes)
 	return reply
 }
 
@@ -167,18 +159,9 @@ func (p dreamPage) NarrativeNote() string {
 			others++
 		}
 	}
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{sessions, "session"}, {facts, "fact"}, {others, "memory"}} {
-		if c.n > 0 {
-			parts = append(parts, Plural(c.n, c.what))
-		}
-	}
-	var text string
-	if len(parts) > 0 {
-		text = "from " + strings.Join(parts, ", ")
+	text := listed(", ", things(sessions, "session", ""), things(facts, "fact", ""), things(others, "memory", ""))
+	if text != "" {
+		text = "from " + text
 	}
 	if last != nil && n.RunID != nil && *n.RunID != last.ID {
 		text = strings.TrimPrefix(text+"; dreamt "+p.Date(n.UpdatedAt)+", and left as it was by the last dream", "; ")

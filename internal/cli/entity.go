@@ -36,25 +36,16 @@ func lastSupported(e reverie.Entity) string {
 
 // ImpressionReply is a result in the shape of the API, with the names of what changed.
 func ImpressionReply(r entity.Result, names map[string]string) reverie.ImpressionsReply {
-	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID,
-		RunID:  r.RunID,
-		DryRun: r.DryRun, Status: r.Status,
+	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID,
+		DryRun: r.DryRun, Error: errorText(r.Err), Refusals: r.Refusals, Warnings: r.Warnings,
 		Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed,
 			Refused: r.Stats.Refused},
-		Changes: []reverie.EntityChangeReply{}, Refusals: r.Refusals, Warnings: r.Warnings}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
+		Changes: []reverie.EntityChangeReply{}}
 	if r.NoNew {
-		reply.Status, reply.Message = "", "nothing waits"
+		reply.Message = "nothing waits"
 		return reply
 	}
-	if !r.At.IsZero() {
-		reply.ImpressionTime = &r.At
-	}
-	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
-		Filtered: r.Stats.Filtered,
-		Deferred: r.Stats.Deferred}
+	reply.Status, reply.ImpressionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
 	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, names)...)
 	return reply
 }

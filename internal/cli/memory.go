@@ -113,10 +113,7 @@ var recordNames = []struct {
 	name string
 }{
 	{reverie.RecordGroup, "group"}, {reverie.RecordMemory, "memory version"}, {reverie.RecordEvidence, "quote"},
-	{
-		reverie.RecordChange,
-		"change",
-	}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
+	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
 }
 
 // RecordCounts says how many records there are of what people know of.
@@ -130,6 +127,7 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// PrintImport says what an import of memories has brought.
 func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) error {
 	if con.JSON {
 		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
@@ -153,8 +151,7 @@ func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) er
 	case known > 0:
 		text += fmt.Sprintf("; %s there already", Plural(known, "record"))
 	}
-	_, err := fmt.Fprintf(con.Stdout, "%s: %s\n", Visible(name), text)
-	return err
+	return con.Say("%s: %s\n", Visible(name), text)
 }
 
 // importReply says what an import did.
@@ -167,46 +164,8 @@ type importReply struct {
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
 
-// shownDiff is a memory that differs between two instants.
-type shownDiff struct {
-	reverie.DiffEntry
-	Text  string
-	Steps []shownStep
-}
-
-// shownStep is what became of it in between.
-type shownStep struct {
-	reverie.DiffStep
-	What, Who, ID string
-}
-
 // PrintMemoryDiff shows how what a group remembers differs between two instants.
-func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error {
-	s := con.Style()
-	type part struct {
-		Title string
-		List  []shownDiff
-	}
-	page := struct {
-		reverie.MemoryDiff
-		Parts []part
-	}{MemoryDiff: d}
-	add := func(title string, list []reverie.DiffEntry, text func(reverie.DiffEntry) string) {
-		p := part{Title: title}
-		for _, e := range list {
-			p.List = append(p.List, shownDiff{e, text(e), diffSteps(e)})
-		}
-		page.Parts = append(page.Parts, p)
-	}
-	add("added", d.Added, func(e reverie.DiffEntry) string { return s.Green("+ " + Visible(e.After.Statement)) })
-	add("changed", d.Changed, func(e reverie.DiffEntry) string {
-		return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
-	})
-	add("gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) })
-	add("came and went, or changed and changed back", d.Passing,
-		func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) })
-	return con.Page("memory_diff", page)
-}
+func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error { return con.Page("memory_diff", d) }
 
 // tagDiff is how tags became others, "" where they did not.
 func tagDiff(s Style, before, after []string) string {
@@ -230,29 +189,11 @@ func tagDiff(s Style, before, after []string) string {
 	return ""
 }
 
-// What a step of a lineage was, in words.
-var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
-	reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
-	reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
-
-// diffSteps say what became of a memory in between; the last one leads to it.
-func diffSteps(e reverie.DiffEntry) (steps []shownStep) {
-	for i, step := range e.Steps {
-		shown := shownStep{DiffStep: step, What: cmp.Or(stepped[step.Action], "taken over")}
-		switch {
-		case step.RunID != "":
-			shown.Who = fmt.Sprintf(" by %s, run %s", step.Job, step.RunID)
-		case step.UndoneRunID != "":
-			shown.Who = fmt.Sprintf(", where %s run %s was taken back", step.Job, step.UndoneRunID)
-		case step.Action != reverie.ActionHold && step.Action != reverie.ActionUndo && step.Action != "":
-			shown.Who = " by a person"
-		}
-		if i == len(e.Steps)-1 {
-			shown.ID = step.MemoryID
-		}
-		steps = append(steps, shown)
-	}
-	return steps
+// stepped is what a step of a lineage was, in words.
+func stepped(action reverie.Action) string {
+	return cmp.Or(map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
+		reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
+		reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}[action], "taken over")
 }
 
 // StatsReply is how memories stand.

@@ -151,8 +151,9 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"spread": con.spread, "series": con.series, "vectors": vectorText, "lastSupported": lastSupported,
 		"windowOf": windowOf, "dreamsListed": dreamsListed, "setback": SetbackText, "remedy": Remedy,
 		"share": share, "percent": percent, "filtered": filtered, "actCounts": actCounts, "spends": spends,
-		"act":    func(a *replay.Act, before, after string) string { return act(s, *a, before, after) },
-		"reach":  reach,
+		"act":     func(a *replay.Act, before, after string) string { return act(s, *a, before, after) },
+		"reach":   reach,
+		"stepped": stepped, "tags": func(before, after []string) string { return tagDiff(s, before, after) },
 		"saidBy": saidBy, "newestQuotes": newestQuotes, "whyWaiting": whyWaiting,
 		"first": first, "more": more, "letPass": LetPass, "covers": covers, "passed": passed,
 	}

@@ -117,6 +117,27 @@ func VisibleLines(err error) string {
 // Stamp is an instant as tables show it: UTC, to the minute.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
+// listed joins what is not empty.
+func listed(sep string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), sep)
+}
+
+// some is a count in words, "" where it is nothing.
+func some(n int, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
+}
+
+// things counts things and says what of them, "" where there are none.
+func things(n int, thing, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return Plural(n, thing) + what
+}
+
 // Plural counts things: 1 message, 2 messages, 3 memories, 4 days.
 func Plural(n int, thing string) string {
 	if n == 1 {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -30,20 +29,13 @@ func contextSummary(r reverie.ContextReply) string {
 	if why := skippedWhy[r.Skipped]; why != "" {
 		long = "no memories (" + why + ")"
 	}
-	parts := []string{long}
-	for _, p := range []struct {
-		n    int
-		text string
-	}{
-		{c.Entities, Plural(c.Entities, "entity")}, {c.ShortTerm, Plural(c.ShortTerm, "message")},
-		{c.Summarized, "a summary of " + Plural(c.Summarized, "message")},
-		{c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
-	} {
-		if p.n > 0 {
-			parts = append(parts, p.text)
-		}
+	summary := things(c.Summarized, "message", "")
+	if summary != "" {
+		summary = "a summary of " + summary
 	}
-	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), strings.Join(parts, ", "), r.Tokens, r.MaxTokens)
+	parts := listed(", ", long, things(c.Entities, "entity", ""), things(c.ShortTerm, "message", ""),
+		summary, some(c.Dropped, "%d left out for want of room"))
+	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), parts, r.Tokens, r.MaxTokens)
 	if r.UsageID != "" {
 		line += "; --usage " + r.UsageID
 	}

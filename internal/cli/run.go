@@ -33,23 +33,9 @@ func took(r reverie.Run) string {
 // prints: created, updated, deleted, kept, postponed, refused and held. What is zero
 // is left out. What maintain did has words.
 func changed(st reverie.Stats) string {
-	var parts []string
-	add := func(n int, format string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf(format, n))
-		}
-	}
-	add(st.Created, "+%d")
-	add(st.Updated, "~%d")
-	add(st.Deleted, "-%d")
-	add(st.Kept, "=%d")
-	add(st.Postponed, ">%d")
-	add(st.Refused, "!%d")
-	add(st.Held, "?%d")
-	add(st.Decayed, "%d decayed")
-	add(st.Archived, "%d archived")
-	add(st.Pruned, "%d pruned")
-	return strings.Join(parts, " ")
+	return listed(" ", some(st.Created, "+%d"), some(st.Updated, "~%d"), some(st.Deleted, "-%d"), some(st.Kept, "=%d"),
+		some(st.Postponed, ">%d"), some(st.Refused, "!%d"), some(st.Held, "?%d"), some(st.Decayed, "%d decayed"),
+		some(st.Archived, "%d archived"), some(st.Pruned, "%d pruned"))
 }
 
 // windowOf names a run's window in a table: by the dates that it covers, else by
@@ -305,32 +291,21 @@ func (s Style) Status(status reverie.RunStatus) string {
 
 // Counts sums a run up in one line; what is zero and mostly is, is left out.
 func Counts(job reverie.Job, st reverie.Stats) string {
-	if job == reverie.JobMaintain {
+	switch job {
+	case reverie.JobMaintain:
 		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
-	}
-	parts := []string{Effects(job, st)}
-	if job == reverie.JobPropose { // it has read nothing
-		return parts[0]
-	}
-	if job == reverie.JobDream {
+	case reverie.JobPropose: // it has read nothing
+		return Effects(job, st)
+	case reverie.JobDream:
 		taken := "nothing"
 		if st.Material > 0 {
 			taken = Plural(st.Sessions, "session") + " and " + Plural(st.Material, "memory")
 		}
-		return fmt.Sprintf("%s; %s taken in, %s", parts[0], taken, Plural(st.Asked, "question"))
+		return fmt.Sprintf("%s; %s taken in, %s", Effects(job, st), taken, Plural(st.Asked, "question"))
 	}
-	messages := fmt.Sprintf("%s (%d cited", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited)
-	if st.Filtered > 0 {
-		messages += fmt.Sprintf(", %d filtered", st.Filtered)
-	}
-	parts = append(parts, messages+")")
-	if st.Folded > 0 {
-		parts = append(parts, fmt.Sprintf("%d folded", st.Folded))
-	}
-	if st.Deferred > 0 {
-		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
-	}
-	return strings.Join(parts, "; ")
+	messages := fmt.Sprintf("%s (%d cited%s)", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited,
+		some(st.Filtered, ", %d filtered"))
+	return listed("; ", Effects(job, st), messages, some(st.Folded, "%d folded"), some(st.Deferred, "%d pending"))
 }
 
 // Effects sums up what a run made of what is remembered.
@@ -339,15 +314,7 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 	if job == reverie.JobImpression {
 		text = fmt.Sprintf("%s created, %d updated", Plural(st.Created, "entity"), st.Updated)
 	}
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{st.Postponed, "postponed"}, {st.Refused, "refused"}, {st.Held, "held"}} {
-		if c.n > 0 {
-			text += fmt.Sprintf(", %d %s", c.n, c.what)
-		}
-	}
-	return text
+	return listed(", ", text, some(st.Postponed, "%d postponed"), some(st.Refused, "%d refused"), some(st.Held, "%d held"))
 }
 
 // first are the first n of a list.
@@ -367,27 +334,47 @@ func quotes(n int, evidence []reverie.Evidence) (lines []string) {
 	return lines
 }
 
+// errorText is an error in an answer, "" where there is none.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// changeReplies are changes in the shape of the API.
+func changeReplies(changes []reverie.Change) []reverie.ChangeReply {
+	list := []reverie.ChangeReply{}
+	for _, c := range changes {
+		list = append(list, c.Reply())
+	}
+	return list
+}
+
+// messageStats are counts of messages in the shape of the API.
+func messageStats(st reverie.Stats) *reverie.MessageStats {
+	return &reverie.MessageStats{Cited: st.Cited, Considered: st.Considered, Filtered: st.Filtered, Deferred: st.Deferred}
+}
+
+// when is an instant in an answer; the zero time is none.
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 // ExtractReply is a result in the shape of the API.
 func ExtractReply(r session.Result) reverie.ExtractReply {
 	reply := reverie.ExtractReply{Success: r.Err == nil, Job: reverie.JobExtract, GroupID: r.GroupID,
-		SessionID: r.SessionID, RunID: r.RunID, DryRun: r.DryRun, Status: r.Status,
-		Changes: []reverie.ChangeReply{}, Summary: r.Summary, Folded: r.Folded, Refusals: r.Refusals,
-		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
+		SessionID: r.SessionID, RunID: r.RunID, DryRun: r.DryRun, Error: errorText(r.Err), Changes: changeReplies(r.Changes),
+		Summary: r.Summary, Folded: r.Folded, Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings),
+		Stats: r.Stats.Evolve()}
 	if r.NoNew {
-		reply.Status, reply.Message = "", "nothing waits"
+		reply.Message = "nothing waits"
 		return reply
 	}
-	if !r.At.IsZero() {
-		reply.ExtractionTime = &r.At
-	}
-	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
-		Filtered: r.Stats.Filtered, Deferred: r.Stats.Deferred}
-	for _, c := range r.Changes {
-		reply.Changes = append(reply.Changes, c.Reply())
-	}
+	reply.Status, reply.ExtractionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
 	return reply
 }
 

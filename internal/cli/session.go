@@ -107,9 +107,6 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 
 // tally counts what a session holds.
 func tally(t reverie.Tally) string {
-	text := fmt.Sprintf("%s, %s, %s tokens", Plural(t.Messages, "message"), Plural(t.Turns, "turn"), commas(t.Tokens))
-	if t.ToolCalls > 0 {
-		text += ", " + Plural(t.ToolCalls, "tool call")
-	}
-	return text
+	return listed(", ", Plural(t.Messages, "message"), Plural(t.Turns, "turn"), commas(t.Tokens)+" tokens",
+		things(t.ToolCalls, "tool call", ""))
 }

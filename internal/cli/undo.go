@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,23 +69,10 @@ func takenBack(u reverie.Undone) string {
 	if u.Job == reverie.JobDream {
 		read = "memory"
 	}
-	var parts []string
-	for _, c := range []struct {
-		n           int
-		thing, what string
-	}{
-		{u.Restored, "memory", "back as before"}, {u.Deprecated, "memory", "that it had made"},
-		{u.Weakened, "memory", "in strength alone"},
-		{u.Entities, "entity", "as before"}, {u.Rejected, "plan", "rejected"}, {u.Requeued, read, "to be read again"},
-	} {
-		if c.n > 0 {
-			parts = append(parts, Plural(c.n, c.thing)+" "+c.what)
-		}
-	}
-	if len(parts) == 0 {
-		return "it had changed nothing"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(listed(", ", things(u.Restored, "memory", " back as before"),
+		things(u.Deprecated, "memory", " that it had made"), things(u.Weakened, "memory", " in strength alone"),
+		things(u.Entities, "entity", " as before"), things(u.Rejected, "plan", " rejected"),
+		things(u.Requeued, read, " to be read again")), "it had changed nothing")
 }
 
 // PrintErasures prints the receipts, and, where no group failed, that nothing is left. Only

@@ -16,7 +16,7 @@ import (
 
 func newAudit(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		list, err := a.audit(ctx, groupID)
 		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
 		if err != nil {
@@ -28,7 +28,6 @@ func newAudit(a *app) *cobra.Command {
 		return errors.Join(a.Show(reply, func() error { return a.PrintAudit(list) }), err, unsound(list))
 	})
 	groupFlag(cmd, &groupID, "check this group only")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -65,7 +64,7 @@ func unsound(list []reverie.Invariant) error {
 }
 
 func newDoctor(a *app) *cobra.Command {
-	cmd := newCommand("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		findings := a.examine(ctx)
 		var errs []error
 		for _, f := range findings {
@@ -78,7 +77,6 @@ func newDoctor(a *app) *cobra.Command {
 			Checks  []application.Finding `json:"checks"`
 		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 

@@ -20,7 +20,7 @@ type backfillFlags struct {
 
 func newBackfill(a *app) *cobra.Command {
 	var f backfillFlags
-	cmd := newCommand("reverie backfill", cobra.NoArgs, func(ctx context.Context,
+	cmd := a.command("reverie backfill", cobra.NoArgs, func(ctx context.Context,
 		_ []string) error {
 		return a.backfill(ctx, f)
 	})
@@ -34,7 +34,7 @@ func newBackfill(a *app) *cobra.Command {
 	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
 	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON: the estimate, then one line a run, then the summary")
+	cmd.Flags().Lookup("json").Usage = "print JSON: the estimate, then one line a run, then the summary"
 	return cmd
 }
 

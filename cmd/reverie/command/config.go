@@ -18,11 +18,8 @@ func newConfig(a *app) *cobra.Command {
 		}
 		return config.Write(a.Stdout, a.Config, a.prov, a.JSON)
 	}
-	cmd := newCommand("reverie config", cobra.NoArgs, show)
-	again := newCommand("reverie config show", cobra.NoArgs, show)
-	a.jsonFlag(cmd)
-	a.jsonFlag(again)
-	cmd.AddCommand(again, newCommand("reverie config init", cobra.NoArgs,
+	cmd := a.command("reverie config", cobra.NoArgs, show)
+	cmd.AddCommand(a.command("reverie config show", cobra.NoArgs, show), newCommand("reverie config init", cobra.NoArgs,
 		func(context.Context, []string) error { return config.WriteInit(a.Stdout) }))
 	return cmd
 }
@@ -31,14 +28,13 @@ func newConfig(a *app) *cobra.Command {
 var Version = "dev"
 
 func newVersion(a *app) *cobra.Command {
-	cmd := newCommand("reverie version", cobra.NoArgs, func(context.Context, []string) error {
+	cmd := a.command("reverie version", cobra.NoArgs, func(context.Context, []string) error {
 		platform := runtime.GOOS + "/" + runtime.GOARCH
 		return a.Show(map[string]any{"version": Version, "go": runtime.Version(), "platform": platform,
 			"schema": store.WantedVersion()}, func() error {
 			return a.Say("reverie %s (%s, %s, schema %d)\n", Version, runtime.Version(), platform, store.WantedVersion())
 		})
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 

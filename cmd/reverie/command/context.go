@@ -21,7 +21,7 @@ const maxQuery = 1 << 20
 func newContext(a *app) *cobra.Command {
 	var req recall.ContextRequest
 	var at string
-	cmd := newCommand("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
 		if req.Query, err = a.textOrStdin(ctx, req.Query, "query", maxQuery); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func newContext(a *app) *cobra.Command {
 	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
 		"tokens of the text at most (default [recall] max_tokens)")
 	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")
-	f.BoolVar(&a.JSON, "json", false, "print as JSON: the text, and each memory with its score")
+	cmd.Flags().Lookup("json").Usage = "print as JSON: the text, and each memory with its score"
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (
 
 func newFeedback(a *app) *cobra.Command {
 	var req recall.FeedbackRequest
-	cmd := newCommand("reverie feedback", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie feedback", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
 		if req.Response, err = a.textOrStdin(ctx, req.Response, "answer", reverie.MaxMessageTextLength); err != nil {
 			return err
 		}
@@ -100,7 +100,6 @@ func newFeedback(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 

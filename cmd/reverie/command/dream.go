@@ -17,7 +17,7 @@ import (
 
 func newDream(a *app) *cobra.Command {
 	var f selection
-	cmd := newCommand("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		return a.dream(ctx,
 			f)
 	})
@@ -28,7 +28,7 @@ func newDream(a *app) *cobra.Command {
 	notEmpty(cmd, "session")
 	shardFlag(cmd, &f.shard)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask and plan, and write nothing")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON; with --due a line for each dream, then a summary")
+	cmd.Flags().Lookup("json").Usage = "print JSON; with --due a line for each dream, then a summary"
 	check(cmd, func() error {
 		switch {
 		case !f.due && f.group == "" && f.session == "":
@@ -73,7 +73,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 
 func newDreamShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie dream show", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie dream show", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		d, err := a.Store.Dream(ctx, groupID)
 		if err != nil {
 			return err
@@ -92,7 +92,6 @@ func newDreamShow(a *app) *cobra.Command {
 		})
 	}))
 	groupNeeded(cmd, &groupID)
-	a.jsonFlag(cmd)
 	return cmd
 }
 

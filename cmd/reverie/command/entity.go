@@ -22,7 +22,7 @@ func newEntityList(a *app) *cobra.Command {
 	var groupID string
 	var q reverie.EntityFilter
 	var limit, offset int
-	cmd := newCommand("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		g, err := a.Store.Group(ctx, groupID)
 		if err != nil {
 			return err
@@ -45,7 +45,6 @@ func newEntityList(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&q.All, "merged", false, "those that were merged into another too")
 	limitFlag(cmd, &limit, 50, "entities at most")
 	offsetFlag(cmd, &offset, "entities to skip")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -67,7 +66,7 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 
 func newEntityShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie entity show", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie entity show", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		e, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -76,13 +75,12 @@ func newEntityShow(a *app) *cobra.Command {
 			func() error { return a.EntityPage(e.Reply()) })
 	})
 	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newEntityHistory(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie entity history", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie entity history", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		e, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -95,14 +93,13 @@ func newEntityHistory(a *app) *cobra.Command {
 		return a.Show(r, func() error { return a.EntityHistory(r) })
 	})
 	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newEntityWaiting(a *app) *cobra.Command {
 	var groupID string
 	var limit int
-	cmd := newCommand("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
 		if err != nil {
 			return err
@@ -116,13 +113,12 @@ func newEntityWaiting(a *app) *cobra.Command {
 	}))
 	groupNeeded(cmd, &groupID)
 	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newEntityMerge(a *app) *cobra.Command {
 	var groupID, reason string
-	cmd := newCommand("reverie entity merge", cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie entity merge", cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
 		into, err := a.entity(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -144,13 +140,12 @@ func newEntityMerge(a *app) *cobra.Command {
 	})
 	groupFlag(cmd, &groupID, "look in this group only; A and B may be names then")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
-	cmd := newCommand("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if !reverie.IsID(args[0]) {
 			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
 		}
@@ -166,7 +161,6 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	})
 	groupFlag(cmd, &groupID, "look in this group only")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
-	a.jsonFlag(cmd)
 	return cmd
 }
 

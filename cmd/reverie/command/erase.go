@@ -23,7 +23,7 @@ type eraseOrder struct {
 
 func newErase(a *app) *cobra.Command {
 	var o eraseOrder
-	cmd := newCommand("reverie erase", cobra.NoArgs,
+	cmd := a.command("reverie erase", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.erase(ctx, o) }))
 	f := cmd.Flags()
 	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
@@ -40,7 +40,7 @@ func newErase(a *app) *cobra.Command {
 	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
 	f.BoolVar(&o.yes, "yes", false, "erase without asking")
 	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
-	f.BoolVar(&a.JSON, "json", false, "print the receipts as JSON")
+	cmd.Flags().Lookup("json").Usage = "print the receipts as JSON"
 	return cmd
 }
 

@@ -22,7 +22,7 @@ type evalFlags struct {
 
 func newEval(a *app) *cobra.Command {
 	f := evalFlags{PlayOptions: application.PlayOptions{Playing: a.tellPlaying}}
-	cmd := newCommand("reverie eval", cobra.ExactArgs(1),
+	cmd := a.command("reverie eval", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return a.eval(ctx, args[0], f) })
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.names, "scenario", nil, "only the scenarios of these names or patterns")
@@ -42,7 +42,6 @@ func newEval(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 

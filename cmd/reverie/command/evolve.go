@@ -23,11 +23,11 @@ type evolveFlags struct {
 
 func newEvolve(a *app) *cobra.Command {
 	var f evolveFlags
-	cmd := newCommand("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		return a.evolve(ctx,
 			f)
 	})
-	f.flags(a, cmd, "evolve")
+	f.flags(cmd, "evolve")
 	daysFlag(cmd, &f.days)
 	return cmd
 }

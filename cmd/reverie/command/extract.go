@@ -13,7 +13,7 @@ import (
 
 func newExtract(a *app) *cobra.Command {
 	var f selection
-	cmd := newCommand("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		return a.extract(ctx,
 			f)
 	})
@@ -24,7 +24,7 @@ func newExtract(a *app) *cobra.Command {
 	fl.BoolVar(&f.all, "all", false, "every session that has gathered anything")
 	shardFlag(cmd, &f.shard)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
+	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
 	check(cmd, func() error {
 		switch {
 		case count(f.session != "", f.due, f.all) != 1:

@@ -54,11 +54,6 @@ func notEmpty(cmd *cobra.Command, names ...string) {
 	})
 }
 
-// jsonFlag is the flag by which a command answers in JSON.
-func (a *app) jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print as JSON")
-}
-
 // groupFlag names a group; an empty id is refused.
 func groupFlag(cmd *cobra.Command, to *string, usage string) {
 	cmd.Flags().StringVar(to, "group", "", usage)

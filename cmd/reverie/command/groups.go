@@ -79,7 +79,7 @@ func (a *app) calendar(g reverie.Group) jobs.Calendar {
 
 func newGroupsList(a *app) *cobra.Command {
 	var q reverie.GroupQuery
-	cmd := newCommand("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		asked := q
 		asked.Limit++ // to see whether there are more
 		groups, err := a.Store.GroupList(ctx, asked)
@@ -110,7 +110,6 @@ func newGroupsList(a *app) *cobra.Command {
 	groupFlag(cmd, &q.GroupID, "only this one")
 	cmd.Flags().StringVar(&q.After, "after", "", "only ids after this one")
 	limitFlag(cmd, &q.Limit, 100, "groups at most")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -246,7 +245,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 
 func newGroupsAdd(a *app) *cobra.Command {
 	var g reverie.Group
-	cmd := newCommand("reverie groups add", oneGroup, nil)
+	cmd := a.command("reverie groups add", oneGroup, nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.settings(); err != nil {
 			return err
@@ -274,14 +273,13 @@ func newGroupsAdd(a *app) *cobra.Command {
 			func() error { return a.Say("%s: added, dates in %s\n", cli.Visible(g.ID), cli.Zone(g)) })
 	}
 	groupFlags(cmd, &g)
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newGroupsSet(a *app) *cobra.Command {
 	var to reverie.Group
 	var change reverie.GroupChange
-	cmd := newCommand("reverie groups set", oneGroup, func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie groups set", oneGroup, func(ctx context.Context, args []string) error {
 		asked := reverie.Group{ID: args[0]}
 		change.Apply(&asked)
 		if err := asked.Normalize(); err != nil {
@@ -315,7 +313,6 @@ func newGroupsSet(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -370,7 +367,7 @@ func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie
 }
 
 func newGroupsPause(a *app) *cobra.Command {
-	cmd := newCommand("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
 		g, err := a.Store.PauseGroup(ctx, args[0])
 		if err != nil {
 			return err
@@ -379,7 +376,6 @@ func newGroupsPause(a *app) *cobra.Command {
 			return a.Say("%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID), cli.Operand(g.ID))
 		})
 	}))
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -391,7 +387,7 @@ func newGroupsResume(a *app) *cobra.Command {
 		}
 		return oneGroup(cmd, args)
 	}
-	cmd := newCommand("reverie groups resume", args, a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie groups resume", args, a.opened(func(ctx context.Context, args []string) error {
 		if parked {
 			return a.resumeParked(ctx)
 		}
@@ -407,7 +403,6 @@ func newGroupsResume(a *app) *cobra.Command {
 			func() error { return a.PrintResumed(before, gone) })
 	}))
 	cmd.Flags().BoolVar(&parked, "parked", false, "all groups that are parked")
-	a.jsonFlag(cmd)
 	return cmd
 }
 

@@ -45,6 +45,13 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
 }
 
+// command is newCommand for one that answers in JSON where --json says so.
+func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
+	cmd := newCommand(path, args, do)
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print as JSON")
+	return cmd
+}
+
 // group is a command that only holds others.
 func group(path string, subs ...*cobra.Command) *cobra.Command {
 	cmd := newCommand(path, cobra.NoArgs, nil)

@@ -27,7 +27,7 @@ type importOrder struct {
 
 func newImport(a *app) *cobra.Command {
 	var o importOrder
-	cmd := newCommand("reverie import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		o.path = args[0]
 		return a.importChats(ctx, o)
 	})
@@ -38,7 +38,7 @@ func newImport(a *app) *cobra.Command {
 		fmt.Fprintf(&table, "  %-10s %s\n", f.Name, f.Title)
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{formats}\n", table.String(), 1)
-	importFlags(cmd, a, &o.Import)
+	importFlags(cmd, &o.Import)
 	cmd.Flags().Lookup("group").Usage = "group that all of it goes into (default: each chat becomes one)"
 	f := cmd.Flags()
 	choice(cmd, &o.Format, "format", ingest.Auto, strings.Join(formats, ", "), formats...)
@@ -52,7 +52,7 @@ func newImport(a *app) *cobra.Command {
 }
 
 // importFlags are those of both ways to bring chats in.
-func importFlags(cmd *cobra.Command, a *app, o *application.Import) {
+func importFlags(cmd *cobra.Command, o *application.Import) {
 	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default: each chat becomes one)")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
@@ -63,7 +63,7 @@ func importFlags(cmd *cobra.Command, a *app, o *application.Import) {
 		"messages)", "zh", "en")
 	f.BoolVar(&o.DryRun, "dry-run", false, "only read and count: which chats there are, from when to when")
 	f.BoolVar(&o.AllowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as JSON")
+	f.Lookup("json").Usage = "print the counts as JSON"
 }
 
 func (a *app) importChats(ctx context.Context, o importOrder) error {
@@ -153,10 +153,10 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 func newPull(a *app) *cobra.Command {
 	var o application.Pull
 	var tokenFile string
-	cmd := newCommand("reverie pull", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie pull", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		return a.pull(ctx, o, args[0], tokenFile)
 	})
-	importFlags(cmd, a, &o.Import)
+	importFlags(cmd, &o.Import)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
 	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN)")

@@ -13,9 +13,9 @@ import (
 
 func newImpression(a *app) *cobra.Command {
 	var f selection
-	cmd := newCommand("reverie impression", cobra.NoArgs,
+	cmd := a.command("reverie impression", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return a.observePeople(ctx, f) })
-	f.flags(a, cmd, "observe")
+	f.flags(cmd, "observe")
 	return cmd
 }
 

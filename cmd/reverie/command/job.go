@@ -29,7 +29,7 @@ type selection struct {
 
 // flags are --group, --due, --all and what goes with them, for a command that does what its
 // verb says.
-func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
+func (f *selection) flags(cmd *cobra.Command, verb string) {
 	groupFlag(cmd, &f.group, "the group to "+verb)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
@@ -37,7 +37,7 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	shardFlag(cmd, &f.shard)
 	f.windowFlags(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
+	fl.Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
 	check(cmd, func() error {
 		switch {
 		case count(f.group != "", f.due, f.all) != 1:

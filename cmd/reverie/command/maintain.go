@@ -15,7 +15,7 @@ import (
 
 func newMaintain(a *app) *cobra.Command {
 	var f selection
-	cmd := newCommand("reverie maintain", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie maintain", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if f.group != "" {
 			return a.maintainOne(ctx, f)
 		}
@@ -25,7 +25,7 @@ func newMaintain(a *app) *cobra.Command {
 	shardFlag(cmd, &f.shard)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what is due, and write nothing")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON: with --group one document, else a line for each group and a summary")
+	cmd.Flags().Lookup("json").Usage = "print JSON: with --group one document, else a line for each group and a summary"
 	check(cmd, func() error {
 		if f.group != "" && fl.Changed("shard") {
 			return errors.New("--shard is a part of all groups; it goes without --group")

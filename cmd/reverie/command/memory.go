@@ -32,7 +32,7 @@ const allStatuses reverie.Status = "all"
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
 	var at string
-	cmd := newCommand("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
@@ -64,7 +64,6 @@ func newMemoryList(a *app) *cobra.Command {
 	})
 	limitFlag(cmd, &q.Limit, 20, "memories at most")
 	offsetFlag(cmd, &q.Offset, "memories to skip")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -72,7 +71,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind reverie.Kind
 	var at string
-	cmd := newCommand("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) (err error) {
 		if q.Text = args[0]; kind != "" {
 			q.Kinds = []reverie.Kind{kind}
@@ -101,7 +100,6 @@ func newMemorySearch(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -119,7 +117,7 @@ func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (tim
 
 func newMemoryHistory(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := newCommand("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
@@ -138,14 +136,13 @@ func newMemoryHistory(a *app) *cobra.Command {
 	}))
 	groupFlag(cmd, &groupID, "look in this group only")
 	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newMemoryChanges(a *app) *cobra.Command {
 	var groupID string
 	var days, limit int
-	cmd := newCommand("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return err
 		}
@@ -166,13 +163,12 @@ func newMemoryChanges(a *app) *cobra.Command {
 	groupNeeded(cmd, &groupID)
 	number(cmd, &days, "days", 7, 1, maxDays, "how far back")
 	limitFlag(cmd, &limit, 200, "changes at most")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newMemoryStats(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		st, err := a.Store.MemoryStats(ctx, groupID)
 		if err != nil {
 			return err
@@ -180,13 +176,12 @@ func newMemoryStats(a *app) *cobra.Command {
 		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error { return a.PrintStats(st) })
 	}))
 	groupFlag(cmd, &groupID, "count this group only")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -195,13 +190,12 @@ func newMemoryWhy(a *app) *cobra.Command {
 			func(g reverie.Group) error { return a.PrintWhy(why, args[0], a.calendar(g)) })
 	}))
 	groupFlag(cmd, &groupID, "look in this group only")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newMemoryBlame(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := newCommand("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
 			return err
@@ -216,7 +210,6 @@ func newMemoryBlame(a *app) *cobra.Command {
 	}))
 	groupFlag(cmd, &groupID, "look in this group only")
 	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -235,7 +228,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 	var q reverie.BetweenQuery
 	var from, to string
 	var all bool
-	cmd := newCommand("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
 			return err
 		}
@@ -262,7 +255,6 @@ func newMemoryDiff(a *app) *cobra.Command {
 	f.StringVar(&to, "to", "", "the second one (default now)")
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	f.BoolVar(&all, "all", false, "list what came and went in between, too")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -274,7 +266,7 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 	if most > 0 {
 		args = cobra.ExactArgs(2)
 	}
-	cmd := newCommand("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
 		e.MemoryID, e.Reason = args[0], safety.CleanReason(e.Reason)
 		if most > 0 {
 			v, err := strconv.ParseFloat(args[1], 64)
@@ -297,7 +289,6 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 	})
 	groupFlag(cmd, &e.GroupID, "look in this group only")
 	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -306,7 +297,7 @@ func newMemoryClean(a *app) *cobra.Command {
 	var reason string
 	var unused time.Duration
 	var yes, dryRun bool
-	cmd := newCommand("reverie memory clean", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory clean", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, err := a.Store.CleanList(ctx, q)
 		if err != nil {
 			return err
@@ -357,6 +348,5 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }

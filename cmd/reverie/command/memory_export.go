@@ -19,7 +19,7 @@ func newMemoryExport(a *app) *cobra.Command {
 	var q reverie.ExportQuery
 	var name string
 	var all bool
-	cmd := newCommand("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		var s archive.Summary
 		write := func(w io.Writer) (err error) {
 			out := archive.NewWriter(w, a.Now(), !q.NoVectors)
@@ -48,7 +48,7 @@ func newMemoryExport(a *app) *cobra.Command {
 	f.BoolVar(&all, "all", false, "export all groups")
 	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
 	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; a search makes them anew, for money")
-	f.BoolVar(&a.JSON, "json", false, "print what was written to the file as JSON")
+	cmd.Flags().Lookup("json").Usage = "print what was written to the file as JSON"
 	check(cmd, func() error {
 		switch {
 		case all == (q.GroupID != ""):
@@ -73,7 +73,7 @@ const shownBad = 20
 
 func newMemoryImport(a *app) *cobra.Command {
 	var opts archive.Options
-	cmd := newCommand("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		file, err := a.Seekable(ctx, args[0])
 		if err != nil {
 			return err
@@ -109,6 +109,5 @@ func newMemoryImport(a *app) *cobra.Command {
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
 	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
 	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
-	a.jsonFlag(cmd)
 	return cmd
 }

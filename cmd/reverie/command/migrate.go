@@ -31,7 +31,7 @@ type migrationsReply struct {
 }
 
 func newMigrateUp(a *app) *cobra.Command {
-	cmd := newCommand("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -47,12 +47,11 @@ func newMigrateUp(a *app) *cobra.Command {
 			return a.Say("schema is at version %d\n", store.WantedVersion())
 		})
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newMigrateStatus(a *app) *cobra.Command {
-	cmd := newCommand("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -63,7 +62,6 @@ func newMigrateStatus(a *app) *cobra.Command {
 		}
 		return a.Show(migrationsReply{true, list}, func() error { return a.Page("migrations", list) })
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -73,7 +71,7 @@ const maxFires = 1000
 func newSchedule(a *app) *cobra.Command {
 	var in string
 	var count int
-	cmd := newCommand("reverie schedule", cobra.NoArgs, func(context.Context, []string) error {
+	cmd := a.command("reverie schedule", cobra.NoArgs, func(context.Context, []string) error {
 		if err := a.settings(); err != nil {
 			return err
 		}
@@ -105,6 +103,5 @@ func newSchedule(a *app) *cobra.Command {
 	})
 	cmd.Flags().StringVar(&in, "zone", "", "show the times in this IANA time zone, too (default [group] time_zone)")
 	number(cmd, &count, "count", 5, 1, maxFires, "how many starts of each job")
-	a.jsonFlag(cmd)
 	return cmd
 }

@@ -26,7 +26,7 @@ type planFlags struct {
 
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
-	cmd := newCommand("reverie plan", cobra.NoArgs,
+	cmd := a.command("reverie plan", cobra.NoArgs,
 		func(ctx context.Context, _ []string) error { return a.plan(ctx, f) })
 	fl := cmd.Flags()
 	fl.String("run", "", "removed: what a run holds cannot be edited")
@@ -37,7 +37,7 @@ func newPlan(a *app) *cobra.Command {
 	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
 	f.windowFlags(cmd)
 	daysFlag(cmd, &f.days)
-	fl.BoolVar(&a.JSON, "json", false, "print what was planned as JSON")
+	cmd.Flags().Lookup("json").Usage = "print what was planned as JSON"
 	check(cmd, func() error {
 		switch {
 		case f.file == "":
@@ -110,7 +110,7 @@ func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error
 
 func newApply(a *app) *cobra.Command {
 	var approve bool
-	cmd := newCommand("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		in, err := a.Input(ctx, args[0])
 		if err != nil {
 			return err
@@ -131,7 +131,6 @@ func newApply(a *app) *cobra.Command {
 		return cmp.Or(err, a.Show(res.Reply(), func() error { return a.printApplied(plan, res, time.Since(began)) }))
 	})
 	cmd.Flags().BoolVar(&approve, "approve", false, "apply what a run would have held, too: a person has read it")
-	a.jsonFlag(cmd)
 	return cmd
 }
 

@@ -21,7 +21,7 @@ type replayFlags struct {
 
 func newReplay(a *app) *cobra.Command {
 	var f replayFlags
-	cmd := newCommand("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		return a.replay(ctx,
 			f)
 	})
@@ -37,7 +37,7 @@ func newReplay(a *app) *cobra.Command {
 	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")
 	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
-	fl.BoolVar(&a.JSON, "json", false, "print JSON")
+	cmd.Flags().Lookup("json").Usage = "print JSON"
 	fl.Bool("keep", false, "removed: a replay makes no schema")
 	removed(cmd, "keep", "--keep is gone: a replay makes no schema any more; --json --all has all that it found")
 	check(cmd, func() error {

@@ -22,7 +22,7 @@ func newRuns(a *app) *cobra.Command {
 
 func newRunsList(a *app) *cobra.Command {
 	var q reverie.RunQuery
-	cmd := newCommand("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if q.GroupID != "" { // no runs, or no such group?
 			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 				return err
@@ -54,7 +54,6 @@ func newRunsList(a *app) *cobra.Command {
 		"waits", reverie.RunStatuses...)
 	a.sinceFlag(cmd, &q.Since, "only those started since: a date (midnight UTC), an instant, or an age (24h, 7d)")
 	limitFlag(cmd, &q.Limit, 20, "runs at most")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -75,7 +74,7 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 }
 
 func newRunsShow(a *app) *cobra.Command {
-	cmd := newCommand("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -86,12 +85,11 @@ func newRunsShow(a *app) *cobra.Command {
 		}
 		return a.Show(d.Reply(g), func() error { return a.PrintRun(d, g, a.calendar(g.Group)) })
 	}))
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newRunsApprove(a *app) *cobra.Command {
-	cmd := newCommand("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -105,7 +103,6 @@ func newRunsApprove(a *app) *cobra.Command {
 			return a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read nothing
 		}))
 	}))
-	a.jsonFlag(cmd)
 	cmd.Flags().String("plan", "", "removed: what a run holds cannot be edited")
 	removed(cmd, "plan", "--plan is gone, what a run holds cannot be edited any more: approve it without --plan, "+
 		"or `reverie runs reject RUN --requeue` and correct memories by `reverie memory`")
@@ -114,7 +111,7 @@ func newRunsApprove(a *app) *cobra.Command {
 
 func newRunsReject(a *app) *cobra.Command {
 	var requeue bool
-	cmd := newCommand("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -131,7 +128,6 @@ func newRunsReject(a *app) *cobra.Command {
 	}))
 	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a "+
 		"dream took in new")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -144,7 +140,7 @@ type undoQuery struct {
 
 func newRunsUndo(a *app) *cobra.Command {
 	var q undoQuery
-	cmd := newCommand("reverie runs undo", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs undo", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			q.RunID = args[0]
 		}
@@ -174,7 +170,6 @@ func newRunsUndo(a *app) *cobra.Command {
 	fl.BoolVar(&q.Force, "force", false, "put back what others have changed since, too")
 	fl.BoolVar(&q.Requeue, "requeue", false, "let wait again what the runs have read")
 	fl.StringVar(&q.Reason, "reason", "", "why, for the history")
-	a.jsonFlag(cmd)
 	return cmd
 }
 

@@ -16,7 +16,7 @@ import (
 func newScan(a *app) *cobra.Command {
 	var groupID string
 	var statements bool
-	cmd := newCommand("reverie scan", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) (err error) {
+	cmd := a.command("reverie scan", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) (err error) {
 		report := &cli.ScanReport{Console: &a.Console, Rules: map[reverie.ScanFinding]int{}}
 		switch {
 		case groupID != "" && len(args) > 0:
@@ -40,7 +40,7 @@ func newScan(a *app) *cobra.Command {
 	groupFlag(cmd, &groupID, "read what is stored of this group")
 	cmd.Flags().BoolVar(&statements, "statements", false, "hold each line, or each memory, against all rules for "+
 		"statements")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a document a finding, then one of the counts")
+	cmd.Flags().Lookup("json").Usage = "print a document a finding, then one of the counts"
 	return cmd
 }
 

@@ -22,7 +22,7 @@ func (a *app) entry(s reverie.Session) cli.SessionEntry {
 
 func newSessionsList(a *app) *cobra.Command {
 	var f reverie.SessionFilter
-	cmd := newCommand("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, total, err := a.Store.ListSessions(ctx, f)
 		if err != nil {
 			return err
@@ -41,13 +41,12 @@ func newSessionsList(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
 	limitFlag(cmd, &f.Limit, 20, "sessions at most")
 	offsetFlag(cmd, &f.Offset, "pass over the first so many")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newSessionsShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) error {
 		d, err := a.sessionDetail(ctx, groupID, args[0])
 		if err != nil {
@@ -59,7 +58,6 @@ func newSessionsShow(a *app) *cobra.Command {
 		}{true, d}, func() error { return a.PrintSession(d, a.SessionRule()) })
 	}))
 	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
-	a.jsonFlag(cmd)
 	return cmd
 }
 

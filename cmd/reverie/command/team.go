@@ -61,7 +61,7 @@ const overwriteUsage = "put it in the place of what the team has written, or del
 func newTeamShare(a *app) *cobra.Command {
 	var name, reason string
 	var overwrite bool
-	cmd := newCommand("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context,
 		args []string) error {
 		reply := cli.TeamReply{Success: true, Memories: []reverie.TeamMemory{}}
 		for _, id := range args {
@@ -76,7 +76,6 @@ func newTeamShare(a *app) *cobra.Command {
 	cmd.Flags().Lookup("team").Usage = "name of the team (default that of the memory's group)"
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, overwriteUsage)
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -119,7 +118,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 
 func newTeamEdit(a *app) *cobra.Command {
 	var name, statement, reason string
-	cmd := newCommand("reverie team edit", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie team edit", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		m, of, err := a.EditTeamMemory(ctx, name, args[0], statement, reason)
 		if err != nil {
 			return err
@@ -130,7 +129,6 @@ func newTeamEdit(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&statement, "statement", "", "what it says from now on (required)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push (required)")
 	required(cmd, "statement", "reason")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -138,7 +136,7 @@ func newTeamPush(a *app) *cobra.Command {
 	var name, id string
 	var o team.PushOptions
 	var overwrite bool
-	cmd := newCommand("reverie team push", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie team push", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -156,7 +154,6 @@ func newTeamPush(a *app) *cobra.Command {
 	f.StringVar(&id, "memory", "", "only this one; a group's is shared with the team first")
 	f.BoolVar(&overwrite, "overwrite", false, "with --memory: "+overwriteUsage)
 	f.BoolVar(&o.DryRun, "dry-run", false, "scan, say what would be sent, and send nothing")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -205,7 +202,7 @@ func syncError(err error, refused []reverie.TeamRefusal, heldBack []reverie.Team
 func newTeamPull(a *app) *cobra.Command {
 	var name string
 	var o team.PullOptions
-	cmd := newCommand("reverie team pull", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie team pull", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -224,13 +221,12 @@ func newTeamPull(a *app) *cobra.Command {
 	f.StringVar(&o.ID, "memory", "", "only this one")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be taken, and write nothing")
 	f.BoolVar(&o.AcceptRewrites, "accept-rewrites", false, "delete and rewrite as many memories as the other side says")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newTeamStatus(a *app) *cobra.Command {
 	var name string
-	cmd := newCommand("reverie team status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie team status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		s, err := a.syncer(ctx, name)
 		if err != nil {
 			return err
@@ -239,13 +235,12 @@ func newTeamStatus(a *app) *cobra.Command {
 		return errors.Join(a.Show(reply, func() error { return a.PrintTeamStatus(reply) }), err)
 	})
 	teamFlag(cmd, &name)
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newTeamConflicts(a *app) *cobra.Command {
 	var name string
-	cmd := newCommand("reverie team conflicts", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie team conflicts", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		name, err := a.TeamName(name)
 		if err != nil {
 			return err
@@ -271,14 +266,13 @@ func newTeamConflicts(a *app) *cobra.Command {
 		})
 	}))
 	teamFlag(cmd, &name)
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newTeamResolve(a *app) *cobra.Command {
 	var name, statement, reason string
 	var d team.Decision
-	cmd := newCommand("reverie team resolve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie team resolve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		name, err := a.TeamName(name)
 		if err != nil {
 			return err
@@ -312,6 +306,5 @@ func newTeamResolve(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }

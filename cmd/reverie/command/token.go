@@ -55,7 +55,7 @@ func newTokenCreate(a *app) *cobra.Command {
 	var n api.NewToken
 	var scope, expires string
 	var all bool
-	cmd := newCommand("reverie token create", cobra.NoArgs,
+	cmd := a.command("reverie token create", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.createToken(ctx, n) }))
 	groupFlag(cmd, &n.GroupID, "for this group")
 	f := cmd.Flags()
@@ -74,7 +74,6 @@ func newTokenCreate(a *app) *cobra.Command {
 		n.ExpiresAt, err = expiry(expires, a.Now())
 		return err
 	})
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -114,7 +113,7 @@ func (a *app) createToken(ctx context.Context, n api.NewToken) error {
 
 func newTokenList(a *app) *cobra.Command {
 	var groupID string
-	cmd := newCommand("reverie token list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie token list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if groupID != "" { // no tokens, or no such group?
 			if _, err := a.Store.Group(ctx, groupID); err != nil {
 				return err
@@ -134,12 +133,11 @@ func newTokenList(a *app) *cobra.Command {
 		}{true, entries}, func() error { return a.PrintTokens(entries) })
 	}))
 	groupFlag(cmd, &groupID, "only those that let one into this group")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
 func newTokenRevoke(a *app) *cobra.Command {
-	cmd := newCommand("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		t, err := a.Store.RevokeToken(ctx, args[0])
 		if err != nil {
 			return err
@@ -149,6 +147,5 @@ func newTokenRevoke(a *app) *cobra.Command {
 			cli.TokenEntry
 		}{true, a.tokenEntry(t)}, func() error { return a.Say("%s: revoked\n", t.ID) })
 	}))
-	a.jsonFlag(cmd)
 	return cmd
 }
