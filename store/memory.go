@@ -69,7 +69,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 			list[i] = list[i].Then()
 		}
 	}
-	return list, total, err
+	return append([]reverie.Memory{}, list...), total, err // JSON has an empty list, and no null
 }
 
 // Memory returns one version. An empty groupID looks in all groups. A version
