@@ -15,7 +15,7 @@ const (
 	longLines    = 0.01   // the share of lines that may be longer
 	packageLines = 10_000 // of the largest package
 	commandLines = 4_900  // of cmd/reverie
-	productLines = 73_300 // of code: neither blank nor a comment
+	productLines = 72_700 // of code: neither blank nor a comment
 	topFolders   = 16
 	command      = "cmd/reverie"
 	testSuffix   = "_test.go"
