@@ -25,7 +25,7 @@ func buildBinary(b *testing.B) string {
 		return path
 	}
 	path := filepath.Join(b.TempDir(), "reverie")
-	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, ".")
+	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "reverie/cmd/reverie")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build the binary: %v\n%s", err, out)

@@ -20,7 +20,7 @@ var tortured = sync.OnceValues(func() (string, error) {
 	}
 	torturedIn = dir
 	binary := filepath.Join(dir, "reverie")
-	build := exec.Command("go", "build", "-tags", "torture", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, ".")
+	build := exec.Command("go", "build", "-tags", "torture", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, "reverie/cmd/reverie")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary that is to be broken: %w\n%s", err, out)
