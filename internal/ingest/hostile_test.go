@@ -107,8 +107,8 @@ func TestHostileArchives(t *testing.T) {
 		"x.tar cut in a file":         {content: two[:len(long)+2048], chats: map[string]int{"whatsapp a": 400, "whatsapp b": 33}, bad: []string{"b/_chat.txt: broken file"}, err: "behind its 2 files"},
 		"x.tar cut in a head":         {content: two[:512+(len(long)+511)/512*512+100], chats: map[string]int{"whatsapp a": 400}, err: "behind its 1 files"},
 		"x.json.gz cut off":           {content: zipped(t, discordFile(discordMessages(900)))[:2000], chats: map[string]int{"discord 2": -1}, err: "unexpected EOF"},
-		"x.json of depth":             {content: []byte(discordFile(discordMessages(1) + `,{"id":"x","y":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + "}," + discordMessages(1))), chats: map[string]int{"discord 2": 2}, bad: []string{"messages 2: no message"}},
-		"x.json of depth without end": {content: []byte(strings.TrimSuffix(discordFile(discordMessages(1)+`,{"id":"x","y":`), `],"messageCount":1}`) + strings.Repeat("[", 200_000)), chats: map[string]int{"discord 2": 1}, err: "ends in the middle"},
+		"x.json of depth":             {content: []byte(discordFile(discordMessages(1) + `,{"id":"x","y":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + "}," + discordMessages(1))), chats: map[string]int{"discord 2": 1}, err: "exceeded max depth"},
+		"x.json of depth without end": {content: []byte(strings.TrimSuffix(discordFile(discordMessages(1)+`,{"id":"x","y":`), `],"messageCount":1}`) + strings.Repeat("[", 9_000)), chats: map[string]int{"discord 2": 1}, err: "ends in the middle"},
 		"x.txt of zeros":              {content: make([]byte, 1000), err: "no known format"},
 	} {
 		chats, bad, passed, err := brought(t, write(t, name, c.content))

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"reverie/internal/reverie"
 )
 
@@ -183,15 +185,19 @@ func Numbered(parts Parts) Parts {
 // by itself. Everything else is passed over, and only the value at hand is held.
 //
 // A value longer than maxLine is bad. After any other error the document cannot be read on: it
-// ends too early (io.ErrUnexpectedEOF), is no JSON (ErrNoJSON), or its reader failed.
+// ends too early (io.ErrUnexpectedEOF), is no JSON (ErrNoJSON), holds a value longer than
+// maxHeld, or its reader failed.
 func JSONParts(r io.Reader, patterns ...string) Parts {
 	return func(yield func(Part, error) bool) {
-		s := newJSONScanner(r, yield)
-		s.walk(0, jsonPatterns(patterns))
-		if s.err == nil && !s.atEnd() {
-			s.wrong("the end of the document")
+		d := newJSONReader(r, yield)
+		err := d.walk(Part{}, jsonPatterns(patterns))
+		if err == nil {
+			if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
+				return
+			}
+			err = cmp.Or(err, fmt.Errorf("something stands behind the end of the document: %w", ErrNoJSON))
 		}
-		s.tellError()
+		d.tellError(err)
 	}
 }
 
@@ -199,28 +205,43 @@ func JSONParts(r io.Reader, patterns ...string) Parts {
 // white space between them: a line each, or over several lines.
 func JSONDocuments(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
-		s := newJSONScanner(r, yield)
-		for n := 1; s.err == nil && !s.atEnd(); n++ {
-			s.path = []string{"[]" + strconv.Itoa(n)}
-			s.tell(&jsonPattern{})
+		d := newJSONReader(r, yield)
+		for n := 1; ; n++ {
+			if err := d.tell(Part{Place: element("", n)}); err != nil {
+				if !errors.Is(err, io.EOF) {
+					d.tellError(err)
+				}
+				return
+			}
 		}
-		s.tellError()
 	}
 }
 
+// jsonPattern is what of a pattern lies below the value at hand.
 type jsonPattern struct {
 	name  string
 	steps []string // keys, "*" or "[]"
 }
 
 // jsonPatterns reads patterns.
-func jsonPatterns(patterns []string) []*jsonPattern {
-	list := make([]*jsonPattern, len(patterns))
+func jsonPatterns(patterns []string) []jsonPattern {
+	list := make([]jsonPattern, len(patterns))
 	for i, p := range patterns {
-		list[i] = &jsonPattern{name: p, steps: strings.FieldsFunc(strings.ReplaceAll(p, "[]", ".[]"),
+		list[i] = jsonPattern{name: p, steps: strings.FieldsFunc(strings.ReplaceAll(p, "[]", ".[]"),
 			func(c rune) bool { return c == '.' })}
 	}
 	return list
+}
+
+// below returns the patterns whose next step is this one, and whether a * stood for it.
+func below(live []jsonPattern, step string) (fit []jsonPattern, star bool) {
+	for _, p := range live {
+		any := p.steps[0] == "*" && step != "[]"
+		if any || p.steps[0] == step {
+			fit, star = append(fit, jsonPattern{p.name, p.steps[1:]}), star || any
+		}
+	}
+	return fit, star
 }
 
 // Why a JSON document is not read on.
@@ -229,289 +250,141 @@ var (
 	errStopped = errors.New("nobody listens any more")
 )
 
-// jsonScanner finds where values begin and end; it does not look whether they are sound. After an error
-// nothing more is read.
-type jsonScanner struct {
-	in   *bufio.Reader
-	at   int64 // bytes that were consumed
-	last byte  // the one behind them, where ahead is set
-	err  error
+// maxHeld is how long a value is at most that is read at all, in bytes.
+const maxHeld = 4 * maxLine
 
-	ahead, keep, long bool
-	kept              []byte
-
+// jsonReader reads a JSON document value by value.
+type jsonReader struct {
+	*jsontext.Decoder
+	in    *heldReader
 	yield func(Part, error) bool
-	path  []string // keys and the numbers of elements, for people
-	index []int
-	keys  []string
+	place string // of the value at hand, for people
 }
 
-func newJSONScanner(r io.Reader, yield func(Part, error) bool) *jsonScanner {
-	return &jsonScanner{in: bufio.NewReaderSize(r, 1<<16), yield: yield}
+func newJSONReader(r io.Reader, yield func(Part, error) bool) *jsonReader {
+	in := &heldReader{r: r}
+	return &jsonReader{Decoder: jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true)), in: in, yield: yield}
+}
+
+// heldReader fails when more than maxHeld bytes are read for one value.
+type heldReader struct {
+	r    io.Reader
+	held int // since the value before
+}
+
+func (h *heldReader) Read(p []byte) (int, error) {
+	if h.held > maxHeld {
+		return 0, fmt.Errorf("a value is longer than %d bytes: %w", maxHeld, reverie.ErrInvalid)
+	}
+	n, err := h.r.Read(p)
+	h.held += n
+	return n, err
+}
+
+// skip passes over the value that comes next.
+func (d *jsonReader) skip() error {
+	for depth := d.StackDepth(); ; {
+		d.in.held = 0
+		if _, err := d.ReadToken(); err != nil || d.StackDepth() <= depth {
+			return err
+		}
+	}
+}
+
+// walk tells what fits the live patterns in the value that comes next.
+func (d *jsonReader) walk(at Part, live []jsonPattern) error {
+	d.place = at.Place
+	for _, p := range live {
+		if len(p.steps) == 0 {
+			at.Pattern = p.name
+			return d.tell(at)
+		}
+	}
+	kind := d.PeekKind()
+	if len(live) == 0 || kind != '{' && kind != '[' {
+		return d.skip()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	within, _ := below(live, "[]")
+	for n := 0; d.PeekKind() != ']' && d.PeekKind() != '}'; n++ {
+		in := at
+		if kind == '[' {
+			in.Place, in.Index = element(at.Place, n+1), append(slices.Clip(at.Index), n)
+		} else {
+			name, err := d.ReadToken()
+			if err != nil {
+				return err
+			}
+			var star bool
+			key := name.String()
+			if within, star = below(live, key); star {
+				in.Keys = append(slices.Clip(at.Keys), key)
+			}
+			in.Place = member(at, key)
+		}
+		if err := d.walk(in, within); err != nil {
+			return err
+		}
+	}
+	d.place = at.Place
+	_, err := d.ReadToken()
+	return err
+}
+
+// element and member say for people where a value stands.
+func element(of string, n int) string {
+	if of == "" {
+		return "element " + strconv.Itoa(n)
+	}
+	return of + " " + strconv.Itoa(n)
+}
+
+func member(of Part, key string) string {
+	switch {
+	case of.Place == "":
+		return key
+	case len(of.Index) > 0 && strings.HasSuffix(of.Place, " "+strconv.Itoa(of.Index[len(of.Index)-1]+1)):
+		return of.Place + ", " + key
+	}
+	return of.Place + "." + key
+}
+
+// tell tells the value that comes next.
+func (d *jsonReader) tell(part Part) error {
+	d.place, d.in.held = part.Place, 0
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	var bad error
+	if part.Value = json.RawMessage(bytes.Clone(value)); len(value) > maxLine {
+		part.Value, bad = nil, &Bad{Place: part.Place, Reason: "too long", Err: errLongLine}
+	}
+	if !d.yield(part, bad) {
+		return errStopped
+	}
+	return nil
 }
 
 // tellError tells why the document is not read on, if anybody still listens.
-func (s *jsonScanner) tellError() {
-	if s.err != nil && !errors.Is(s.err, errStopped) {
-		s.yield(Part{}, s.err)
+func (d *jsonReader) tellError(err error) {
+	where := fmt.Sprintf("byte %d", d.InputOffset())
+	if d.place != "" {
+		where += ", in " + d.place
 	}
-}
-
-// walk passes over the value at hand, whose path so far fits the live patterns up to the
-// given depth, and tells what fits within it.
-func (s *jsonScanner) walk(depth int, live []*jsonPattern) {
-	c := s.next()
-	for _, p := range live {
-		if len(p.steps) == depth {
-			s.tell(p)
-			return
-		}
-	}
-	path, keys, index := s.path, s.keys, s.index
+	var syntax *jsontext.SyntacticError
 	switch {
-	case len(live) > 0 && c == '{':
-		s.list('}', func(int) {
-			key := s.key()
-			within, star := following(live, depth, key)
-			if s.path = append(path, key); star {
-				s.keys = append(keys, key)
-			}
-			s.walk(depth+1, within)
-			s.keys = keys
-		})
-	case len(live) > 0 && c == '[':
-		within, _ := following(live, depth, "[]")
-		s.list(']', func(n int) {
-			s.index, s.path = append(index, n), append(path, "[]"+strconv.Itoa(n+1))
-			s.walk(depth+1, within)
-		})
-	default:
-		s.skip()
-	}
-	if s.err == nil {
-		s.path, s.index = path, index
-	}
-}
-
-// following returns the patterns whose step at depth is this one, and whether a * stood
-// for it.
-func following(live []*jsonPattern, depth int, step string) (fit []*jsonPattern, star bool) {
-	for _, p := range live {
-		switch want := p.steps[depth]; {
-		case want == "*" && step != "[]":
-			fit, star = append(fit, p), true
-		case want == step:
-			fit = append(fit, p)
-		}
-	}
-	return fit, star
-}
-
-// tell tells the value at hand.
-func (s *jsonScanner) tell(p *jsonPattern) {
-	part := Part{Pattern: p.name, Place: s.place(), Index: slices.Clone(s.index), Keys: slices.Clone(s.keys)}
-	s.capture()
-	if s.err != nil {
+	case errors.Is(err, errStopped):
 		return
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%s: it ends in the middle: %w", where, io.ErrUnexpectedEOF)
+	case errors.As(err, &syntax):
+		err = fmt.Errorf("%s: %w: %w", where, ErrNoJSON, syntax.Err)
+	default:
+		err = fmt.Errorf("%s: %w", where, err)
 	}
-	part.Value = bytes.Clone(s.kept)
-	var bad error
-	if s.long {
-		bad = &Bad{Place: part.Place, Reason: "too long", Err: errLongLine}
-	}
-	if !s.yield(part, bad) {
-		s.err = errStopped
-	}
+	d.yield(Part{}, err)
 }
-
-// place says for people where the scanner stands.
-func (s *jsonScanner) place() string {
-	var b strings.Builder
-	for i, step := range s.path {
-		number, element := strings.CutPrefix(step, "[]")
-		switch {
-		case element && i == 0:
-			b.WriteString("element " + number)
-		case element:
-			b.WriteString(" " + number)
-		case i > 0 && strings.HasPrefix(s.path[i-1], "[]"):
-			b.WriteString(", " + step)
-		case i > 0:
-			b.WriteString("." + step)
-		default:
-			b.WriteString(step)
-		}
-	}
-	return b.String()
-}
-
-// list goes through what stands between brackets, separated by commas.
-func (s *jsonScanner) list(end byte, each func(n int)) {
-	s.read()
-	for n := 0; s.err == nil; n++ {
-		c := s.next()
-		if n > 0 && c == ',' {
-			s.read()
-			c = s.next() // a comma too many does no harm
-		} else if n > 0 && c != end {
-			s.wrong(fmt.Sprintf("a comma or %q", end))
-			return
-		}
-		if c == end {
-			s.read()
-			return
-		}
-		each(n)
-	}
-}
-
-// key reads a key and the colon behind it.
-func (s *jsonScanner) key() (key string) {
-	if s.next() != '"' {
-		s.wrong("a key")
-		return ""
-	}
-	s.capture()
-	if s.err == nil && (s.long || json.Unmarshal(s.kept, &key) != nil) {
-		s.wrong("the end of a key that can be read")
-	}
-	if s.next() != ':' {
-		s.wrong("a colon")
-	}
-	s.read()
-	return key
-}
-
-// capture passes over the value at hand and keeps it, unless it is too long.
-func (s *jsonScanner) capture() {
-	s.keep, s.long, s.kept = true, false, s.kept[:0]
-	s.skip()
-	s.keep = false
-}
-
-// skip passes over the value at hand, whatever its depth.
-func (s *jsonScanner) skip() {
-	for depth := 0; s.err == nil; {
-		switch c := s.next(); {
-		case c == '"':
-			s.text()
-		case c == '{' || c == '[':
-			depth++
-			s.read()
-		case depth == 0 && strings.IndexByte(",:}]", c) >= 0:
-			s.wrong("a value")
-		case c == '}' || c == ']':
-			depth--
-			s.read()
-		case c == ',' || c == ':':
-			s.read()
-		default: // a number, true, false or null, with which a document may end
-			for c, ok := s.peek(); ok && strings.IndexByte(" \t\r\n,:[]{}\"", c) < 0; c, ok = s.peek() {
-				s.read()
-			}
-		}
-		if depth == 0 {
-			return
-		}
-	}
-}
-
-// text passes over a string.
-func (s *jsonScanner) text() {
-	s.read()
-	for {
-		plain, _ := s.in.Peek(s.in.Buffered()) // most of it, at once
-		if end := bytes.IndexAny(plain, `"\`); end >= 0 {
-			plain = plain[:end]
-		}
-		s.consume(plain)
-		_, _ = s.in.Discard(len(plain))
-		c, ok := s.read()
-		if c == '\\' {
-			_, ok = s.read()
-		}
-		if !ok {
-			s.cut()
-		}
-		if !ok || c == '"' {
-			return
-		}
-	}
-}
-
-// atEnd passes over white space, byte order marks in the middle included, and tells whether nothing
-// is behind it.
-func (s *jsonScanner) atEnd() bool {
-	for {
-		c, ok := s.peek()
-		if !ok || strings.IndexByte(" \n\r\t\xef\xbb\xbf", c) < 0 {
-			return !ok && s.err == nil
-		}
-		s.read()
-	}
-}
-
-// next is the next byte that is no white space, which is not consumed; 0 after an error.
-func (s *jsonScanner) next() byte {
-	if s.atEnd() {
-		s.cut()
-	}
-	if s.err != nil {
-		return 0
-	}
-	return s.last
-}
-
-// peek is the next byte; false is at the end, or after an error.
-func (s *jsonScanner) peek() (byte, bool) {
-	if s.ahead || s.err != nil {
-		return s.last, s.err == nil
-	}
-	c, err := s.in.ReadByte()
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = fmt.Errorf("read byte %d%s: %w", s.at, s.where(), err)
-	}
-	s.last, s.ahead = c, err == nil
-	return c, err == nil
-}
-
-// read consumes the next byte.
-func (s *jsonScanner) read() (byte, bool) {
-	c, ok := s.peek()
-	if !ok {
-		return 0, false
-	}
-	s.ahead = false
-	s.consume([]byte{c})
-	return c, true
-}
-
-// consume counts bytes, and keeps them where somebody wants the value.
-func (s *jsonScanner) consume(text []byte) {
-	s.at += int64(len(text))
-	if s.keep && !s.long {
-		if s.kept = append(s.kept, text...); len(s.kept) > maxLine {
-			s.long, s.kept = true, nil
-		}
-	}
-}
-
-func (s *jsonScanner) where() string {
-	if place := s.place(); place != "" {
-		return ", in " + place
-	}
-	return ""
-}
-
-// cut says that the document ends where more should be.
-func (s *jsonScanner) cut() {
-	s.fail(fmt.Errorf("byte %d%s: it ends in the middle: %w", s.at, s.where(), io.ErrUnexpectedEOF))
-}
-
-// wrong says that something else should be where the next byte is.
-func (s *jsonScanner) wrong(what string) {
-	s.fail(fmt.Errorf("byte %d: %q where %s should be: %w", s.at, s.last, what, ErrNoJSON))
-}
-
-// fail keeps the first error.
-func (s *jsonScanner) fail(err error) { s.err = cmp.Or(s.err, err) }

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/transform"
+
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -109,7 +111,7 @@ func (t *reader) file(src export.Source) error {
 	for _, at := range []string{"", "chats.list[].", "left_chats.list[]."} {
 		patterns = append(patterns, at+"name", at+"type", at+"id", at+"messages[]")
 	}
-	return t.Each(export.JSONParts(src.Reader, patterns...), func(part export.Part) error {
+	return t.Each(export.JSONParts(mended(src.Reader), patterns...), func(part export.Part) error {
 		dot := strings.LastIndexByte(part.Pattern, '.')
 		key := part.Pattern[:dot+1]
 		if key != "" {
@@ -140,7 +142,7 @@ func (t *reader) file(src export.Source) error {
 
 // is takes down what the chat is.
 func (c *chat) is(key string, value json.RawMessage) {
-	s := export.TextOf(escapes(value))
+	s := export.TextOf(value)
 	switch key {
 	case "name":
 		c.name = s
@@ -157,7 +159,7 @@ func (c *chat) is(key string, value json.RawMessage) {
 func (t *reader) begin(src export.Source) error {
 	c := &t.chat
 	if c.key == "" && src.Again != nil && (c.id == "" || c.kind == "") {
-		parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "name", "type", "id") }
+		parts := func(r io.Reader) export.Parts { return export.JSONParts(mended(r), "name", "type", "id") }
 		err := t.Ahead(src, "id", parts, func(part export.Part) error { c.is(part.Pattern, part.Value); return nil })
 		if err != nil {
 			return err
@@ -281,7 +283,6 @@ func telegramPart(raw json.RawMessage) string {
 // record reads one message.
 func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) error {
 	var m message
-	part.Value = escapes(part.Value)
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
@@ -325,22 +326,33 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 }
 
 // escapes mends what is no JSON: Telegram writes control characters as \x01.
-func escapes(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`\x`)) {
-		return raw
-	}
-	mended := make([]byte, 0, len(raw)+64)
-	for i := 0; i < len(raw); i++ {
-		if mended = append(mended, raw[i]); raw[i] != '\\' || i+1 == len(raw) {
-			continue
+type escapes struct{ transform.NopResetter }
+
+func mended(r io.Reader) io.Reader { return transform.NewReader(r, escapes{}) }
+
+// Transform is that of a [transform.Transformer].
+func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		next, take := src[nSrc:], bytes.IndexByte(src[nSrc:], '\\')
+		switch {
+		case take < 0:
+			take = len(next)
+		case take == 0 && len(next) == 1 && !atEOF:
+			return nDst, nSrc, transform.ErrShortSrc
+		case take == 0: // an escape, of which the second byte begins none
+			take = min(2, len(next))
 		}
-		if i++; raw[i] == 'x' {
-			mended = append(mended, "u00"...)
-		} else {
-			mended = append(mended, raw[i])
+		out := next[:take]
+		if string(out) == `\x` {
+			out = []byte(`\u00`)
 		}
+		if len(out) > len(dst)-nDst {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += copy(dst[nDst:], out)
+		nSrc += take
 	}
-	return mended
+	return nDst, nSrc, nil
 }
 
 func (m *message) sentAt(zone *time.Location) (time.Time, error) {
