@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -29,9 +28,8 @@ const (
 	// reached the server late.
 	overlap = time.Minute
 
-	maxPage      = 100_000 // messages asked for at once, where a second holds more than a page
-	maxPages     = 100_000 // of one pull
-	maxEmptyPage = 100     // in a row that say that there is more
+	maxPage  = 100_000 // messages asked for at once, where a second holds more than a page
+	maxPages = 100_000 // of one pull
 )
 
 // unfolding are the waits for a server that counts messages and has none yet: some only
@@ -48,26 +46,22 @@ func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since tim
 		p.since = max(0, since.Add(-overlap).Unix())
 	}
 	p.cursor = p.since
-	for n := 0; ; n++ {
-		got, err := p.page(ctx)
-		if n == 0 && p.since == 0 && from.Messages > 0 {
-			for i := 0; err == nil && got.nothing() && i < len(unfolding); i++ {
-				if err = s.opts.Wait(ctx, unfolding[i]); err == nil {
-					got, err = p.page(ctx)
-				}
+	for n := 0; n < maxPages; n++ {
+		page, err := p.page(ctx)
+		if err == nil && n < len(unfolding) && p.since == 0 && from.Messages > 0 && page.count == 0 && !page.sync.HasMore {
+			if err = s.opts.Wait(ctx, unfolding[n]); err == nil {
+				continue
 			}
 		}
 		if err = errors.Join(err, im.Flush(ctx)); err != nil {
 			return err
 		}
-		more, err := p.advance(got)
-		if err == nil && n >= maxPages {
-			err = p.stuck("it hands out more than %d pages", maxPages)
-		}
+		more, err := p.advance(page)
 		if err = errors.Join(err, stored(ctx, p.complete(more))); err != nil || !more {
 			return err
 		}
 	}
+	return p.stuck(fmt.Sprintf("it hands out more than %d pages", maxPages))
 }
 
 // pull is one chat on its way.
@@ -82,20 +76,17 @@ type pull struct {
 	limit  int             // messages at once
 	ids    export.Ordinals // of what has come since then
 	newest time.Time       // when the newest message was sent that is stored
-	before pulledPage
-	blank  int // empty pages in a row
 }
 
 // pulledPage is what an answer brought.
 type pulledPage struct {
-	count  int      // of messages, bad ones too
-	print  [32]byte // of them
-	newest time.Time
-	sync   *chatlab.Sync
+	count   int // of messages, bad ones too
+	records []Record
+	bad     []*Bad
+	newest  time.Time
+	sync    chatlab.Sync
+	ids     export.Ordinals
 }
-
-// nothing tells an answer that has no messages, and says that there are none.
-func (g pulledPage) nothing() bool { return g.count == 0 && (g.sync == nil || !g.sync.HasMore) }
 
 // page asks for the page at hand and imports it.
 func (p *pull) page(ctx context.Context) (pulledPage, error) {
@@ -109,74 +100,56 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	what := fmt.Sprintf("messages of %q since %s", text.Excerpt(p.chat.ID, 80),
 		time.Unix(p.since, 0).UTC().Format(time.RFC3339))
 	var got pulledPage
-	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) error {
-		var err error
-		got, err = p.read(ctx, a)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) (err error) {
+		if got, err = p.read(ctx, a); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
 		return err
 	})
+	if err == nil {
+		p.ids = got.ids
+		err = p.take(ctx, got)
+	}
 	return got, err
 }
 
 // hasMessages tells an answer of the protocol that has no message, nor anything else.
 var hasMessages = text.NewPattern(`"messages"\s*:\s*\[|"_type"\s*:`)
 
-// read imports an answer: one that is held as a whole only when all of it could be read.
-func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
-	text, head, err := export.Decode(a)
-	if err != nil || a.lines && len(bytes.TrimSpace(head)) == 0 {
-		return pulledPage{}, err
+// read reads an answer.
+func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
+	if a.lines && len(bytes.TrimSpace(a.body)) == 0 {
+		return got, nil
 	}
-	ids := export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}
-	c := &chatlab.Reader{Chat: p.chat, Known: true, IDs: ids, Print: sha256.New()}
-	var got pulledPage
-	var held []Record
-	var bads []*Bad
-	for r, err := range export.Reading(c.Tell)(ctx, Source{Head: head, Reader: text}, ReadOptions{}) {
+	c := &chatlab.Reader{Chat: p.chat, Known: true,
+		IDs: export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}}
+	src := Source{Head: a.body[:min(len(a.body), HeadSize)], Reader: bytes.NewReader(a.body)}
+	for r, err := range export.Reading(c.Tell)(ctx, src, ReadOptions{}) {
 		var bad *Bad
 		switch {
 		case errors.As(err, &bad):
-			bads = append(bads, bad)
-		case errors.Is(err, export.ErrNoJSON):
-			return got, noAnswer(err)
+			got.bad = append(got.bad, bad)
 		case err != nil:
-			return got, err
+			return got, noAnswer(err)
 		default:
-			held = append(held, r)
+			got.records = append(got.records, r)
 			if r.Message.SentAt.After(got.newest) {
 				got.newest = r.Message.SentAt
 			}
 		}
 		got.count++
-		if !a.whole {
-			if err := p.take(ctx, held, bads); err != nil {
-				return got, err
-			}
-			held, bads = held[:0], bads[:0]
-		}
 	}
-	if got.count == 0 && !c.Noted && !hasMessages.Match(head) {
+	if got.count == 0 && !hasMessages.Match(a.body) {
 		return got, errNoAnswer
 	}
-	c.Print.Sum(got.print[:0])
-	got.sync = c.Sync
-	if p.again(got) {
-		return got, nil
-	}
-	p.ids = c.IDs
-	return got, p.take(ctx, held, bads)
+	got.sync, got.ids = c.Sync, c.IDs
+	return got, nil
 }
 
-// again tells a page that came before, from a server that does not know offsets.
-func (p *pull) again(got pulledPage) bool {
-	return p.offset > 0 && got.count > 0 && got.count == p.before.count && got.print == p.before.print
-}
-
-// take imports records.
-func (p *pull) take(ctx context.Context, list []Record, bads []*Bad) error {
-	for _, r := range list {
+// take imports a page.
+func (p *pull) take(ctx context.Context, page pulledPage) error {
+	bads := page.bad
+	for _, r := range page.records {
 		err := p.im.Take(ctx, chatlab.Format.Name, r)
 		var bad *Bad
 		if errors.As(err, &bad) {
@@ -196,33 +169,22 @@ func (p *pull) take(ctx context.Context, list []Record, bads []*Bad) error {
 
 // advance says where to go on after a page, if there is more. Whatever a server says, each
 // step leads further, or is an error.
-func (p *pull) advance(got pulledPage) (more bool, err error) {
-	if got.newest.After(p.newest) {
-		p.newest = got.newest
+func (p *pull) advance(page pulledPage) (more bool, err error) {
+	if page.newest.After(p.newest) {
+		p.newest = page.newest
 	}
-	if got.sync == nil || !got.sync.HasMore {
+	if !page.sync.HasMore {
 		return false, nil
 	}
-	if p.blank++; got.count > 0 {
-		p.blank = 0
-	}
-	next, offset := p.next(got.sync)
-	again := p.again(got)
-	p.before = got
+	next, offset := p.next(page.sync)
 	switch {
-	case p.blank > maxEmptyPage:
-		return true, p.stuck("it says that there is more, and hands out %d empty pages", p.blank)
 	case next > p.cursor:
 		p.cursor, p.offset, p.ids = next, 0, export.Ordinals{}
 		p.since = next - 1 // whether since is one of those seconds servers do not agree on
-	case again && p.limit >= maxPage:
-		return true, p.stuck("it hands out the same page again and again")
-	case again:
-		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, export.Ordinals{}
 	case offset > p.offset:
-		p.offset, p.end = offset, strings.TrimSpace(string(got.sync.Watermark))
-	case got.count > 0: // more within one second than a page holds
-		p.offset += got.count
+		p.offset, p.end = offset, strings.TrimSpace(string(page.sync.Watermark))
+	case page.count > 0 && p.limit < maxPage: // more within one second than a page holds
+		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, export.Ordinals{}
 	default:
 		return true, p.stuck("it says that there is more, and not where")
 	}
@@ -231,7 +193,7 @@ func (p *pull) advance(got pulledPage) (more bool, err error) {
 
 // next is what a server says to go on from. What lies ahead of all clocks is as good as
 // nothing.
-func (p *pull) next(sync *chatlab.Sync) (since int64, offset int) {
+func (p *pull) next(sync chatlab.Sync) (since int64, offset int) {
 	if at, err := export.LooseTime(string(sync.NextSince)); err == nil &&
 		at.Before(p.server.opts.Now().Add(24*time.Hour)) {
 		since = at.Unix()
@@ -254,9 +216,9 @@ func (p *pull) complete(onTheWay bool) time.Time {
 	return at
 }
 
-func (p *pull) stuck(format string, args ...any) error {
-	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w",
-		append(append([]any{text.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
+func (p *pull) stuck(why string) error {
+	return fmt.Errorf("messages of %q: the server does not get on: %s; what has come is kept: %w",
+		text.Excerpt(p.chat.ID, 80), why, reverie.ErrInvalid)
 }
 
 const (
@@ -278,92 +240,76 @@ type Session struct {
 func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 	const what = "the list of sessions"
 	var all []Session
-	seen, cursors := map[string]bool{}, map[string]bool{}
+	seen := map[string]bool{}
 	query := url.Values{"format": {"chatlab"}, "limit": {strconv.Itoa(sessionsAtOnce)}}
 	for {
-		var list []pullSession
 		var page sessionsPage
 		err := s.ask(ctx, what, s.at(query, "sessions"), func(a answer) (err error) {
-			if !a.whole {
-				return fmt.Errorf("%s is longer than %d bytes: %w", what, s.opts.Held, reverie.ErrInvalid)
-			}
-			list, page, err = readSessions(a)
+			page, err = readSessions(a.body)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for _, found := range list {
+		before := len(all)
+		for _, found := range *page.Sessions {
 			if id := string(found.ID); id != "" && !seen[id] { // pages may overlap
 				seen[id] = true
 				count, _ := strconv.Atoi(string(found.Messages)) // 0 where it is none
 				all = append(all, Session{Chat: Chat{ID: id, Name: string(found.Name)}, Messages: count})
 			}
 		}
-		cursor := string(page.NextCursor)
 		switch {
-		case !page.HasMore:
+		case !page.Page.HasMore:
 			return all, nil
-		case cursor == "" || cursors[cursor]:
+		case page.Page.NextCursor == "" || len(all) == before:
 			return nil, fmt.Errorf("%s: the server says that there are more, and not how to get on to them: %w", what,
 				reverie.ErrInvalid)
-		case len(all) > maxSessions || len(cursors) > maxSessions:
+		case len(all) > maxSessions:
 			return nil, fmt.Errorf("%s has more than %d: %w", what, maxSessions, reverie.ErrInvalid)
 		}
-		cursors[cursor] = true
-		query.Set("cursor", cursor)
+		query.Set("cursor", string(page.Page.NextCursor))
 	}
 }
 
-type pullSession struct {
-	ID       export.Text `json:"id"`
-	Name     export.Text `json:"name"`
-	Messages export.Text `json:"messageCount"`
-}
-
+// sessionsPage is a page of the list of sessions.
 type sessionsPage struct {
-	HasMore    bool        `json:"hasMore"`
-	NextCursor export.Text `json:"nextCursor"`
+	Sessions *[]struct {
+		ID       export.Text `json:"id"`
+		Name     export.Text `json:"name"`
+		Messages export.Text `json:"messageCount"`
+	} `json:"sessions"`
+	Page struct {
+		HasMore    bool        `json:"hasMore"`
+		NextCursor export.Text `json:"nextCursor"`
+	} `json:"page"`
+	Data json.RawMessage `json:"data"`
 }
 
 // readSessions reads a list of sessions, by itself or in what servers put it into.
-func readSessions(r io.Reader) (list []pullSession, page sessionsPage, err error) {
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		return nil, page, err
-	}
+func readSessions(raw []byte) (page sessionsPage, err error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || export.EndsEarly(raw) {
-		return nil, page, io.ErrUnexpectedEOF
+		return page, io.ErrUnexpectedEOF
 	}
-	for range 2 { // the list may be in data, and so may what it is in
-		if raw[0] == '[' {
-			err = json.Unmarshal(raw, &list)
-			return list, page, noAnswer(err)
-		}
-		var doc struct {
-			Sessions *[]pullSession  `json:"sessions"`
-			Page     *sessionsPage   `json:"page"`
-			Data     json.RawMessage `json:"data"`
-		}
-		if err := json.Unmarshal(raw, &doc); err != nil {
-			return nil, page, noAnswer(err)
-		}
-		if doc.Page != nil {
-			page = *doc.Page
-		}
-		if doc.Sessions != nil {
-			return *doc.Sessions, page, nil
-		}
-		if raw = bytes.TrimSpace(doc.Data); len(raw) == 0 {
-			break
-		}
+	if raw[0] == '[' {
+		err = json.Unmarshal(raw, &page.Sessions)
+	} else {
+		err = json.Unmarshal(raw, &page)
 	}
-	return nil, page, errNoAnswer
+	switch {
+	case err != nil:
+		return page, noAnswer(err)
+	case page.Sessions == nil && len(page.Data) > 0:
+		return readSessions(page.Data)
+	case page.Sessions == nil:
+		return page, errNoAnswer
+	}
+	return page, nil
 }
 
 // noAnswer says what is wrong with an answer that is no JSON, or of other types.
 func noAnswer(err error) error {
-	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", errNoAnswer, export.Readable(err))
@@ -373,22 +319,18 @@ func noAnswer(err error) error {
 type ServerOptions struct {
 	Token    string        // sent as Bearer, to this server only; "" = none
 	PageSize int           // messages asked for at once; default 1000
-	Attempts int           // for one answer, at most; default 4
-	Idle     time.Duration // without a byte, after which an answer is given up; default 60 s
-	Held     int           // bytes up to which an answer is held, and asked for again if it breaks off; default 16 MiB
+	Timeout  time.Duration // of one answer; default 10 minutes
+	MaxBytes int64         // of one answer, which is held as a whole; default 256 MiB
 	Now      func() time.Time
 	// Wait waits before another attempt; it ends with the context. The default waits.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Transport carries the requests; default a [http.Transport] of its own.
-	Transport http.RoundTripper
 }
 
 const (
 	backoff       = time.Second // before the second attempt, doubled each time
 	maxBackoff    = 30 * time.Second
 	maxRetryAfter = time.Minute // longest wait that a server may ask for
-	maxAnswer     = 4 << 30     // bytes of one answer
-	maxRequest    = time.Hour   // of one answer, however fast its bytes come
+	maxAttempts   = 4           // for one answer
 )
 
 // Server hands chats over by ChatLab's pull protocol. It is safe for concurrent use.
@@ -414,21 +356,18 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 	}
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
 	opts.PageSize = cmp.Or(opts.PageSize, 1000)
-	opts.Attempts = cmp.Or(opts.Attempts, 4)
-	opts.Idle = cmp.Or(opts.Idle, time.Minute)
-	opts.Held = cmp.Or(opts.Held, 16<<20)
+	opts.Timeout = cmp.Or(opts.Timeout, 10*time.Minute)
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, 256<<20)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Wait == nil {
 		opts.Wait = wait
 	}
-	if opts.Transport == nil {
-		opts.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
-			TLSHandshakeTimeout: 30 * time.Second}
-	}
 	s := &Server{base: base, opts: opts}
-	s.client = &http.Client{Transport: opts.Transport, CheckRedirect: s.redirect}
+	s.client = &http.Client{CheckRedirect: s.redirect, Timeout: opts.Timeout,
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 30 * time.Second}}
 	return s, nil
 }
 
@@ -524,50 +463,48 @@ func (e *PullError) Is(target error) bool {
 
 // answer is what a server says.
 type answer struct {
-	io.Reader
-	whole bool // all of it is held
+	body  []byte
 	lines bool // it is said to be lines, of which there may be none
 }
 
-// ask gets an answer and hands it to use, again after what may pass. An answer that is held
-// as a whole may be handed over again: use must have done nothing when it returns
-// io.ErrUnexpectedEOF. One that is longer is handed over once.
+// ask gets an answer and hands it to use, again after what may pass: use must have done
+// nothing when it returns io.ErrUnexpectedEOF.
 func (s *Server) ask(ctx context.Context, what, at string, use func(answer) error) error {
 	for attempt := 1; ; attempt++ {
-		err := s.try(ctx, what, at, use)
+		a, err := s.get(ctx, what, at)
+		if err == nil {
+			err = use(a)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = &PullError{What: what, Err: err, passing: true}
+		}
 		var fault *PullError
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("ask for %s: %w", what, ctx.Err())
-		case !errors.As(err, &fault) || !fault.passing || fault.after > maxRetryAfter || attempt == s.opts.Attempts:
+		case !errors.As(err, &fault) || !fault.passing || fault.after > maxRetryAfter || attempt == maxAttempts:
 			return err
 		}
-		delay := fault.after
-		if delay == 0 {
-			delay = min(maxBackoff, backoff<<(attempt-1))
-		}
+		delay := cmp.Or(fault.after, min(maxBackoff, backoff<<(attempt-1)))
 		if err := s.opts.Wait(ctx, delay+rand.N(delay/10+1)); err != nil {
 			return fmt.Errorf("ask for %s: %w (before that: %w)", what, err, fault)
 		}
 	}
 }
 
-func (s *Server) try(ctx context.Context, what, at string, use func(answer) error) error {
-	ctx, cancel := context.WithTimeout(ctx, maxRequest)
-	defer cancel()
+// get asks once.
+func (s *Server) get(ctx context.Context, what, at string) (a answer, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return fmt.Errorf("ask for %s: %w", what, err)
+		return a, fmt.Errorf("ask for %s: %w", what, err)
 	}
 	req.Header.Set("Accept", "application/json, application/x-ndjson")
 	req.Header.Set("User-Agent", "reverie")
 	if s.opts.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.opts.Token)
 	}
-	watch := time.AfterFunc(s.opts.Idle, cancel)
-	defer watch.Stop()
 	res, err := s.client.Do(req)
 	if err != nil {
 		var at *url.Error // which says the address once more
@@ -575,55 +512,24 @@ func (s *Server) try(ctx context.Context, what, at string, use func(answer) erro
 			err = at.Err
 		}
 		var certificate *tls.CertificateVerificationError
-		return &PullError{What: what, Err: s.silent(ctx, err), passing: !errors.Is(err, reverie.ErrConfiguration) &&
+		return a, &PullError{What: what, Err: err, passing: !errors.Is(err, reverie.ErrConfiguration) &&
 			!errors.As(err, &certificate)}
 	}
 	defer func() { _ = res.Body.Close() }() // it was only read
 	if res.StatusCode != http.StatusOK {
-		return refused(what, res, s.opts.Now())
+		return a, refused(what, res, s.opts.Now())
 	}
-	body := http.MaxBytesReader(nil, lively{res.Body, watch, s.opts.Idle}, maxAnswer)
 	kind := res.Header.Get("Content-Type")
-	lines := strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")
-	var head bytes.Buffer
-	_, err = io.CopyN(&head, body, int64(s.opts.Held))
+	a.lines = strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")
+	a.body, err = io.ReadAll(io.LimitReader(res.Body, s.opts.MaxBytes+1))
 	switch {
-	case errors.Is(err, io.EOF):
-		err = use(answer{&head, true, lines})
-	case err == nil:
-		err = use(answer{io.MultiReader(&head, body), false, lines})
-		if errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil {
-			return fmt.Errorf("ask for %s: %w", what, s.silent(ctx, err))
-		}
-		return err
-	default:
-		return &PullError{What: what, Err: s.silent(ctx, err), passing: true}
+	case err != nil:
+		return a, &PullError{What: what, Err: err, passing: true}
+	case int64(len(a.body)) > s.opts.MaxBytes:
+		return a, fmt.Errorf("ask for %s: the answer is longer than %d bytes; the server has to hand it out in pages: %w",
+			what, s.opts.MaxBytes, reverie.ErrInvalid)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &PullError{What: what, Err: err, passing: true}
-	}
-	return err
-}
-
-// silent says of an answer that was given up why it was.
-func (s *Server) silent(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("nothing came for %s: %w", s.opts.Idle, err)
-	}
-	return err
-}
-
-// lively is an answer for whose next bytes patience ends.
-type lively struct {
-	io.ReadCloser
-	watch *time.Timer
-	idle  time.Duration
-}
-
-func (l lively) Read(p []byte) (int, error) {
-	l.watch.Reset(l.idle)
-	defer l.watch.Stop() // what is made of it takes the time that it takes
-	return l.ReadCloser.Read(p)
+	return a, nil
 }
 
 // refused makes an error of an answer that is none.

@@ -274,7 +274,7 @@ func TestPullFaults(t *testing.T) {
 		"broken off":              {faults: fault(says(half, 50)), stored: 5, waits: 1},
 		"broken off, well-formed": {faults: fault(says(half, 0)), stored: 5, waits: 1},
 		"broken off for ever":     {faults: slices.Repeat(fault(says(half, 50)), 4), waits: 3, says: "unexpected EOF", is: reverie.ErrDeferred},
-		"then nothing":            {faults: fault(hangs), stored: 5, waits: 1, patient: 50 * time.Millisecond},
+		"then nothing":            {faults: fault(hangs), stored: 5, waits: 1, patient: 500 * time.Millisecond},
 		"401":                     {faults: fault(status(401)), says: "--token-file", is: reverie.ErrConfiguration},
 		"404":                     {faults: fault(status(404)), says: "/sessions", is: reverie.ErrConfiguration},
 		"400":                     {faults: fault(status(400)), says: "HTTP 400 Bad Request: not now"},
@@ -289,7 +289,7 @@ func TestPullFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p pulled
-			err := p.pull(t, newChatServer(t, &chatServer{sent: sent, faults: c.faults}), 0, ingest.ServerOptions{PageSize: 2, Idle: c.patient})
+			err := p.pull(t, newChatServer(t, &chatServer{sent: sent, faults: c.faults}), 0, ingest.ServerOptions{PageSize: 2, Timeout: c.patient})
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("it says %v", err)
 			}
@@ -332,28 +332,13 @@ func TestPullBad(t *testing.T) {
 	}
 }
 
-// TestPullLarge: an answer that is too long to be held is imported as it comes.
+// TestPullLarge: an answer that is too long to be held is refused, and nothing of it is stored.
 func TestPullLarge(t *testing.T) {
 	var p pulled
-	large := func(missing int) func(http.ResponseWriter, *http.Request) {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			for i := range 20 {
-				fmt.Fprintf(w, `{"_type":"message","platformMessageId":"m%d","sender":"7","timestamp":%d,"type":0,"content":"x"`, i, i+1)
-				if i < 20-missing {
-					_, _ = io.WriteString(w, "}\n")
-				}
-			}
-		}
-	}
-	server := newChatServer(t, &chatServer{faults: []func(http.ResponseWriter, *http.Request){large(0)}})
-	opts := ingest.ServerOptions{Held: 200}
-	if err := p.pull(t, server, 0, opts); err != nil || p.New != 20 || len(p.waits) != 0 {
-		t.Errorf("%d, %v", p.New, err)
-	}
-	p = pulled{}
-	server.faults = append(server.faults, large(1))
-	if err := p.pull(t, server, 0, opts); !errors.Is(err, io.ErrUnexpectedEOF) || p.New != 19 || len(p.marks) != 0 {
-		t.Errorf("cut off: %d, marks %v, %v", p.New, p.marks, err)
+	server := newChatServer(t, &chatServer{sent: []int64{100, 200, 300}})
+	err := p.pull(t, server, 0, ingest.ServerOptions{MaxBytes: 100})
+	if !errors.Is(err, reverie.ErrInvalid) || !strings.Contains(err.Error(), "pages") || p.New != 0 || len(p.waits) != 0 {
+		t.Errorf("%d, waited %v, %v", p.New, p.waits, err)
 	}
 }
 

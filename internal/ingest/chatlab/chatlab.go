@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"hash"
 	"io"
 	"strings"
 
@@ -59,9 +58,7 @@ type Reader struct {
 	Chat  export.Chat // of a page it is known beforehand
 	Known bool        // which chat it is
 	IDs   export.Ordinals
-	Sync  *Sync     // what a page says of the next one
-	Noted bool      // there is something of ChatLab's beside messages
-	Print hash.Hash // of a page's messages; nil is not asked for
+	Sync  Sync // what a page says of the next one
 
 	teller *export.Teller
 	src    export.Source
@@ -89,9 +86,6 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 		}
 		if !t.Wants(c.Chat) {
 			return export.ErrEnoughRead
-		}
-		if c.Print != nil {
-			c.Print.Write(part.Value)
 		}
 		r, err := c.record(part)
 		if err != nil {
@@ -151,11 +145,10 @@ func readLine(p *export.Part) error {
 
 // note takes down what is no message. A member that cannot be read has no name.
 func (c *Reader) note(part export.Part) error {
-	c.Noted = true
 	switch part.Pattern {
 	case "sync":
-		c.Sync = &Sync{}
-		return part.Need(c.Sync)
+		c.Sync = Sync{}
+		return part.Need(&c.Sync)
 	case "members[]":
 		var m struct {
 			ID       export.Text `json:"platformId"`
