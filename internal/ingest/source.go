@@ -121,39 +121,27 @@ func (in *Input) file(open func() (fs.File, error)) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
-	again := func() (io.ReadCloser, error) {
-		f, err := open()
-		if err != nil {
-			return nil, err
-		}
-		r, _, err := unpack(in.counted(f))
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		return readCloser{r, f}, nil
-	}
 	switch kind {
 	case zipFile:
 		return in.zip(first)
 	case tarFile:
-		files, err := newTarFiles(again)
+		files, err := newTarFiles(func() (io.ReadCloser, error) {
+			f, err := open()
+			if err != nil {
+				return nil, err
+			}
+			r, _, err := unpack(in.counted(f))
+			if err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+			return readCloser{r, f}, nil
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Name, err)
 		}
 		in.closes = append(in.closes, files)
 		in.Files, in.broken = textFiles{in, files, false, &fileLog{}}, files.broken
 		return nil
-	}
-	in.Again = func() (io.ReadCloser, error) {
-		r, err := again()
-		if err != nil {
-			return nil, err
-		}
-		text, _, err := export.Decode(r)
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		return readCloser{text, r}, nil
 	}
 	if in.Reader, in.Head, err = export.Decode(plain); err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"io"
 	"strings"
 
 	"reverie/internal/ingest/export"
@@ -60,10 +59,7 @@ type Reader struct {
 	IDs   export.Ordinals
 	Sync  Sync // what a page says of the next one
 
-	teller *export.Teller
-	src    export.Source
-	names  map[string]string
-	whole  bool // all members are in names
+	names map[string]string
 }
 
 // Sync says where a pull goes on.
@@ -76,13 +72,10 @@ type Sync struct {
 
 // Tell tells the messages.
 func (c *Reader) Tell(t *export.Teller, src export.Source) error {
-	c.teller, c.src, c.names = t, src, map[string]string{}
-	return t.Each(c.parts(src.Reader, "meta", "members[]", "messages[]", "sync"), func(part export.Part) error {
+	c.names = map[string]string{}
+	return t.Each(parts(src), func(part export.Part) error {
 		if part.Pattern != "messages[]" {
 			return c.note(part)
-		}
-		if err := c.begin(); err != nil {
-			return err
 		}
 		if !t.Wants(c.Chat) {
 			return export.ErrEnoughRead
@@ -96,12 +89,12 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 }
 
 // parts tells the values of either kind of file by the paths that they have in JSON.
-func (c *Reader) parts(r io.Reader, patterns ...string) export.Parts {
-	if export.Seen(afterComments(c.src.Head), "_type")["_type"] == nil {
-		return export.JSONParts(r, patterns...)
+func parts(src export.Source) export.Parts {
+	if export.Seen(afterComments(src.Head), "_type")["_type"] == nil {
+		return export.JSONParts(src.Reader, "meta", "members[]", "messages[]", "sync")
 	}
 	return func(yield func(export.Part, error) bool) {
-		for part, err := range export.JSONLines(r) {
+		for part, err := range export.JSONLines(src.Reader) {
 			if err == nil {
 				if part.Value[0] == '#' {
 					continue
@@ -180,35 +173,6 @@ func (c *Reader) note(part export.Part) error {
 	return nil
 }
 
-// begin makes sure, before the first message, that it is known which chat it is of.
-func (c *Reader) begin() error {
-	if c.Known {
-		return nil
-	}
-	err := c.ahead("meta")
-	c.Known = true // or else nothing says it
-	return err
-}
-
-// ahead takes down what stands behind the messages.
-func (c *Reader) ahead(pattern string) error {
-	return c.teller.Ahead(c.src, pattern, func(r io.Reader) export.Parts { return c.parts(r, pattern) }, func(part export.Part) error {
-		if part.Pattern != pattern {
-			return nil
-		}
-		return c.note(part)
-	})
-}
-
-// name is what somebody is called who is not named with a message.
-func (c *Reader) name(id string) string {
-	if c.names[id] == "" && !c.whole && c.src.Again != nil {
-		c.whole = true
-		_ = c.ahead("members[]") // who is not found is called by the id
-	}
-	return cmp.Or(c.names[id], id)
-}
-
 // The kinds of messages that are not read as plain text.
 const (
 	image     = "1"
@@ -264,7 +228,7 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
 	}
 	if r.Message.Author == "" {
-		r.Message.Author = c.name(string(m.Sender))
+		r.Message.Author = cmp.Or(c.names[string(m.Sender)], string(m.Sender))
 	}
 	return r, nil
 }

@@ -29,9 +29,6 @@ type Source struct {
 	Reader io.Reader // a single file, from its beginning, UTF-8 without a byte order mark
 	Files  fs.FS     // an archive or a folder
 	Size   int64     // in bytes; 0 where it is not known
-	// Again opens a single file once more, from its beginning, for what stands behind the
-	// messages and is needed before them. It is nil for a stream, which is read once.
-	Again func() (io.ReadCloser, error)
 }
 
 // Chat is a conversation as its platform knows it. It becomes a group.
@@ -220,40 +217,14 @@ func (t *Teller) Files(src Source, find func(fs.FS) []string, read func(Source) 
 	list := find(src.Files)
 	InArchiveOrder(src.Files, list)
 	for _, name := range list {
-		one := Source{Name: path.Join(filepath.ToSlash(src.Name), name),
-			Again: func() (io.ReadCloser, error) { return src.Files.Open(name) }}
-		err := t.File(src.Files, name, func(f io.Reader) error { one.Reader = f; return read(one) })
+		err := t.File(src.Files, name, func(f io.Reader) error {
+			return read(Source{Name: path.Join(filepath.ToSlash(src.Name), name), Reader: f})
+		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Ahead hands over the parts of a file that stand behind its messages and are needed before them, to know
-// which chat it is: it says that under the key what. What cannot be read on is left: the messages before it
-// are read all the same.
-func (t *Teller) Ahead(src Source, what string, parts func(io.Reader) Parts, take func(Part) error) error {
-	if src.Again == nil {
-		return fmt.Errorf("which chat it is (%s) must stand in front of the messages, for a stream is read once; save it, "+
-			"and name the file: %w", what, reverie.ErrInvalid)
-	}
-	r, err := src.Again()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for part, err := range parts(r) {
-		if bad := (*Bad)(nil); t.ctx.Err() != nil || err != nil && !errors.As(err, &bad) {
-			break
-		}
-		if err == nil {
-			if err := take(part); err != nil {
-				return err
-			}
-		}
-	}
-	return t.ctx.Err()
 }
 
 // EachPart hands over the values of a file of an export that says what others mean by

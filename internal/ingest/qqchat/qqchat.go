@@ -70,7 +70,7 @@ func tell(t *export.Teller, src export.Source) error {
 		return (&qqText{Teller: t}).file(src.Reader)
 	}
 	if src.Files == nil {
-		return (&reader{Teller: t, name: src.Name, src: src}).file()
+		return (&reader{Teller: t, name: src.Name}).file(src)
 	}
 	for _, name := range manifests(src.Files) {
 		q := &reader{Teller: t, name: path.Base(path.Dir(path.Join(src.Name, name)))}
@@ -85,19 +85,17 @@ func tell(t *export.Teller, src export.Source) error {
 type reader struct {
 	*export.Teller
 	name  string // of the file or folder
-	src   export.Source
 	chat  export.Chat
 	known bool // which chat it is
 	ids   export.Ordinals
 }
 
 // file tells the messages of a single file.
-func (q *reader) file() error {
-	if knowsHead(q.src.Head) == 70 { // a chunk by itself
-		q.known = true
-		return q.parts(export.JSONLines(q.src.Reader))
+func (q *reader) file(src export.Source) error {
+	if knowsHead(src.Head) == 70 { // a chunk by itself
+		return q.parts(export.JSONLines(src.Reader))
 	}
-	return q.parts(export.JSONParts(q.src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
+	return q.parts(export.JSONParts(src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
 }
 
 // parts tells the messages among parts of a file.
@@ -106,9 +104,6 @@ func (q *reader) parts(parts export.Parts) error {
 		if strings.HasSuffix(part.Pattern, "chatInfo") {
 			q.info(part.Value)
 			return nil
-		}
-		if err := q.begin(); err != nil {
-			return err
 		}
 		if !q.Wants(q.chat) {
 			return export.ErrEnoughRead
@@ -144,17 +139,6 @@ func (q *reader) info(value json.RawMessage) {
 		id = c.Type + "-" + id
 	}
 	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id))}, true
-}
-
-// begin makes sure, before the first message, that it is known which chat it is of.
-func (q *reader) begin() error {
-	if q.known {
-		return nil
-	}
-	parts := func(r io.Reader) export.Parts { return export.JSONParts(r, "chatInfo") }
-	err := q.Ahead(q.src, "chatInfo", parts, func(part export.Part) error { q.info(part.Value); return nil })
-	q.known = true // or else nothing says it
-	return err
 }
 
 // qqManifest lists the chunks of a chat.

@@ -125,7 +125,7 @@ func (t *reader) file(src export.Source) error {
 			return nil
 		}
 		if t.chat.chat.ID == "" {
-			if err := t.begin(src); err != nil {
+			if err := t.chat.begin(); err != nil {
 				return err
 			}
 		}
@@ -153,18 +153,9 @@ func (c *chat) is(key string, value json.RawMessage) {
 	}
 }
 
-// begin says which chat the messages are of. Where other programs have sorted the keys, it
-// stands behind them, and the file is looked through for it. Where nothing says it, the
+// begin says which chat the messages are of. Where nothing in front of them says it, the
 // error is a [*Bad].
-func (t *reader) begin(src export.Source) error {
-	c := &t.chat
-	if c.key == "" && src.Again != nil && (c.id == "" || c.kind == "") {
-		parts := func(r io.Reader) export.Parts { return export.JSONParts(mended(r), "name", "type", "id") }
-		err := t.Ahead(src, "id", parts, func(part export.Part) error { c.is(part.Pattern, part.Value); return nil })
-		if err != nil {
-			return err
-		}
-	}
+func (c *chat) begin() error {
 	if c.id == "" {
 		return &export.Bad{Reason: "no chat",
 			Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of "+
