@@ -194,7 +194,7 @@ func (p *pull) advance(page pulledPage) (more bool, err error) {
 // next is what a server says to go on from. What lies ahead of all clocks is as good as
 // nothing.
 func (p *pull) next(sync chatlab.Sync) (since int64, offset int) {
-	if at, err := export.LooseTime(string(sync.NextSince)); err == nil &&
+	if at, err := export.Time(string(sync.NextSince), time.UTC); err == nil &&
 		at.Before(p.server.opts.Now().Add(24*time.Hour)) {
 		since = at.Unix()
 	}

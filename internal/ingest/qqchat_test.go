@@ -51,7 +51,7 @@ func TestQQMessage(t *testing.T) {
 
 // TestQQTime: a time that only the exporter's clock tells is in the zone that is asked for.
 func TestQQTime(t *testing.T) {
-	text := qqHead + `{"id":"1","time":"2026-02-02 07:53:20","sender":{"uid":"u"},"content":{"text":"a"}},{"id":"2","timestamp":"x","rawMessage":{"msgTime":"1769990000"},"sender":{"uid":"u"},"content":{"text":"a"}}]}`
+	text := qqHead + `{"id":"1","time":"2026-02-02 07:53:20","sender":{"uid":"u"},"content":{"text":"a"}},{"id":"2","timestamp":"1769990000","sender":{"uid":"u"},"content":{"text":"a"}}]}`
 	times, err := timesIn(t, "qq", file("x.json", text), ingest.ReadOptions{Zone: time.FixedZone("", 8*3600)})
 	if err != nil || strings.Join(times, ", ") != "2026-02-02 07:53:20, 2026-02-01 23:53:20" { // UTC where the server tells it
 		t.Errorf("%q, %v", times, err)

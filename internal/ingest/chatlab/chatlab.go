@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -214,10 +215,10 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return r, err
 	}
-	at, err := export.LooseTime(string(m.Time))
+	at, err := export.Time(string(m.Time), time.UTC)
 	switch {
 	case err != nil:
-		return r, &export.Bad{Reason: "no time", Err: err}
+		return r, err
 	case m.Sender == "":
 		return r, export.Missing("author", "sender")
 	}

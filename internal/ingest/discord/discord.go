@@ -121,16 +121,12 @@ func (d *reader) record(part export.Part) error {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
-	at, err := time.Parse(time.RFC3339Nano, m.Timestamp)
-	if err != nil { // the exporter itself always writes a zone
-		at, err = time.ParseInLocation("2006-01-02T15:04:05", m.Timestamp, d.Zone)
-	}
+	at, err := export.Time(m.Timestamp, d.Zone) // the exporter itself always writes a zone
 	switch {
 	case m.ID == "":
 		return export.Missing("id", "id")
 	case err != nil:
-		return &export.Bad{Reason: "no time", Err: fmt.Errorf("timestamp %q is not RFC 3339: %w",
-			text.Excerpt(m.Timestamp, 40), reverie.ErrInvalid)}
+		return err
 	case m.Author.label() == "":
 		return export.Missing("author", "author")
 	}

@@ -98,8 +98,8 @@ func (f JSONFields) List(key string) []JSONFields {
 // LastUnix is the last second of the year 9999.
 const LastUnix = 253402300799
 
-// UnixTime reads seconds since 1970 as exports write them, with a fraction or without.
-func UnixTime(s string) (time.Time, error) {
+// unixTime reads seconds since 1970, with a fraction or without.
+func unixTime(s string) (time.Time, bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
 	var nanos int64
@@ -107,26 +107,31 @@ func UnixTime(s string) (time.Time, error) {
 		nanos, err = strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
 	}
 	if err != nil || seconds < 0 || nanos < 0 || seconds > LastUnix {
-		return time.Time{}, fmt.Errorf("%q is no time in seconds since 1970: %w", text.Excerpt(s, 40), reverie.ErrInvalid)
+		return time.Time{}, false
 	}
-	return time.Unix(seconds, nanos).UTC(), nil
+	return time.Unix(seconds, nanos).UTC(), true
 }
 
-// LooseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
-// twelve digits or more is in milliseconds. Some write RFC 3339 instead. 0 is no time.
-func LooseTime(s string) (time.Time, error) {
+// Time reads a time as exports write it: seconds or milliseconds since 1970, which programs
+// mix up (twelve or thirteen digits are milliseconds), RFC 3339, or a date and a time
+// by the clock of a zone. What is none, as 0 is, makes a bad record.
+func Time(s string, zone *time.Location) (time.Time, error) {
 	seconds := s
 	whole, _, _ := strings.Cut(s, ".")
-	if n := len(whole); n >= 12 {
+	if n := len(whole); n == 12 || n == 13 {
 		seconds = whole[:n-3] + "." + whole[n-3:]
 	}
-	at, err := UnixTime(seconds)
-	if err != nil {
-		at, err = time.Parse(time.RFC3339Nano, s)
+	at, ok := unixTime(seconds)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime} {
+		if !ok {
+			var err error
+			at, err = time.ParseInLocation(layout, s, zone)
+			ok = err == nil
+		}
 	}
-	if err != nil || at.Unix() == 0 {
-		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w",
-			text.Excerpt(s, 40), reverie.ErrInvalid)
+	if !ok || at.Unix() == 0 {
+		return time.Time{}, &Bad{Reason: "no time", Err: fmt.Errorf("%q is neither seconds nor milliseconds since 1970, "+
+			"nor a date and time such as 2026-01-15T20:01:00+08:00: %w", text.Excerpt(s, 40), reverie.ErrInvalid)}
 	}
 	return at, nil
 }

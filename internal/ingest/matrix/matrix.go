@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -148,17 +147,12 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	}
 	e.Room = cmp.Or(e.Room, room)
 	e.Sender = cmp.Or(e.Sender, e.User)
-	millis, err := strconv.ParseInt(string(e.Time), 10, 64)
-	if f, ferr := e.Time.Float64(); err != nil && ferr == nil && f >= 0 &&
-		f <= export.LastUnix*1000 { // as programs write it that know no integers
-		millis, err = int64(f), nil
-	}
+	at, err := export.Time(string(e.Time), time.UTC)
 	switch {
 	case e.ID == "":
 		return export.Missing("id", "event_id")
-	case err != nil || millis < 0 || millis > export.LastUnix*1000:
-		return &export.Bad{Reason: "no time", Err: fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w",
-			text.Excerpt(string(e.Time), 40), reverie.ErrInvalid)}
+	case err != nil:
+		return err
 	case e.Sender == "":
 		return export.Missing("author", "sender")
 	}
@@ -171,10 +165,10 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	}
 	m.learn(e, chat.ID)
 	chat.Name = cmp.Or(m.named, m.rooms[chat.ID], chat.ID)
-	e.at = millis
+	e.at = at.UnixMilli()
 	r := export.HeldRecord{Record: export.Record{Chat: chat, Place: part.Place}}
 	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender),
-		SentAt: time.UnixMilli(millis).UTC()}
+		SentAt: at}
 	c, err := m.read(e, &r)
 	if err != nil {
 		return &export.Bad{Reason: "not decrypted", Err: err}

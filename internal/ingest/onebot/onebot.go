@@ -113,9 +113,9 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 	if e.PostType == "meta_event" || e.PostType == "request" || notice && notices[string(e.NoticeType)] == "" {
 		return nil
 	}
-	at, err := export.LooseTime(string(e.Time))
+	at, err := export.Time(string(e.Time), time.UTC)
 	if err != nil {
-		return &export.Bad{Reason: "no time", Err: err}
+		return err
 	}
 	chat, err := e.chat()
 	if err != nil {

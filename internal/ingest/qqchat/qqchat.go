@@ -224,7 +224,6 @@ type message struct {
 		Elements []element       `json:"elements"`
 		Reply    json.RawMessage `json:"reply"`
 	} `json:"content"`
-	Raw json.RawMessage `json:"rawMessage"`
 }
 
 type user struct {
@@ -256,9 +255,12 @@ func (q *reader) record(part export.Part) error {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
-	at, err := m.sentAt(q.Zone)
+	at, err := export.Time(string(m.Timestamp), q.Zone)
 	if err != nil {
-		return &export.Bad{Reason: "no time", Err: err}
+		at, err = export.Time(string(m.Time), q.Zone)
+	}
+	if err != nil {
+		return err
 	}
 	who := m.Sender.id()
 	r := export.Record{Chat: q.chat, Place: part.Place, Event: m.event()}
@@ -291,26 +293,6 @@ func (m *message) event() bool {
 		}
 	}
 	return false
-}
-
-// sentAt is when a message was sent: by the clock of its server or, in some versions, by
-// that of the exporter's wall.
-func (m *message) sentAt(zone *time.Location) (time.Time, error) {
-	inSeconds := export.TextOf(export.JSONFieldsOf(m.Raw)["msgTime"]) // most do not have it
-	for _, s := range []string{string(m.Timestamp), inSeconds} {
-		if at, err := export.LooseTime(s); err == nil {
-			return at, nil
-		}
-	}
-	if at, err := time.Parse(time.RFC3339Nano, string(m.Time)); err == nil {
-		return at, nil
-	}
-	at, err := time.ParseInLocation(time.DateTime, string(m.Time), zone)
-	if err != nil {
-		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", text.Excerpt(string(m.Timestamp), 40),
-			text.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
-	}
-	return at, nil
 }
 
 // data are the values of an element that are read.

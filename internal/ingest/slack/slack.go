@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -244,9 +243,9 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
-	at, err := export.UnixTime(string(m.TS))
+	at, err := export.Time(string(m.TS), s.Zone)
 	if err != nil {
-		return &export.Bad{Reason: "no time", Err: fmt.Errorf("ts: %w", err)}
+		return err
 	}
 	r := export.Record{Chat: chat, Place: part.Place, Message: reverie.Message{ID: string(m.TS), SentAt: at,
 		SessionID: string(m.ThreadTS)}}

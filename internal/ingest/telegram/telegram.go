@@ -22,7 +22,6 @@ import (
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -280,12 +279,12 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 	if m.ID == "" {
 		return export.Missing("id", "id")
 	}
-	at, err := m.sentAt(zone)
+	at, err := export.Time(cmp.Or(string(m.Unix), m.Date), zone)
 	if err != nil && m.Type == "unsupported" && !c.last.IsZero() { // it has neither words nor a time
 		at, err = c.last, nil
 	}
 	if err != nil {
-		return &export.Bad{Reason: "no time", Err: err}
+		return err
 	}
 	c.last = at
 	r.Message = reverie.Message{ID: string(m.ID), SentAt: at}
@@ -344,18 +343,6 @@ func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error
 		nSrc += take
 	}
 	return nDst, nSrc, nil
-}
-
-func (m *message) sentAt(zone *time.Location) (time.Time, error) {
-	if m.Unix != "" {
-		return export.UnixTime(string(m.Unix))
-	}
-	at, err := time.ParseInLocation("2006-01-02T15:04:05", m.Date, zone)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40),
-			reverie.ErrInvalid)
-	}
-	return at, nil
 }
 
 // peer is who an id is of. Exports before 2021 wrote only the number, with the kind

@@ -184,13 +184,13 @@ func (z *reader) record(part export.Part, stream string) error {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
-	at, err := export.UnixTime(cmp.Or(string(m.DateSent), string(m.PubDate), string(m.Timestamp)))
+	at, err := export.Time(cmp.Or(string(m.DateSent), string(m.PubDate), string(m.Timestamp)), z.Zone)
 	sender := cmp.Or(string(m.Sender), string(m.SenderID))
 	switch {
 	case m.ID == "":
 		return export.Missing("id", "id")
 	case err != nil:
-		return &export.Bad{Reason: "no time", Err: err}
+		return err
 	case sender == "":
 		return export.Missing("author", "sender")
 	}
