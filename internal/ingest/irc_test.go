@@ -95,12 +95,6 @@ func TestIRCClients(t *testing.T) {
 			[]string{"2026-01-15 09:00:00 *: Value of LOG set to ON", "2026-01-15 09:00:00 mira: hi", "2026-01-15 09:00:00 jo: jo waves"}},
 		"days in words": {"lathe.log", "[Thursday 15 January 2026] [10:11:12] <mira>\thi\n[Thursday, 15. Januar 2026] [10:11:13 CET] <jo>\tyo\n[Thu Jan 15 2026] [10:11:14] Join\tkim has joined this channel (k@host).\n",
 			[]string{"2026-01-15 10:11:12 mira: hi", "2026-01-15 10:11:13 jo: yo", "2026-01-15 10:11:14 *: Join\tkim has joined this channel (k@host)."}},
-		"as the server sends it": {"lathe.log", "2026-01-15 10:00:00 :mira!m@host PRIVMSG #lathe :hello: there\n2026-01-15 10:00:01 :jo!j@host JOIN #lathe\n2026-01-15 10:00:02 :jo!j@host PRIVMSG #lathe :\x01ACTION waves\x01\n" +
-			"2026-01-15 10:00:03 :pump!p@host NOTICE #lathe :dry\n2026-01-15 10:00:04 :jo!j@host NICK :jo_\n2026-01-15 10:00:05 :host 366 mira #lathe :End of /NAMES list.\n2026-01-15 10:00:06 :mira!m@host PRIVMSG jo :\x01VERSION\x01\n",
-			[]string{"2026-01-15 10:00:00 mira: hello: there", "2026-01-15 10:00:01 *: jo has joined #lathe", "2026-01-15 10:00:02 jo: jo waves", "2026-01-15 10:00:03 pump (bot): dry", "2026-01-15 10:00:04 *: jo is now known as jo_",
-				"2026-01-15 10:00:05 *: host 366 mira #lathe :End of /NAMES list.", "2026-01-15 10:00:06 *: mira asks VERSION"}},
-		"with its tags": {"lathe.log", "@time=2026-01-15T10:00:00.000Z :mira!m@host PRIVMSG #lathe :hello\n@msgid=x;time=2026-01-15T10:00:01.000Z :jo!j@host PART #lathe :bye\n",
-			[]string{"2026-01-15 10:00:00 mira: hello", "2026-01-15 10:00:01 *: jo has left #lathe bye"}},
 		"past midnight without a word": {"#lathe_20260115.log", "[23:59] <mira> late\n[00:01] <mira> early\n[23:00] <mira> on\n[22:10] <jo> a clock set back\n",
 			[]string{"2026-01-15 23:59:00 mira: late", "2026-01-16 00:01:00 mira: early", "2026-01-16 23:00:00 mira: on", "2026-01-16 22:10:00 jo: a clock set back"}},
 		"several encodings": {"#lathe.log", "2026-01-15 10:11:12 <mira> gr\xfc\xdfe\n2026-01-15 10:11:13 <mira> grüße\n2026-01-15 10:11:14 <mira> \xc4\xe3\xba\xc3\n2026-01-15 10:11:15 <mira> ok\n2026-01-15 10:11:16 <mira> \x81\x81\xff\n",
@@ -118,21 +112,6 @@ func TestIRCClients(t *testing.T) {
 		if n := sure(t, "irc", file("x.log", no)); n > 0 {
 			t.Errorf("%q is known by %d", no, n)
 		}
-	}
-}
-
-// TestIRCColons reads logs in which only a colon sets nick and text apart, where most lines
-// have one, of several people.
-func TestIRCColons(t *testing.T) {
-	for name, log := range map[string]string{
-		"#lathe_2026-01-15_Libera.txt": "09:01 mira: chuck: loose\n09:02 jo: 12:00 then\n09:03 jo has left IRC (Quit)\n09:04 mira: bye\n",
-		"2026-01-15.log":               "[09:01] mira: chuck: loose\n[09:02] jo: 12:00 then\n[09:03] jo has left IRC (Quit)\n[09:04] mira: bye\n",
-	} {
-		src := file(name, log)
-		if n := sure(t, "irc", src); n != 40 {
-			t.Errorf("%s is known by %d", name, n)
-		}
-		same(t, ircTold(t, src), "2026-01-15 09:01:00 mira: chuck: loose", "2026-01-15 09:02:00 jo: 12:00 then", "2026-01-15 09:03:00 *: jo has left IRC (Quit)", "2026-01-15 09:04:00 mira: bye")
 	}
 }
 

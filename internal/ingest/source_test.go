@@ -281,3 +281,15 @@ func chatFormat(chats, n int) ingest.Format {
 		}
 	}}
 }
+
+// TestChatsOfLogs: to stop at the second chat stops whoever tells the chats.
+func TestChatsOfLogs(t *testing.T) {
+	log := []byte("2026-01-15 10:11:12 <mira> hi\n2026-01-15 10:11:13 <jo> yo\n")
+	for _, auto := range []string{ingest.Auto, "irc"} {
+		dir := packed(t, fstest.MapFS{"a/#lathe.log": {Data: log}, "b/#pump.log": {Data: log}, "c/#kiln.log": {Data: log}})
+		chats, err := ingest.Chats(t.Context(), open(t, dir), auto, ingest.ReadOptions{}, 1)
+		if err != nil || len(chats) != 2 {
+			t.Errorf("%v, %v", chats, err)
+		}
+	}
+}

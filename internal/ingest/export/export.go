@@ -107,6 +107,7 @@ type Teller struct {
 	ReadOptions // with a zone
 	ctx         context.Context
 	yield       func(Record, error) bool
+	stopped     bool   // yield has said that nobody listens any more
 	within      string // the file at hand in front of places, where there are several
 }
 
@@ -121,12 +122,20 @@ func Reading(tell func(*Teller, Source) error) func(context.Context, Source, Rea
 			opts.Zone = time.UTC
 		}
 		return func(yield func(Record, error) bool) {
-			err := tell(&Teller{ReadOptions: opts, ctx: ctx, yield: yield}, src)
-			if err != nil && !errors.Is(err, errStopped) {
-				yield(Record{}, err)
+			t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
+			if err := tell(t, src); err != nil {
+				_ = t.told(Record{}, err) // the last
 			}
 		}
 	}
+}
+
+// told hands something over, unless nobody listens any more.
+func (t *Teller) told(r Record, err error) error {
+	if t.stopped = t.stopped || !t.yield(r, err); t.stopped {
+		return errStopped
+	}
+	return nil
 }
 
 // Tell tells a record, if its chat is asked for. Somebody has said what has no role.
@@ -135,18 +144,12 @@ func (t *Teller) Tell(r Record) error {
 		return nil
 	}
 	r.Place, r.Message.Role = t.within+r.Place, cmp.Or(r.Message.Role, reverie.RoleUser)
-	if !t.yield(r, nil) {
-		return errStopped
-	}
-	return nil
+	return t.told(r, nil)
 }
 
 // Skip tells of a bad record, which stands at a place unless it says another.
 func (t *Teller) Skip(place string, bad *Bad) error {
-	if !t.yield(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err}) {
-		return errStopped
-	}
-	return nil
+	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
 // Each hands over the parts of a file, until its context ends. What is bad, of them or by the listener's

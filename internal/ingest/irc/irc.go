@@ -46,8 +46,6 @@ func sureOf(head []byte) int {
 	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 &&
 		seen.sure*10 >= seen.all*3):
 		return 80
-	case seen.colons():
-		return 40
 	}
 	return 0
 }
@@ -55,18 +53,10 @@ func sureOf(head []byte) int {
 // ircSeen counts what the first lines of a log are.
 type ircSeen struct {
 	all, timed, sure, said int
-	colon, loose           int             // with a colon behind the first word; such and unmarked events
-	nicks                  map[string]bool // of those before a colon
-}
-
-// colons tells a log in which a colon sets nick and text apart.
-func (n ircSeen) colons() bool {
-	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 &&
-		len(n.nicks) >= 2
 }
 
 func firstLines(head []byte) ircSeen {
-	n := ircSeen{nicks: map[string]bool{}}
+	var n ircSeen
 	var c calendar
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
@@ -84,23 +74,15 @@ func firstLines(head []byte) ircSeen {
 		}
 		_, rest, timed := readStamp(s)
 		l := readLine(rest)
-		if raw, _, tagged, ok := readRaw(strings.TrimSpace(rest)); ok {
-			l, timed = raw, timed || tagged
-		}
 		if !timed && (c.year == 0 || !l.sure) {
 			continue
 		}
 		n.timed++
 		if l.sure {
 			n.sure++
-			n.loose++
 			if !l.event {
 				n.said++
 			}
-		} else if l = readColon(rest); l.sure {
-			n.colon++
-			n.loose++
-			n.nicks[strings.ToLower(l.nick)] = true
 		}
 	}
 	return n
@@ -112,14 +94,13 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay    = text.NewPattern(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
-	middleDay = text.NewPattern(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
-	monthDay  = text.NewPattern(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
-	days      = text.NewPattern(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	period    = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ending    = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	textual   = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
-	folder    = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	ircDay   = text.NewPattern(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	monthDay = text.NewPattern(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	days     = text.NewPattern(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	period   = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ending   = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	textual  = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
+	folder   = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
 // names is what the name of a file says: the network and channel, where it does, and
@@ -131,9 +112,6 @@ func names(name string) (chat string, from calendar) {
 	}
 	if m := monthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
 		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], monthOf(m[2]), m[1])
-	}
-	if m := middleDay.FindStringSubmatch(base); m != nil { // of LimeChat: #channel_day_Network; others put it in front
-		base = strings.Trim(m[1]+"."+m[3], ".") + "." + m[2]
 	}
 	m := ircDay.FindStringSubmatch(base)
 	if m == nil {
@@ -226,14 +204,12 @@ func tell(t *export.Teller, src export.Source) error {
 		} else if chat == "" { // the name is a date; the folder is the channel's
 			chat = within
 		}
-		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{},
-			colons: firstLines(src.Head).colons(), calendar: from}
+		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{}, calendar: from}
 		return r.file(src.Reader)
 	}
 	var before reader // chats come one after the other
 	for _, f := range inOrder(src) {
-		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{},
-			colons: firstLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
+		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{}, calendar: f.from}
 		if before.chat == f.chat {
 			r.ids, r.nicks = before.ids, before.nicks
 		}
@@ -251,7 +227,6 @@ type reader struct {
 	chat     export.Chat
 	ids      *export.Ordinals
 	nicks    nicks
-	colons   bool // a colon sets nick and text apart
 	calendar calendar
 	open     *export.Record // the message at hand, which its next line may go on
 	tabbed   bool           // the line before was of columns, whose text may have several lines
@@ -278,16 +253,7 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 		return r.close()
 	}
 	stamp, rest, timed := readStamp(s)
-	read := readLine
-	if r.colons {
-		read = readColon
-	}
-	said := read(rest)
-	if raw, at, tagged, ok := readRaw(strings.TrimSpace(rest)); ok {
-		if said = raw; tagged {
-			stamp, timed = at, true
-		}
-	}
+	said := readLine(rest)
 	switch {
 	case !timed && r.tabbed && r.open != nil && len(r.open.Message.Text)+len(s) < reverie.MaxMessageTextLength:
 		r.open.Message.Text += "\n" + s
@@ -309,9 +275,6 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 	r.tabbed = timed && strings.HasPrefix(rest, "\t") && !said.event
 	id := strings.ToLower(said.nick)
 	r.open = &export.Record{Chat: r.chat, Place: l.Place, Bot: said.notice, Event: said.event}
-	if said.channel != "" {
-		r.open.Chat = ircChat(said.channel, "")
-	}
 	r.open.Message = reverie.Message{AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text,
 		SentAt: stamp.in(at, r.Zone)}
 	wall := at.Format(time.DateTime)

@@ -14,10 +14,9 @@ import (
 // line is a line behind its time.
 type line struct {
 	nick, text string
-	event      bool   // nobody's words
-	notice     bool   // as programs send them
-	sure       bool   // it has the form of such a line, not only of any text behind a time
-	channel    string // where the line itself says it
+	event      bool // nobody's words
+	notice     bool // as programs send them
+	sure       bool // it has the form of such a line, not only of any text behind a time
 }
 
 var (
@@ -26,7 +25,6 @@ var (
 
 	ircSaid = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
 	action  = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
-	colon   = text.NewPattern(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
 	dot     = text.NewPattern(`^• (\S+): (.*)$`)
 	notice  = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
 	private = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
@@ -98,16 +96,6 @@ func readLine(s string) line {
 	return line{event: true, text: s, sure: unmarked.MatchString(s)}
 }
 
-// readColon reads what stands behind the time where a colon sets nick and text apart, as
-// LimeChat and some bots write.
-func readColon(s string) line {
-	s = strings.TrimSpace(s)
-	if m := colon.FindStringSubmatch(s); m != nil {
-		return said(m[1], m[2])
-	}
-	return readLine(s)
-}
-
 // readWeeChat reads a line whose columns are set apart by tabs.
 func readWeeChat(who, text string) line {
 	l := line{event: true, text: text, sure: true}
@@ -154,53 +142,6 @@ func nickOf(s string) string {
 	return s
 }
 
-// ircRaw is a line as a server sends it: :jo!u@host PRIVMSG #lathe :hello, with tags in
-// front where the client asked for them.
-var ircRaw = text.NewPattern(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
-
-// rawTime is the tag that says when the server had the line.
-var rawTime = text.NewPattern(`(?:^|;)time=([^;]+)`)
-
-// readRaw reads such a line, and the time in its tags.
-func readRaw(s string) (l line, at ircStamp, timed, ok bool) {
-	m := ircRaw.FindStringSubmatch(s)
-	if m == nil {
-		return line{}, ircStamp{none: true}, false, false
-	}
-	at = ircStamp{none: true}
-	if tag := rawTime.FindStringSubmatch(m[1]); tag != nil {
-		at, _, timed = readStamp(tag[1])
-	}
-	nick, target, text := m[2], "", m[4]
-	if !strings.HasPrefix(text, ":") {
-		target, text, _ = strings.Cut(text, " ")
-	}
-	text = strings.TrimPrefix(text, ":")
-	switch m[3] {
-	case "PRIVMSG", "NOTICE":
-		l = said(nick, text)
-		l.notice = m[3] == "NOTICE"
-		if strings.HasPrefix(text, "\x01") && !strings.HasPrefix(text, "\x01ACTION ") { // one client asks another
-			l = line{event: true, text: nick + " asks " + strings.Trim(text, "\x01")}
-		}
-	case "NICK":
-		l = line{event: true, text: nick + " is now known as " + target + text}
-	case "JOIN", "PART", "QUIT":
-		what := map[string]string{"JOIN": " has joined ", "PART": " has left ", "QUIT": " has quit "}[m[3]]
-		l = line{event: true, text: strings.TrimSpace(nick + what + strings.TrimSpace(target+" "+text))}
-		if target == "" && m[3] == "JOIN" {
-			target = text
-		}
-	default:
-		l = line{event: true, text: strings.TrimSpace(nick + " " + m[3] + " " + strings.TrimSpace(target+" "+text))}
-	}
-	if target != "" && strings.ContainsRune("#&+!", rune(target[0])) {
-		l.channel = target
-	}
-	l.sure = true
-	return l, at, timed, true
-}
-
 // nicks knows who is who among those who have changed their nick while they were there:
 // the zero value nobody.
 type nicks map[string]string // the nick that somebody had first, by the one of now
@@ -241,15 +182,25 @@ type ircStamp struct {
 	none                 bool           // the line has no time at all
 }
 
-var (
-	iso      = text.NewPattern(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
-	dmy      = text.NewPattern(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
-	named    = text.NewPattern(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
-	half     = text.NewPattern(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
-	ircMonth = text.NewPattern(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
-	clock    = text.NewPattern(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
-	unix     = text.NewPattern(`^T (\d{9,10}) `)
+const clock = `(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d))?`
 
+// stamps are the times that lines begin with; the first that fits counts. Of a time with the
+// name of a month it has to be one.
+var stamps = []*text.Pattern{
+	text.NewPattern(`^\[?(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T ]|\] \[)(?P<hour>\d\d):(?P<minute>\d\d)` +
+		`(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?(?: ?(?P<zone>Z|[+-]\d\d:?\d\d))?\]?`),
+	text.NewPattern(`^\[(?P<day>\d\d)/(?P<month>\d\d)/(?P<year>\d{4}) - ` + clock + `\]`),
+	text.NewPattern(`^\[\pL{2,12}\.?,? (?P<name>\pL{3,12})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})\] \[` + clock +
+		`(?: [A-Z]{2,5})?\]`),
+	text.NewPattern(`^\[\pL{2,12}\.?,? (?P<day>\d{1,2})\.? (?P<name>\pL{3,12})\.?,? (?P<year>\d{4})\] \[` + clock +
+		`(?: [A-Z]{2,5})?\]`),
+	text.NewPattern(`^(?P<name>\pL{3,5})\.? (?P<day>\d\d) ` + clock + `\b`),
+	text.NewPattern(`^[\[(]?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))? ?(?P<half>[AaPp])[Mm][\])]?`),
+	text.NewPattern(`^[\[(]?` + clock + `[\])]?`),
+	text.NewPattern(`^T (?P<unix>\d{9,10}) `),
+}
+
+var (
 	// header is a line that only says the time: --- Day changed Thu Jan 15 2026,
 	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
 	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
@@ -293,47 +244,41 @@ func numbers(digits ...string) []int {
 
 // readStamp reads the time in front of a line, and returns what stands behind it.
 func readStamp(s string) (at ircStamp, rest string, ok bool) {
-	if m := iso.FindStringSubmatch(s); m != nil {
-		n := numbers(m[1:7]...)
-		at, rest = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
-		if m[7] == "Z" {
-			at.zone = time.UTC
-		} else if m[7] != "" {
-			z := strings.ReplaceAll(m[7], ":", "")
-			off := numbers(z[1:3], z[3:5])
-			seconds := off[0]*3600 + off[1]*60
-			if z[0] == '-' {
-				seconds = -seconds
+	for _, form := range stamps {
+		m := form.FindStringSubmatch(s)
+		if m == nil {
+			continue
+		}
+		group := func(name string) string {
+			if i := form.SubexpIndex(name); i > 0 {
+				return m[i]
 			}
-			at.zone = time.FixedZone(m[7], seconds)
+			return ""
 		}
-	} else if m := dmy.FindStringSubmatch(s); m != nil {
-		n := numbers(m[1:7]...)
-		at, rest = ircStamp{year: n[2], month: n[1], day: n[0], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
-	} else if m := named.FindStringSubmatch(s); m != nil {
-		n := numbers(m[2]+m[3], m[5], m[6], m[7], m[8])
-		at, rest = ircStamp{year: n[1], month: monthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3],
-			second: n[4]}, s[len(m[0]):]
-	} else if m := ircMonth.FindStringSubmatch(s); m != nil && monthOf(m[1]) > 0 {
-		n := numbers(m[2:6]...)
-		at, rest = ircStamp{month: monthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
-	} else if m := half.FindStringSubmatch(s); m != nil {
-		n := numbers(m[1:4]...)
-		if n[0] %= 12; strings.EqualFold(m[4], "p") {
-			n[0] += 12
+		n := numbers(group("year"), group("month"), group("day"), group("hour"), group("minute"), group("second"), group("unix"))
+		at = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}
+		if name := group("name"); name != "" {
+			if at.month = monthOf(name); at.month == 0 {
+				continue
+			}
 		}
-		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
-	} else if m := clock.FindStringSubmatch(s); m != nil {
-		n := numbers(m[1:4]...)
-		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
-	} else if m := unix.FindStringSubmatch(s); m != nil {
-		t := time.Unix(int64(numbers(m[1])[0]), 0).UTC()
-		at, rest = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(),
-			second: t.Second(), zone: time.UTC}, s[len(m[0]):]
-	} else {
-		return ircStamp{none: true}, s, false
+		if half := group("half"); half != "" {
+			if at.hour %= 12; strings.EqualFold(half, "p") {
+				at.hour += 12
+			}
+		}
+		if t, err := time.Parse("Z0700", strings.ReplaceAll(group("zone"), ":", "")); err == nil {
+			_, offset := t.Zone()
+			at.zone = time.FixedZone("", offset)
+		}
+		if n[6] > 0 {
+			t := time.Unix(int64(n[6]), 0).UTC()
+			at = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(),
+				second: t.Second(), zone: time.UTC}
+		}
+		return at, s[len(m[0]):], at.hour < 24 && at.minute < 60 && at.second < 61
 	}
-	return at, rest, at.hour < 24 && at.minute < 60 && at.second < 61
+	return ircStamp{none: true}, s, false
 }
 
 // calendar carries the date from line to line.
