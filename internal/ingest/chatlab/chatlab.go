@@ -23,20 +23,9 @@ func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	seen := export.Seen(afterComments(src.Head), "_type", "sender", "platformId", "chatlab.version", "meta.platform",
-		"members[].platformId", "messages[].sender")
-	kind := export.TextOf(seen["_type"])
-	list := seen["sender"] != nil || seen["platformId"] != nil || seen["members[].platformId"] != nil ||
-		seen["messages[].sender"] != nil
-	switch {
-	case seen["chatlab.version"] != nil:
-		return 95
-	case seen["meta.platform"] != nil && list:
-		return 80
-	case list && (kind == "message" || kind == "member"):
-		return 60
-	}
-	return 0
+	return export.Surest(afterComments(src.Head), export.Sign{Sure: 95, Paths: "chatlab.version"},
+		export.Sign{Sure: 80, Paths: "meta.platform members[].platformId|messages[].sender"},
+		export.Sign{Sure: 60, Paths: "_type sender|platformId"})
 }
 
 // afterComments is what stands behind the lines of comments that a file may begin with.
@@ -91,7 +80,7 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 
 // parts tells the values of either kind of file by the paths that they have in JSON.
 func parts(src export.Source) export.Parts {
-	if export.Seen(afterComments(src.Head), "_type")["_type"] == nil {
+	if export.Surest(afterComments(src.Head), export.Sign{Sure: 1, Paths: "_type"}) == 0 {
 		return export.JSONParts(src.Reader, "meta", "members[]", "messages[]", "sync")
 	}
 	return func(yield func(export.Part, error) bool) {

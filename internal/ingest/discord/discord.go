@@ -24,17 +24,8 @@ var Format = export.Format{
 	Read:  export.Reading(tell),
 }
 
-var (
-	guild       = text.NewPattern(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	channel     = text.NewPattern(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordList = text.NewPattern(`"(messages|dateRange)"\s*:\s*[\[{]`)
-)
-
 func knows(src export.Source) int {
-	if src.Files == nil && guild.Match(src.Head) && channel.Match(src.Head) && discordList.Match(src.Head) {
-		return 95
-	}
-	return 0
+	return export.Surest(src.Head, export.Sign{Sure: 95, Paths: "guild channel messages|dateRange"})
 }
 
 func tell(t *export.Teller, src export.Source) error {

@@ -149,18 +149,6 @@ func EndsEarly(text []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
 }
 
-// Seen has, of the values at the beginning of a JSON document that fit the patterns, the last one of each.
-func Seen(head []byte, patterns ...string) map[string]json.RawMessage {
-	seen := map[string]json.RawMessage{}
-	for part, err := range JSONParts(bytes.NewReader(head), patterns...) {
-		if err != nil { // the head ends in the middle
-			break
-		}
-		seen[part.Pattern] = part.Value
-	}
-	return seen
-}
-
 // Numbered tells parts as the messages of a file, by their number.
 func Numbered(parts Parts) Parts {
 	return func(yield func(Part, error) bool) {
@@ -258,7 +246,8 @@ type jsonReader struct {
 	*jsontext.Decoder
 	in    *heldReader
 	yield func(Part, error) bool
-	place string // of the value at hand, for people
+	seen  map[string]bool // patterns that fit are noted, and nothing is told; nil where it is
+	place string          // of the value at hand, for people
 }
 
 func newJSONReader(r io.Reader, yield func(Part, error) bool) *jsonReader {
@@ -296,10 +285,13 @@ func (d *jsonReader) skip() error {
 func (d *jsonReader) walk(at Part, live []jsonPattern) error {
 	d.place = at.Place
 	for _, p := range live {
-		if len(p.steps) == 0 {
+		if len(p.steps) == 0 && d.seen == nil {
 			at.Pattern = p.name
 			return d.tell(at)
 		}
+	}
+	if d.seen != nil {
+		live = d.note(live)
 	}
 	kind := d.PeekKind()
 	if len(live) == 0 || kind != '{' && kind != '[' {
@@ -332,6 +324,16 @@ func (d *jsonReader) walk(at Part, live []jsonPattern) error {
 	d.place = at.Place
 	_, err := d.ReadToken()
 	return err
+}
+
+// note notes the patterns that fit, and returns the others.
+func (d *jsonReader) note(live []jsonPattern) (rest []jsonPattern) {
+	for _, p := range live {
+		if d.seen[p.name] = d.seen[p.name] || len(p.steps) == 0; len(p.steps) > 0 {
+			rest = append(rest, p)
+		}
+	}
+	return rest
 }
 
 // element and member say for people where a value stands.

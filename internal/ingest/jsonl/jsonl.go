@@ -30,36 +30,15 @@ func knows(src export.Source) int {
 	if len(head) == 0 {
 		return 1 // an empty file brings nothing in, whatever it is
 	}
-	if list(head) {
-		return 90
-	}
-	most := 0
-	if bytes.IndexByte(head, '\n') < 0 { // one line, which may be longer than the head
-		seen := export.Seen(head, "id", "author", "author_id", "sent_at", "_type")
-		if seen["id"] != nil && seen["_type"] == nil && len(seen) > 1 {
-			most = 40
-		}
-	}
-	for l := range bytes.Lines(head) {
-		var keys map[string]json.RawMessage
-		if json.Unmarshal(l, &keys) != nil || keys["text"] == nil || keys["_type"] != nil {
-			continue
-		}
-		switch {
-		case keys["id"] != nil && keys["sent_at"] != nil:
-			return 90
-		case keys["id"] != nil || keys["sent_at"] != nil:
-			most = 40
-		}
-	}
-	return most
+	return export.Surest(head, listed, export.Sign{Sure: 90, Paths: "id sent_at text"},
+		export.Sign{Sure: 40, Paths: "id author|author_id|sent_at|text"}, export.Sign{Sure: 40, Paths: "sent_at text"})
 }
 
 // tell tells the messages: the lines that are not blank, or the elements of one array. A line that is cut
 // off is a bad one like others.
 func tell(t *export.Teller, src export.Source) error {
 	parts := export.TextLines(src.Reader)
-	if list(src.Head) {
+	if export.Surest(src.Head, listed) > 0 {
 		parts = export.JSONParts(src.Reader, "[]")
 	}
 	return t.Each(parts, func(part export.Part) error {
@@ -71,8 +50,8 @@ func tell(t *export.Teller, src export.Source) error {
 	})
 }
 
-// list tells an array of messages, which programs write as readily as lines.
-func list(head []byte) bool { return len(export.Seen(head, "[].id", "[].sent_at", "[].text")) == 3 }
+// listed is the sign of an array of messages, which programs write as readily as lines.
+var listed = export.Sign{Sure: 90, Paths: "[].id [].sent_at [].text"}
 
 // Lines of which something would be lost if they were stored: JSON replaces it without a word.
 var (

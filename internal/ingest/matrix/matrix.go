@@ -31,13 +31,7 @@ var Format = export.Format{
 }
 
 var (
-	matrixExport = text.NewPattern(`"(room_name|export_date|room_creator)"\s*:`)
-	list         = text.NewPattern(`"(messages|chunk|events)"\s*:\s*\[`)
-	eventID      = text.NewPattern(`"event_id"\s*:\s*"`)
-	matrixTime   = text.NewPattern(`"origin_server_ts"\s*:\s*\d`)
-	sender       = text.NewPattern(`"sender"\s*:\s*"@`)
-	roomID       = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
-	noneYet      = text.NewPattern(`"messages"\s*:\s*\[\s*\]`)
+	roomID = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
 )
 
 func knows(src export.Source) int {
@@ -45,18 +39,16 @@ func knows(src export.Source) int {
 	if src.Files != nil {
 		head = export.HeadOf(src.Files, file(src.Files))
 	}
-	head = bytes.TrimSpace(head)
-	events := eventID.Match(head) && matrixTime.Match(head) && sender.Match(head)
-	switch {
-	case !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")):
-		return 0
-	case matrixExport.Match(head) && list.Match(head) && (events || noneYet.Match(head)):
-		return 95
-	case events:
-		return 90
+	signs := []export.Sign{{Sure: 95, Paths: "room_name|export_date|room_creator messages"}}
+	for _, at := range append(places, "", "[]", "source") {
+		signs = append(signs, export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.Within(strings.TrimPrefix(at+".", ".")))
 	}
-	return 0
+	return export.Surest(head, signs...)
 }
+
+// places are where documents have events.
+var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event",
+	"events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
 
 // file is the export within an archive of Element's, which has the attachments
 // beside. With other documents beside it, it is no such archive.
@@ -102,12 +94,10 @@ func parts(in io.Reader, head []byte) export.Parts {
 	if line := export.JSONFieldsOf(first); line.Str("event_id") != "" || line.Fields("source").Str("event_id") != "" {
 		return export.JSONLines(in)
 	}
-	if export.Seen(head, "event_id")["event_id"] != nil { // a document an event
+	if export.Surest(head, export.Sign{Sure: 1, Paths: "event_id"}) > 0 { // a document an event
 		return export.JSONDocuments(in)
 	}
-	return export.JSONParts(in, "room_name", "messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]",
-		"events_before[]", "event", "events_after[]",
-		"rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]")
+	return export.JSONParts(in, append([]string{"room_name"}, places...)...)
 }
 
 type reader struct {

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -25,41 +24,16 @@ var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers 
 		return t.Held(onebotParts(src), (&reader{names: map[onebotName]string{}}).take)
 	})}
 
-// answers are where an answer of the API has its messages.
-var answers = []string{"data.messages[]", "messages[]"}
-
 func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	if sure := sureOfLog(bytes.TrimSpace(src.Head)); sure > 0 {
-		return sure
+	var signs []export.Sign
+	for _, at := range []string{"", "[].", "data.", "data.messages[].", "messages[]."} {
+		signs = append(signs, export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.Within(at),
+			export.Sign{Sure: 90, Paths: "message_type message_id sender"}.Within(at))
 	}
-	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
-	patterns := append([]string{"retcode"}, keys...)
-	for _, at := range append([]string{"[]", "data"}, answers...) {
-		for _, key := range keys {
-			patterns = append(patterns, at+"."+key)
-		}
-	}
-	seen := map[string]bool{}
-	for at := range export.Seen(src.Head, patterns...) { // of the head, or its first line
-		for _, key := range keys {
-			if strings.HasSuffix(at, key) {
-				at = key
-			}
-		}
-		seen[at] = true
-	}
-	sender := seen["sender.user_id"] || seen["sender.nickname"]
-	switch {
-	case seen["post_type"] && (seen["self_id"] || seen["message_id"]),
-		seen["message_type"] && seen["message_id"] && sender:
-		return 90
-	case seen["retcode"] && seen["message_id"] && sender:
-		return 80
-	}
-	return 0
+	return export.Surest(src.Head, signs...)
 }
 
 // names is how many people are remembered by name at most.
@@ -85,8 +59,6 @@ type event struct {
 	MessageID   export.Text     `json:"message_id"`
 	GroupID     export.Text     `json:"group_id"`
 	GroupName   export.Text     `json:"group_name"`
-	GuildID     export.Text     `json:"guild_id"`
-	ChannelID   export.Text     `json:"channel_id"`
 	UserID      export.Text     `json:"user_id"`
 	TargetID    export.Text     `json:"target_id"`
 	Message     json.RawMessage `json:"message"`
@@ -152,10 +124,6 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 
 // chat says which conversation an event is of: a group, or the private chat with somebody.
 func (e event) chat() (export.Chat, error) {
-	if e.GuildID != "" && e.ChannelID != "" {
-		return export.Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID),
-			Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
-	}
 	private := e.MessageType == "private" || e.MessageType == "" && e.GroupID == ""
 	if !private && e.GroupID != "" {
 		return export.Chat{ID: string(e.GroupID), Name: string(cmp.Or(e.GroupName, e.GroupID))}, nil
@@ -206,88 +174,21 @@ func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) 
 		ID: string(e.MessageID)}})
 }
 
-// sureOfLog tells the log of a program that writes events into its lines: for sure
-// where many lines have one, for in a chat somebody may show one to the others.
-func sureOfLog(head []byte) int {
-	if len(head) == 0 || head[0] == '{' {
-		return 0
-	}
-	all, events := 0, 0
-	for l := range bytes.Lines(head) {
-		if len(bytes.TrimSpace(l)) > 0 {
-			all++
-		}
-		start := bytes.IndexByte(l, '{')
-		if start < 1 || !eventIn.Match(l) {
-			continue
-		}
-		if len(bytes.Trim(l[:start], " \t[,")) == 0 { // of an array
-			return 0
-		}
-		if in := bytes.TrimSpace(l[start:]); json.Valid(in) || len(in) > export.HeadSize/2 {
-			events++
-		}
-	}
-	switch {
-	case events == 0:
-		return 0
-	case events*3 >= all:
-		return 90
-	}
-	return 60
-}
-
 // onebotParts tells the events, whatever they stand in.
 func onebotParts(src export.Source) export.Parts {
 	head := bytes.TrimSpace(src.Head)
 	first, _, more := bytes.Cut(head, []byte("\n"))
 	switch {
-	case sureOfLog(head) > 0:
-		return onebotLines(logged(src.Reader))
 	case bytes.HasPrefix(head, []byte("[")):
-		return onebotLines(export.JSONParts(src.Reader, "[]"))
-	case more && json.Valid(first):
-		return onebotLines(export.JSONLines(src.Reader))
+		return unwrapped(export.JSONParts(src.Reader, "[]"))
+	case !more || json.Valid(first):
+		return unwrapped(export.JSONLines(src.Reader))
 	}
-	for part, err := range export.JSONParts(bytes.NewReader(head), append(answers, "post_type", "message_id")...) {
-		if err == nil && (part.Pattern == answers[0] || part.Pattern == answers[1]) {
-			return export.JSONParts(src.Reader, answers...)
-		}
-		break
-	}
-	if !more { // a long line
-		return onebotLines(export.JSONLines(src.Reader))
-	}
-	return onebotLines(export.JSONDocuments(src.Reader))
+	return unwrapped(export.JSONDocuments(src.Reader))
 }
 
-// eventIn finds a line of a log that has an event in it.
-var eventIn = text.NewPattern(`"post_type"\s*:\s*"`)
-
-// logged tells the events in the lines of a program's log, each behind a time and the
-// like. Other lines are the program's own.
-func logged(r io.Reader) export.Parts {
-	return func(yield func(export.Part, error) bool) {
-		for l, err := range export.Lines(r) {
-			at := bytes.IndexByte(l.Value, '{')
-			if err == nil && (at < 0 || !eventIn.Match(l.Value)) {
-				continue
-			}
-			if err == nil {
-				if l.Value = l.Value[at:]; export.EndsEarly(l.Value) {
-					err = &export.Bad{Reason: "no event", Err: fmt.Errorf("it ends in the middle: %w", io.ErrUnexpectedEOF)}
-				}
-			}
-			if !yield(l, err) {
-				return
-			}
-		}
-	}
-}
-
-// onebotLines tells the messages of answers that stand among events, and the events that
-// somebody has wrapped.
-func onebotLines(parts export.Parts) export.Parts {
+// unwrapped tells events, and the messages of answers that stand among them.
+func unwrapped(parts export.Parts) export.Parts {
 	return func(yield func(export.Part, error) bool) {
 		for part, err := range parts {
 			var answer struct {
@@ -295,11 +196,6 @@ func onebotLines(parts export.Parts) export.Parts {
 				Data json.RawMessage `json:"data"`
 			}
 			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.Code == nil {
-				part.Place = cmp.Or(part.Place, "the event")
-				if inner := export.JSONFieldsOf(answer.Data); err == nil && inner.Str("post_type") != "" &&
-					export.JSONFieldsOf(part.Value).Str("post_type") == "" {
-					part.Value = answer.Data
-				}
 				if !yield(part, err) {
 					return
 				}
@@ -313,8 +209,7 @@ func onebotLines(parts export.Parts) export.Parts {
 				list.Messages = []json.RawMessage{answer.Data}
 			}
 			for i, m := range list.Messages {
-				if !yield(export.Part{Place: strings.TrimPrefix(fmt.Sprintf("%s, message %d", part.Place, i+1), ", "),
-					Value: m}, nil) {
+				if !yield(export.Part{Place: fmt.Sprintf("%s, message %d", part.Place, i+1), Value: m}, nil) {
 					return
 				}
 			}
@@ -328,7 +223,7 @@ type segment struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// onebotSegments reads a message as an array of pieces, as a single one, or as a string of
+// onebotSegments reads a message as an array of pieces or as a string of
 // CQ codes, where raw takes the place of one that is missing.
 func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 	message = bytes.TrimSpace(message)
@@ -341,9 +236,6 @@ func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 		var s string
 		err = json.Unmarshal(message, &s)
 		list = cqSegments(s)
-	case message[0] == '{':
-		list = make([]segment, 1)
-		err = json.Unmarshal(message, &list[0])
 	default:
 		err = json.Unmarshal(message, &list)
 	}

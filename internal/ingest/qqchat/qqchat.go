@@ -14,7 +14,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,21 +42,9 @@ func knows(src export.Source) int {
 
 // knowsHead tells a file with a chat in it, a manifest, and a chunk by itself.
 func knowsHead(head []byte) int {
-	seen := export.Seen(head, "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked",
-		"chunkInfo", "statistics", "sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages")
-	has := func(patterns ...string) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { return seen[p] != nil })
-	}
-	switch {
-	case strings.Contains(export.TextOf(seen["metadata.name"]), "QQChatExporter"):
-		return 95
-	case has("chatInfo") && has("statistics", "chunked") &&
-		has("metadata.name", "metadata.exportTime", "metadata.version"):
-		return 80
-	case has("sender.uid") && has("content.text", "content.elements") && has("recalled", "isRecalled"):
-		return 70
-	}
-	return 0
+	return export.Surest(head,
+		export.Sign{Sure: 95, Paths: "metadata.name|metadata.exportTime|metadata.version chatInfo statistics|chunked|messages"},
+		export.Sign{Sure: 70, Paths: "sender.uid content.text|content.elements recalled|isRecalled"})
 }
 
 // manifests finds the manifests of a folder or archive.

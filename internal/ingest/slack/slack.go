@@ -4,7 +4,6 @@
 package slack
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"io/fs"
@@ -27,10 +26,8 @@ var Format = export.Format{
 }
 
 var (
-	day       = text.NewPattern(`^\d{4}-\d\d-\d\d\.json$`)
-	ts        = text.NewPattern(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
-	slackType = text.NewPattern(`"type"\s*:\s*"message"`)
-	slackID   = text.NewPattern(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
+	day     = text.NewPattern(`^\d{4}-\d\d-\d\d\.json$`)
+	slackID = text.NewPattern(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
 	userLists = []string{"users.json", "org_users.json"}
 	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
@@ -57,10 +54,7 @@ func knows(src export.Source) int {
 }
 
 func knowsDay(head []byte) int {
-	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")) && ts.Match(head) && slackType.Match(head) {
-		return 90
-	}
-	return 0
+	return export.Surest(head, export.Sign{Sure: 90, Paths: "[].ts [].type [].text|[].user|[].bot_id"})
 }
 
 // slackFolder is the folder of a conversation.

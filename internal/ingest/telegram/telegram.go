@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,32 +49,13 @@ func knows(src export.Source) int {
 		}
 		return 80
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("{")) {
-		return 0
-	}
-	seen := export.Seen(src.Head, "type", "id", "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
-		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about",
-		"sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type", "chats.list[].messages[].date",
-		"chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id")
-	has := func(patterns ...string) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { return seen[p] != nil })
-	}
-	var id int64
-	typed, numbered := kinds[export.As[string](seen["type"])] != "", json.Unmarshal(seen["id"], &id) == nil
-	dated := has("messages[].date", "chats.list[].messages[].date")
-	message := has("messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
-		"chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id")
-	part := has("contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type",
-		"left_chats.list[].type") // of an account, which may be all that the beginning has
-	switch {
-	case typed && numbered && (message || dated):
-		return 95
-	case has("about") && (part || has("personal_information.user_id")), (numbered || part) && message && dated:
-		return 90
-	case typed && numbered:
-		return 70
-	}
-	return 0
+	message := export.Sign{Sure: 90, Paths: "date|date_unixtime from_id|actor_id|text|action"}
+	about := "contacts.about|frequent_contacts.about|sessions.about|chats.about|chats.list[].type|left_chats.list[].type"
+	chat := message.Within("messages[].")
+	return export.Surest(src.Head, message.Within("chats.list[].messages[]."),
+		export.Sign{Sure: 95, Paths: "type id " + chat.Paths}, export.Sign{Sure: 90, Paths: "id " + chat.Paths},
+		export.Sign{Sure: 90, Paths: "about personal_information.user_id|" + about},
+		export.Sign{Sure: 70, Paths: "name type id messages"})
 }
 
 // telegramFiles finds the exports of a folder or archive.

@@ -32,30 +32,26 @@ var Format = export.Format{
 }
 
 var (
-	file        = text.NewPattern(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
-	rows        = text.NewPattern(`"zerver_message"\s*:\s*\[`)
-	zulipSender = text.NewPattern(`"sender_full_name"\s*:`)
-	zulipTo     = text.NewPattern(`"display_recipient"\s*:`)
-	index       = text.NewPattern(`"streams"\s*:\s*\{`)
-	zulipTopics = text.NewPattern(`"topic_data"\s*:\s*\{`)
-	zulipRealm  = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
+	file       = text.NewPattern(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
+	zulipRealm = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
 func knows(src export.Source) int {
 	if src.Files == nil {
-		head := bytes.TrimSpace(src.Head)
-		json := bytes.HasPrefix(head, []byte("{")) || bytes.HasPrefix(head, []byte("["))
-		if json && (rows.Match(head) || zulipSender.Match(head) && zulipTo.Match(head)) {
-			return 95
-		}
-		return 0
+		return knowsFile(src.Head)
 	}
 	for _, e := range exports(src.Files) {
-		if e.archive || rows.Match(export.HeadOf(src.Files, e.messages[0])) {
+		if e.archive || knowsFile(export.HeadOf(src.Files, e.messages[0])) > 0 {
 			return 95
 		}
 	}
 	return 0
+}
+
+func knowsFile(head []byte) int {
+	message := export.Sign{Sure: 95, Paths: "sender_full_name display_recipient"}
+	return export.Surest(head, message, message.Within("[]."), message.Within("messages[]."),
+		export.Sign{Sure: 95, Paths: "zerver_message"})
 }
 
 // zulipExport is a folder that Zulip, or zulip-archive, has written.
@@ -73,7 +69,7 @@ func exports(files fs.FS) (found []zulipExport) {
 			e := zulipExport{root: path.Dir(name), archive: path.Base(name) == "stream_index.json"}
 			switch last := len(found) - 1; {
 			case e.archive:
-				if head := export.HeadOf(files, name); index.Match(head) && zulipTopics.Match(head) {
+				if export.Surest(export.HeadOf(files, name), export.Sign{Sure: 1, Paths: "streams.*.topic_data"}) > 0 {
 					found = append(found, e)
 				}
 			case !file.MatchString(path.Base(name)):
@@ -121,7 +117,7 @@ func zulipParts(src export.Source) export.Parts {
 	if bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("[")) {
 		return export.JSONParts(src.Reader, "[]")
 	}
-	if export.Seen(src.Head, "sender_full_name")["sender_full_name"] != nil {
+	if export.Surest(src.Head, export.Sign{Sure: 1, Paths: "sender_full_name"}) > 0 {
 		return export.JSONDocuments(src.Reader)
 	}
 	return export.JSONParts(src.Reader, "messages[]", "zerver_message[]")

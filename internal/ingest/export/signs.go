@@ -1,0 +1,48 @@
+package export
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Sign is how sure it is that JSON is of a format, from 1 to 100, where its beginning has values at all
+// of these paths. They are separated by spaces, as patterns of [JSONParts]; a|b is one of two.
+type Sign struct {
+	Sure  int
+	Paths string
+}
+
+// Within is the sign of what stands at a path.
+func (s Sign) Within(path string) Sign {
+	return Sign{s.Sure, path + strings.NewReplacer(" ", " "+path, "|", "|"+path).Replace(s.Paths)}
+}
+
+// Surest is the sign of them that is the surest and fits the beginning of a document; 0 is none.
+func Surest(head []byte, signs ...Sign) (most int) {
+	var paths []string
+	for _, s := range signs {
+		paths = append(paths, strings.FieldsFunc(s.Paths, func(c rune) bool { return c == ' ' || c == '|' })...)
+	}
+	d := newJSONReader(bytes.NewReader(head), nil)
+	d.seen = map[string]bool{}
+	_ = d.walk(Part{}, jsonPatterns(paths)) // the head ends in the middle
+	for _, s := range signs {
+		if s.Sure > most && d.allSeen(s) {
+			most = s.Sure
+		}
+	}
+	return most
+}
+
+func (d *jsonReader) allSeen(s Sign) bool {
+	for path := range strings.FieldsSeq(s.Paths) {
+		any := false
+		for either := range strings.SplitSeq(path, "|") {
+			any = any || d.seen[either]
+		}
+		if !any {
+			return false
+		}
+	}
+	return true
+}
