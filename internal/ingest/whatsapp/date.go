@@ -2,6 +2,7 @@ package whatsapp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,36 +132,35 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 	return at, y >= 2000 && y < 2100 && int(whole.Month()) == m && whole.Day() == d
 }
 
-// waOrder says in which order the dates of a file are written, by what they can be at
-// all, by time that goes on and not back, by the number that changes with most days,
-// and last by what each order looks like where it is in use. asked counts where more
-// than one is possible.
+// waOrder says in which order the dates of a file are written: by what they can be at all, by time that
+// goes on and not back, by the days that they lie apart, and last by what each order looks like where it
+// is in use. asked counts where more than one is possible.
 func waOrder(stamps []waStamp, asked string) (string, error) {
-	orders := []string{"dmy", "mdy", "ymd"}
-	orders = waFewest(orders, func(order string) (n int) {
-		for _, s := range stamps {
-			if _, ok := s.in(order, time.UTC); !ok {
-				n++
-			}
-		}
-		return n
-	})
+	read := map[string]waDates{}
+	for _, order := range []string{"dmy", "mdy", "ymd"} {
+		read[order] = waRead(stamps, order)
+	}
+	orders := waFewest(slices.Sorted(maps.Keys(read)), func(order string) int { return read[order].none })
 	if slices.Contains(orders, asked) {
 		return asked, nil
 	}
-	orders = waFewest(orders, func(order string) int { return waDays(stamps, order).back })
+	orders = waFewest(orders, func(order string) int { return read[order].back })
+	if nearest := waFewest(orders, func(order string) int { return read[order].days }); len(nearest) == 1 {
+		apart := read[nearest[0]]
+		if apart.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
+			return order != nearest[0] && read[order].days < 4*apart.days
+		}) {
+			return nearest[0], nil
+		}
+	}
+	if custom := waCustom(stamps); slices.Contains(orders, custom) {
+		return custom, nil
+	}
+	// Nowhere are two digits of the year in front of slashes.
 	if len(orders) > 1 {
-		if order := waFastest(stamps, orders); order != "" {
-			return order, nil
-		}
-		custom := waCustom(stamps)
-		if slices.Contains(orders, custom) {
-			return custom, nil
-		}
-		// Nowhere are two digits of the year in front of slashes.
 		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
 	}
-	if len(orders) == 1 || waSame(stamps, orders) {
+	if len(orders) == 1 {
 		return orders[0], nil
 	}
 	return "", fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+
@@ -169,65 +169,45 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 }
 
 // waFewest are the orders with the fewest faults.
-func waFewest(orders []string, faults func(order string) int) []string {
-	var best []string
-	least := 0
+func waFewest(orders []string, faults func(order string) int) (best []string) {
 	for _, order := range orders {
-		switch n := faults(order); {
-		case len(best) == 0 || n < least:
-			best, least = []string{order}, n
-		case n == least:
+		switch {
+		case len(best) == 0 || faults(order) < faults(best[0]):
+			best = []string{order}
+		case faults(order) == faults(best[0]):
 			best = append(best, order)
 		}
 	}
 	return best
 }
 
-// waTally tells of a file whose dates are read in one order how often the date
-// changes, how often the day of the month does, and how often it goes back.
-type waTally struct{ changes, days, back int }
+// waDates is what the dates of a file come to in one order: how many are none, how often the date changes,
+// how often it goes back, and how many days the last one is behind the first.
+type waDates struct{ none, changes, back, days int }
 
-func waDays(stamps []waStamp, order string) waTally {
-	var t waTally
-	var last time.Time
+func waRead(stamps []waStamp, order string) (d waDates) {
+	const day = 24 * time.Hour
+	var first, last time.Time
 	for _, s := range stamps {
 		at, ok := s.in(order, time.UTC)
 		if !ok {
+			d.none++
 			continue
 		}
-		at = at.Truncate(24 * time.Hour)
-		if !last.IsZero() && !at.Equal(last) {
-			t.changes++
-			if at.Day() != last.Day() {
-				t.days++
-			}
-			if at.Before(last.AddDate(0, 0, -1)) { // a message may come in a day late
-				t.back++
-			}
+		at = at.Truncate(day)
+		if last.IsZero() {
+			first, last = at, at
+		}
+		if !at.Equal(last) {
+			d.changes++
+		}
+		if at.Before(last.Add(-day)) { // a message may come in a day late
+			d.back++
 		}
 		last = at
 	}
-	return t
-}
-
-// waFastest is the order in which the day changes with the dates, where in the others
-// it stands still.
-func waFastest(stamps []waStamp, orders []string) string {
-	best := ""
-	for _, order := range orders {
-		switch t := waDays(stamps, order); {
-		case t.changes < 3:
-			return ""
-		case t.days*10 >= t.changes*9:
-			if best != "" {
-				return ""
-			}
-			best = order
-		case t.days*3 > t.changes:
-			return ""
-		}
-	}
-	return best
+	d.days = int(last.Sub(first) / day)
+	return d
 }
 
 // waCustom is the order that such dates have where they are in use: month first are
@@ -254,17 +234,4 @@ func waCustom(stamps []waStamp) string {
 		return "dmy"
 	}
 	return ""
-}
-
-// waSame tells whether all orders make the same dates.
-func waSame(stamps []waStamp, orders []string) bool {
-	for _, s := range stamps {
-		first, _ := s.in(orders[0], time.UTC)
-		for _, order := range orders[1:] {
-			if at, _ := s.in(order, time.UTC); !at.Equal(first) {
-				return false
-			}
-		}
-	}
-	return true
 }
