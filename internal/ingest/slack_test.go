@@ -111,8 +111,6 @@ func TestSlackMessage(t *testing.T) {
 		"shared":              {`"user":"U1","text":"see","attachments":[{"is_share":true,"author_name":"Jun","text":"x &amp; y"}]`, "Mira: see\n[forwarded from Jun] x & y"},
 		"shared as blocks":    {`"user":"U1","text":"","attachments":[{"is_share":true,"author_name":"Jun","text":"","fallback":"[x] Jun: y","message_blocks":[{"message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"y"}]}]}]}}]}]`, "Mira: [forwarded from Jun] y"},
 		"a file":              {`"user":"U1","text":"","files":[{"name":"x.jpg"}]`, "Mira: "},
-		"a file of old":       {`"user":"U1","subtype":"file_share","text":"<@U1> uploaded a file: <https://x|x>","file":{"user":"U1","initial_comment":{"comment":"my bed"}}`, "Mira: my bed"},
-		"a comment of old":    {`"subtype":"file_comment","text":"<@U3> commented on","comment":{"user":"U3","comment":"nice"}`, "Jun: nice"},
 		"a new topic":         {`"user":"U1","subtype":"channel_topic","text":"<@U1> set the topic"`, "Mira event: @Mira set the topic"},
 		"a subtype to come":   {`"user":"U1","subtype":"whispered","text":"psst"`, "Mira: psst"},
 		"one without a word":  {`"user":"U1","subtype":"whispered","text":""`, "Mira event: "},

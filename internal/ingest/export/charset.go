@@ -36,36 +36,15 @@ func Decode(r io.Reader) (io.Reader, []byte, error) {
 		_, _ = in.Discard(3)
 	}
 	head, _ = in.Peek(HeadSize)
-	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 { // ends of lines as old Macs write them
-		in = bufio.NewReaderSize(transform.NewReader(in, lineFeeds{}), HeadSize)
-		head, _ = in.Peek(HeadSize)
-	}
 	return in, bytes.Clone(head), nil
-}
-
-// lineFeeds makes line feeds of carriage returns.
-type lineFeeds struct{ transform.NopResetter }
-
-// Transform is that of a [transform.Transformer].
-func (lineFeeds) Transform(dst, src []byte, _ bool) (nDst, nSrc int, err error) {
-	n := copy(dst, src)
-	for i, c := range dst[:n] {
-		if c == '\r' {
-			dst[i] = '\n'
-		}
-	}
-	if n < len(src) {
-		err = transform.ErrShortDst
-	}
-	return n, n, err
 }
 
 // charset tells what a text is written in by how it begins; nil is UTF-8.
 func charset(head []byte) (encoding.Encoding, error) {
-	switch little, big := zeros(head); {
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), little:
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
 		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), nil
-	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), big:
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM), nil
 	case bytes.HasPrefix(head, byteOrderMark), bytes.IndexByte(head, 0) >= 0: // binary
 		return nil, nil
@@ -82,21 +61,6 @@ func charset(head []byte) (encoding.Encoding, error) {
 		return nil, nil // JSON by its own rules is UTF-8
 	}
 	return nil, errCharset
-}
-
-// zeros tells UTF-16 without a mark: every second byte of Latin letters, digits, spaces and
-// ends of lines is zero, and no other one.
-func zeros(head []byte) (little, big bool) {
-	var even, odd int
-	for i, c := range head {
-		if c == 0 && i%2 == 0 {
-			even++
-		} else if c == 0 {
-			odd++
-		}
-	}
-	some := len(head)/32 + 2
-	return odd > some && even == 0, even > some && odd == 0
 }
 
 // mostlyForeign tells whether of the pieces of text that are not plain ASCII more than

@@ -206,10 +206,9 @@ func (t *Teller) File(files fs.FS, name string, read func(io.Reader) error) erro
 	return t.Skip(name, &Bad{Reason: "broken file", Err: err})
 }
 
-// Messages hands over the messages of a file of a folder or archive, by their number: the values that
-// fit the pattern.
+// Messages hands over the messages of a file of a folder or archive: the values that fit the pattern.
 func (t *Teller) Messages(files fs.FS, name, pattern string, read func(Parts) error) error {
-	return t.File(files, name, func(f io.Reader) error { return read(Numbered(JSONParts(f, pattern))) })
+	return t.File(files, name, func(f io.Reader) error { return read(JSONParts(f, pattern)) })
 }
 
 // Files reads a source that is one file, or those of its files that find finds.

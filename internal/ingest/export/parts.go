@@ -149,23 +149,6 @@ func EndsEarly(text []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
 }
 
-// Numbered tells parts as the messages of a file, by their number.
-func Numbered(parts Parts) Parts {
-	return func(yield func(Part, error) bool) {
-		n := 0
-		for part, err := range parts {
-			n++
-			part.Place = fmt.Sprintf("message %d", n)
-			if bad := (*Bad)(nil); errors.As(err, &bad) {
-				err = &Bad{Place: part.Place, Reason: bad.Reason, Err: bad.Err}
-			}
-			if !yield(part, err) {
-				return
-			}
-		}
-	}
-}
-
 // JSONParts tells the values of a JSON document that fit one of the patterns, in the
 // order of the document and whatever the order of keys. A pattern is a path: "meta",
 // "data.messages[]" (each element of the array), "[]" (of the document itself),

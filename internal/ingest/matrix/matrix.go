@@ -40,7 +40,7 @@ func knows(src export.Source) int {
 		head = export.HeadOf(src.Files, file(src.Files))
 	}
 	signs := []export.Sign{{Sure: 95, Paths: "room_name|export_date|room_creator messages"}}
-	for _, at := range append(places, "", "[]", "source") {
+	for _, at := range append(places, "", "[]") {
 		signs = append(signs, export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.Within(strings.TrimPrefix(at+".", ".")))
 	}
 	return export.Surest(head, signs...)
@@ -91,7 +91,7 @@ func parts(in io.Reader, head []byte) export.Parts {
 		return export.JSONParts(in, "[]")
 	}
 	first, _, _ := bytes.Cut(head, []byte("\n"))
-	if line := export.JSONFieldsOf(first); line.Str("event_id") != "" || line.Fields("source").Str("event_id") != "" {
+	if export.JSONFieldsOf(first).Str("event_id") != "" {
 		return export.JSONLines(in)
 	}
 	if export.Surest(head, export.Sign{Sure: 1, Paths: "event_id"}) > 0 { // a document an event
@@ -113,7 +113,6 @@ type matrixEvent struct {
 	ID       string            `json:"event_id"`
 	Room     string            `json:"room_id"`
 	Sender   string            `json:"sender"`
-	User     string            `json:"user_id"`          // the same, in what older clients have decrypted
 	Time     json.Number       `json:"origin_server_ts"` // in milliseconds
 	StateKey string            `json:"state_key"`
 	Redacts  string            `json:"redacts"`
@@ -130,13 +129,9 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 		return nil
 	}
 	var e matrixEvent
-	var room string
-	part.Value, room = unwrapped(part.Value)
 	if err := part.Decode(&e, "no event"); err != nil {
 		return err
 	}
-	e.Room = cmp.Or(e.Room, room)
-	e.Sender = cmp.Or(e.Sender, e.User)
 	at, err := export.Time(string(e.Time), time.UTC)
 	switch {
 	case e.ID == "":
@@ -164,20 +159,6 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 		return &export.Bad{Reason: "not decrypted", Err: err}
 	}
 	return h.Add(r, c)
-}
-
-// unwrapped takes an event out of what clients of the command line wrap around it,
-// with the room that they name beside.
-func unwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
-	if !bytes.Contains(raw, []byte(`"source"`)) {
-		return raw, ""
-	}
-	outer := export.JSONFieldsOf(raw)
-	if outer.Fields("source").Str("event_id") == "" || len(outer["content"]) > 0 {
-		return raw, ""
-	}
-	return outer["source"], cmp.Or(outer.Fields("room").Str("room_id"), outer.Str("room_id"),
-		outer.Str("room_display_name"))
 }
 
 // learn remembers names.

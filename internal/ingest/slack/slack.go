@@ -225,8 +225,6 @@ type message struct {
 	Text        json.RawMessage `json:"text"`
 	UserProfile json.RawMessage `json:"user_profile"`
 	BotProfile  json.RawMessage `json:"bot_profile"`
-	File        json.RawMessage `json:"file"` // of a file that was shared before 2018
-	Comment     json.RawMessage `json:"comment"`
 	Attachments json.RawMessage `json:"attachments"`
 	Blocks      json.RawMessage `json:"blocks"`
 }
@@ -262,7 +260,7 @@ func (s *reader) author(m message, r *export.Record) {
 	_ = json.Unmarshal(m.UserProfile, &profile) // of another type it names nobody
 	_ = json.Unmarshal(m.BotProfile, &profile)
 	named := export.Shortened(cmp.Or(profile.DisplayName, profile.RealName, profile.Name))
-	id := cmp.Or(string(m.User), export.JSONFieldsOf(m.Comment).Str("user"), export.JSONFieldsOf(m.File).Str("user"))
+	id := string(m.User)
 	user, listed := s.names.users[id]
 	if !listed && id != "" && named != "" && len(s.names.users) < export.MaxNames {
 		user = slackUser{name: named, bot: m.BotID != ""}
@@ -286,14 +284,6 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	switch m.Subtype {
 	case "tombstone", "message_deleted", "message_changed", "message_replied":
 		return "", true
-	case "file_comment":
-		if comment := export.JSONFieldsOf(m.Comment).Str("comment"); comment != "" {
-			return s.names.read(comment), false
-		}
-	case "file_share":
-		if len(m.File) > 0 { // the text only says that there is a file
-			return s.names.read(export.JSONFieldsOf(m.File).Fields("initial_comment").Str("comment")), false
-		}
 	case "me_message":
 		if said != "" {
 			said = r.Message.Author + " " + said
@@ -422,16 +412,11 @@ func (n *slackNames) blocks(raw json.RawMessage) string {
 const maxBlocks = 12
 
 func (n *slackNames) elements(raw json.RawMessage, between string, depth int) string {
-	var list []json.RawMessage
-	if depth > maxBlocks || json.Unmarshal(raw, &list) != nil {
+	if depth > maxBlocks {
 		return ""
 	}
 	var parts []string
-	for _, one := range list {
-		var b block
-		if json.Unmarshal(one, &b) != nil {
-			continue
-		}
+	for _, b := range export.As[[]block](raw) {
 		if s := n.block(b, depth); s != "" {
 			parts = append(parts, s)
 		}
@@ -494,11 +479,7 @@ type attachment struct {
 // where all is asked for, what an app says in them. The previews of links are neither.
 func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	var lines []string
-	for _, one := range export.As[[]json.RawMessage](raw) {
-		var a attachment
-		if json.Unmarshal(one, &a) != nil {
-			continue
-		}
+	for _, a := range export.As[[]attachment](raw) {
 		switch {
 		case a.IsShare:
 			if said := n.shared(a); said != "" {
