@@ -24,6 +24,7 @@ func TestQQMessage(t *testing.T) {
 		"forwarded, previews": {by + `"content":{"text":"[转发消息: 2条]\n  a: x","elements":[{"type":"forward","data":{"preview":["a: x","b: y"]}}]}`, "77 1 Kim: [forwarded] a: x\n[forwarded] b: y"},
 		"a call":              {by + `"type":"type_19","content":{"text":"语音通话 - 已结束","elements":[{"type":"av_record","data":{}}]}`, "77 1 Kim event: 语音通话 - 已结束"},
 		"recalled":            {by + `"recalled":true,"content":{"text":"a","elements":[]}`, "77 1 Kim event: "},
+		"of version 4":        {`"messageId":"1","timestamp":"2026-02-01T23:53:20.000Z","sender":{"uid":"u_k","uin":"0","name":"Kim"},"messageType":2,"isSystemMessage":false,"isRecalled":false,"content":{"text":"a","emojis":[]}`, "77 1 Kim: a"},
 		"raw beside":          {by + `"content":{"text":"a"},"rawMessage":"x"`, "77 1 Kim: a"},
 		"a time in words":     {`"id":"1","timestamp":"2026-02-01T23:53:20Z","sender":{"uid":"u_k","name":"Kim"},"content":{"text":"a"}`, "77 1 Kim: a"},
 		"no id":               {`"timestamp":1769990000000,"sender":{"uid":"u_k"},"content":{"text":"a"}`, ""},
@@ -67,9 +68,9 @@ func TestQQFolder(t *testing.T) {
 		src  ingest.Source
 		want []string
 	}{
-		"named in two ways": {files("x_20002_20260202_090000_chunked_jsonl/manifest.json", manifest(`[{"relativePath":"chunks/a.jsonl"},{"file":"chunks\\b.jsonl"}] `),
-			"x_20002_20260202_090000_chunked_jsonl/chunks/a.jsonl", line, "x_20002_20260202_090000_chunked_jsonl/chunks/b.jsonl", line),
-			[]string{"private-20002 1 Kim: a", "private-20002 1 Kim: a"}},
+		"named in three ways": {files("x_20002_20260202_090000_chunked_jsonl/manifest.json", manifest(`[{"relativePath":"chunks/a.jsonl"},{"file":"chunks\\b.jsonl"},{"fileName":"c.jsonl"}]`),
+			"x_20002_20260202_090000_chunked_jsonl/chunks/a.jsonl", line, "x_20002_20260202_090000_chunked_jsonl/chunks/b.jsonl", line, "x_20002_20260202_090000_chunked_jsonl/chunks/c.jsonl", line),
+			[]string{"private-20002 1 Kim: a", "private-20002 1 Kim: a", "private-20002 1 Kim: a"}},
 		"not named":    {files("manifest.json", manifest(`[]`), "chunks/b.jsonl", line, "chunks/a.jsonl", "7\n"+line), []string{"bad: no message", "private-Kim 1 Kim: a", "private-Kim 1 Kim: a"}},
 		"broken off":   {files("manifest.json", manifest(`[{"file":"chunks/a.jsonl"},{"file":"chunks/b.jsonl"}]`), "chunks/a.jsonl", line+"\n"+line[:40], "chunks/b.jsonl", line), []string{"private-Kim 1 Kim: a", "bad: broken file", "private-Kim 1 Kim: a"}},
 		"out of there": {files("a/manifest.json", manifest(`[{"file":"../secret.jsonl"},{"file":""},{"file":"chunks/a.jsonl"}]`), "secret.jsonl", line, "a/chunks/a.jsonl", line), []string{"private-Kim 1 Kim: a"}},

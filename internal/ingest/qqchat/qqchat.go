@@ -44,7 +44,7 @@ func knows(src export.Source) int {
 func knowsHead(head []byte) int {
 	return export.Surest(head,
 		export.Sign{Sure: 95, Paths: "metadata.name|metadata.exportTime|metadata.version chatInfo statistics|chunked|messages"},
-		export.Sign{Sure: 70, Paths: "sender.uid content.text|content.elements recalled"})
+		export.Sign{Sure: 70, Paths: "sender.uid content.text|content.elements recalled|isRecalled"})
 }
 
 // manifests finds the manifests of a folder or archive.
@@ -132,9 +132,11 @@ func (q *reader) info(value json.RawMessage) {
 type qqManifest struct {
 	Info    json.RawMessage `json:"chatInfo"`
 	Chunked struct {
+		Dir    string `json:"chunksDir"`
 		Chunks []struct {
 			Path string `json:"relativePath"`
 			File string `json:"file"`
+			Name string `json:"fileName"`
 		} `json:"chunks"`
 	} `json:"chunked"`
 }
@@ -173,8 +175,12 @@ func (q *reader) folder(files fs.FS, manifest string) error {
 // chunks are the paths of the chunks, in order. A path that leads out of the folder names
 // nothing.
 func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
+	dir := cmp.Or(m.Chunked.Dir, "chunks")
 	for _, c := range m.Chunked.Chunks {
 		name := cmp.Or(c.Path, c.File)
+		if name == "" && c.Name != "" {
+			name = path.Join(dir, c.Name)
+		}
 		full := path.Join(root, strings.ReplaceAll(name, `\`, "/"))
 		if name != "" && fs.ValidPath(full) && strings.HasPrefix(full, strings.TrimPrefix(root+"/", "./")) {
 			names = append(names, full)
@@ -187,15 +193,19 @@ func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
 	return names
 }
 
-// message is a message as versions 5 and 6 of the tool write it.
+// message is a message as versions 4 to 6 of the tool write it.
 type message struct {
 	ID        export.Text `json:"id"`
+	MessageID export.Text `json:"messageId"` // of version 4
 	Timestamp export.Text `json:"timestamp"` // in milliseconds, or RFC 3339
 	Time      export.Text `json:"time"`      // as the exporter's clock showed it
 	Sender    user        `json:"sender"`
 	Type      export.Text `json:"type"`
+	OldType   export.Text `json:"messageType"`
 	Recalled  bool        `json:"recalled"`
 	System    bool        `json:"system"`
+	OldRecall bool        `json:"isRecalled"`
+	OldSystem bool        `json:"isSystemMessage"`
 	Content   struct {
 		Text     export.Text     `json:"text"`
 		Elements []element       `json:"elements"`
@@ -244,12 +254,12 @@ func (q *reader) record(part export.Part) error {
 	if who == "0" && !r.Event {
 		return export.Missing("author", "sender")
 	}
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: who, SentAt: at,
+	r.Message = reverie.Message{ID: string(cmp.Or(m.ID, m.MessageID)), AuthorID: who, SentAt: at,
 		Author: cmp.Or(m.Sender.label(), who)}
 	if r.Message.ID == "" || r.Message.ID == "0" {
 		r.Message.ID = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who)
 	}
-	if !m.Recalled {
+	if !m.Recalled && !m.OldRecall {
 		r.Message.Text, r.Message.ReplyTo = m.read()
 	}
 	return q.Tell(r)
@@ -257,11 +267,11 @@ func (q *reader) record(part export.Part) error {
 
 // event tells what is nobody's words, or not any more.
 func (m *message) event() bool {
-	switch m.Type {
+	switch m.Type + m.OldType {
 	case "system", "error", "type_5", "type_19", "5", "19": // a notice in grey, or a call
 		return true
 	}
-	if m.Recalled || m.System {
+	if m.Recalled || m.OldRecall || m.System || m.OldSystem {
 		return true
 	}
 	for _, e := range m.Content.Elements {
