@@ -70,7 +70,11 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 		return in, nil
 	}
 	in.Size = info.Size()
-	if err := in.file(func() (fs.File, error) { return os.Open(name) }); err != nil {
+	f, err := os.Open(name)
+	if err == nil {
+		err = in.file(f)
+	}
+	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
@@ -87,7 +91,11 @@ func (in *Input) Entry(name string) (*Input, error) {
 	if info, err := fs.Stat(files.raw, name); err == nil {
 		entry.Size = info.Size()
 	}
-	if err := entry.file(func() (fs.File, error) { return files.raw.Open(name) }); err != nil {
+	f, err := files.raw.Open(name)
+	if err == nil {
+		err = entry.file(f)
+	}
+	if err != nil {
 		return nil, errors.Join(err, entry.Close())
 	}
 	return entry, nil
@@ -111,37 +119,26 @@ func (in *Input) stream(r io.Reader) error {
 }
 
 // file looks into a file and makes it a single one, or a folder of those that it holds.
-func (in *Input) file(open func() (fs.File, error)) error {
-	first, err := open()
-	if err != nil {
-		return fmt.Errorf("open what is to be imported: %w", err)
-	}
-	in.closes = append(in.closes, first)
-	plain, kind, err := unpack(in.counted(first))
+func (in *Input) file(f fs.File) error {
+	in.closes = append(in.closes, f)
+	plain, kind, err := unpack(in.counted(f))
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
 	switch kind {
 	case zipFile:
-		return in.zip(first)
-	case tarFile:
-		files, err := newTarFiles(func() (io.ReadCloser, error) {
-			f, err := open()
-			if err != nil {
-				return nil, err
-			}
-			r, _, err := unpack(in.counted(f))
-			if err != nil {
-				return nil, errors.Join(err, f.Close())
-			}
-			return readCloser{r, f}, nil
-		})
+		at, ok := f.(io.ReaderAt)
+		if !ok {
+			return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
+				reverie.ErrInvalid)}
+		}
+		info, err := f.Stat()
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Name, err)
 		}
-		in.closes = append(in.closes, files)
-		in.Files, in.broken = textFiles{in, files, false, &fileLog{}}, files.broken
-		return nil
+		return in.zip(countedAt{in, at}, info.Size())
+	case tarFile:
+		return in.tar(plain)
 	}
 	if in.Reader, in.Head, err = export.Decode(plain); err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
@@ -187,14 +184,6 @@ func (t textFiles) Peek(name string) (fs.File, error) {
 		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
 	}
 	return textFile{f, r}, nil
-}
-
-// Order is where a file stands in a tar archive; 0 elsewhere.
-func (t textFiles) Order(name string) int {
-	if tar, ok := t.raw.(*tarFiles); ok {
-		return tar.entries[name].no
-	}
-	return 0
 }
 
 // ReadDir lists a folder, by name.
@@ -305,23 +294,9 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type readCloser struct {
-	io.Reader
-	io.Closer
-}
-
 // zip makes the files of an archive the source's.
-func (in *Input) zip(f fs.File) error {
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
-			reverie.ErrInvalid)}
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.Name, err)
-	}
-	files, err := zip.NewReader(countedAt{in, at}, info.Size())
+func (in *Input) zip(at io.ReaderAt, size int64) error {
+	files, err := zip.NewReader(at, size)
 	if err != nil {
 		return packedError{fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)}
 	}
@@ -351,9 +326,6 @@ func (in *Input) zip(f fs.File) error {
 type packedError struct{ error }
 
 func (e packedError) Unwrap() error { return e.error }
-
-// maxFiles is how many files of an archive are known at most.
-const maxFiles = 1 << 20
 
 // apart gives each file of an archive a name that no other file or folder there has: an
 // archive may hold several of one name, and they are not the same. Names are as they are

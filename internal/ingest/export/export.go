@@ -217,7 +217,6 @@ func (t *Teller) Files(src Source, find func(fs.FS) []string, read func(Source) 
 		return read(src)
 	}
 	list := find(src.Files)
-	InArchiveOrder(src.Files, list)
 	for _, name := range list {
 		err := t.File(src.Files, name, func(f io.Reader) error {
 			return read(Source{Name: path.Join(filepath.ToSlash(src.Name), name), Reader: f})
@@ -251,15 +250,6 @@ func EachPart(files fs.FS, name string, take func(Part), patterns ...string) err
 		}
 	}
 	return nil
-}
-
-// InArchiveOrder sorts the names of files into the order that they can be read in without
-// beginning anew each time: that of a tar archive, and else by name.
-func InArchiveOrder(files fs.FS, names []string) {
-	slices.Sort(names)
-	if in, ok := files.(ordered); ok {
-		slices.SortStableFunc(names, func(a, b string) int { return in.Order(a) - in.Order(b) })
-	}
 }
 
 // FileNames lists the files of a folder or archive by name, without what systems leave
@@ -304,7 +294,6 @@ func HeadOf(files fs.FS, name string) []byte {
 // and whose beginning is known.
 func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
 	all, _ := FileNames(files) // what cannot be listed is not there
-	InArchiveOrder(files, all)
 	for _, name := range all {
 		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
 		if slices.ContainsFunc(endings, ends) && known(HeadOf(files, name)) {
@@ -319,11 +308,6 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 // which only a look is taken.
 type peeker interface {
 	Peek(name string) (fs.File, error)
-}
-
-// ordered is an archive that is read from front to back: Order is where a file stands in it.
-type ordered interface {
-	Order(name string) int
 }
 
 // Hold keeps the newest records for a while, so that what changes them soon after (an

@@ -8,11 +8,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -61,37 +61,6 @@ var (
 		reverie.ErrInvalid)
 )
 
-// halfPair tells whether sound JSON escapes half a surrogate pair, which is no letter.
-func halfPair(line []byte) bool {
-	for {
-		at := bytes.IndexByte(line, '\\')
-		if at < 0 {
-			return false
-		}
-		line = line[at:]
-		switch r := escaped(line); {
-		case !utf16.IsSurrogate(r):
-			line = line[2:]
-		case utf16.DecodeRune(r, escaped(line[6:])) == utf8.RuneError:
-			return true
-		default:
-			line = line[12:]
-		}
-	}
-}
-
-// escaped is what a text begins with that is escaped by its number; -1 where nothing is.
-func escaped(line []byte) rune {
-	if len(line) < 6 || line[0] != '\\' || line[1] != 'u' {
-		return -1
-	}
-	r, err := strconv.ParseUint(string(line[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(r)
-}
-
 // another tells whether a field names a group that is not this one.
 func another(field json.RawMessage, group string) bool {
 	var named export.Text
@@ -119,7 +88,7 @@ func readMessage(line []byte, group string) (reverie.Message, error) {
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", export.Readable(err))
 	}
-	if halfPair(line) {
+	if bytes.Contains(line, []byte(`\u`)) && !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return reverie.Message{}, errHalfPair
 	}
 	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {

@@ -296,6 +296,9 @@ type onebotData struct {
 	} `json:"raw"`
 }
 
+// label is how somebody is called whose words are passed on.
+func (d onebotData) label() string { return string(cmp.Or(d.Nickname, d.Name, d.UserID)) }
+
 // onebotSaid is what a message says.
 type onebotSaid struct{ text, replyTo string }
 
@@ -329,8 +332,10 @@ func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
 			b.WriteString(export.JoinLines(string(d.Title), export.TextOf(d.Content), string(d.URL)))
 		case "json":
 			b.WriteString(export.CardText(d.Data))
-		case "forward", "node":
+		case "forward":
 			b.WriteString(o.forwarded(chat, d, depth))
+		case "node":
+			b.WriteString(o.passedOn(chat, d.label(), d.Content, "", depth))
 		}
 	}
 	said.text = strings.TrimSpace(b.String())
@@ -345,36 +350,25 @@ func (o *reader) called(chat string, d onebotData) string {
 	return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), o.names[onebotName{chat, string(d.QQ)}], string(d.QQ))
 }
 
-// forwarded is what messages say that somebody passes on, a line each.
+// forwarded is what messages say that somebody passes on, a line each: nodes of go-cqhttp, or events.
 func (o *reader) forwarded(chat string, d onebotData, depth int) string {
-	if depth == onebotDepth {
-		return ""
-	}
-	var nodes []json.RawMessage
-	if json.Unmarshal(d.Content, &nodes) != nil || d.UserID != "" || d.Nickname != "" { // one, not a list
-		nodes = nil
-	}
 	var lines []string
-	for _, node := range nodes {
-		var wrapped segment // a node of go-cqhttp
-		var e event
-		var said string
-		if json.Unmarshal(node, &wrapped) == nil && wrapped.Type == "node" {
-			said = o.read(chat, []segment{wrapped}, depth+1).text
-		} else if json.Unmarshal(node, &e) == nil {
-			said = o.passedOn(chat, e.label(), e.Message, string(e.Raw), depth)
+	for _, node := range export.As[[]struct {
+		Data onebotData `json:"data"`
+		event
+	}](d.Content) {
+		if node.Data.Content != nil {
+			lines = append(lines, o.passedOn(chat, node.Data.label(), node.Data.Content, "", depth))
+		} else {
+			lines = append(lines, o.passedOn(chat, node.label(), node.Message, string(node.Raw), depth))
 		}
-		lines = append(lines, said)
-	}
-	if nodes == nil && len(d.Content) > 0 {
-		lines = append(lines, o.passedOn(chat, string(cmp.Or(d.Nickname, d.Name, d.UserID)), d.Content, "", depth))
 	}
 	return export.JoinLines(lines...)
 }
 
 func (o *reader) passedOn(chat, author string, message json.RawMessage, raw string, depth int) string {
 	segments, err := onebotSegments(message, raw)
-	if err != nil {
+	if err != nil || depth == onebotDepth {
 		return ""
 	}
 	if said := o.read(chat, segments, depth+1).text; said != "" {

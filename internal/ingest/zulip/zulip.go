@@ -329,7 +329,6 @@ func (z *reader) export(files fs.FS, e zulipExport) error {
 			return err
 		}
 	}
-	export.InArchiveOrder(files, e.messages)
 	for _, name := range e.messages {
 		err := z.Messages(files, name, "zerver_message[]", func(parts export.Parts) error { return z.tell(parts, "") })
 		if err != nil {
@@ -359,7 +358,6 @@ func (z *reader) archive(files fs.FS, e zulipExport) error {
 		folder := path.Dir(name)
 		return path.Ext(name) != ".json" || folder == e.root || path.Dir(folder) != e.root
 	})
-	export.InArchiveOrder(files, topics)
 	for _, name := range topics {
 		id, _, _ := strings.Cut(path.Base(path.Dir(name)), "-")
 		if _, known := z.streams[id]; !known {
