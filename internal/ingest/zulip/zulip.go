@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"reverie/internal/ingest/export"
@@ -32,7 +31,7 @@ var Format = export.Format{
 }
 
 var (
-	file       = text.NewPattern(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
+	file       = text.NewPattern(`^messages-\d{6}\.json$`)
 	zulipRealm = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
@@ -63,7 +62,7 @@ type zulipExport struct {
 
 // exports finds the exports at the top, or each in a folder of its own.
 func exports(files fs.FS) (found []zulipExport) {
-	for _, pattern := range []string{"*.json*", "*/*.json*"} {
+	for _, pattern := range []string{"*.json", "*/*.json"} {
 		all, _ := fs.Glob(files, pattern) // the pattern is sound
 		for _, name := range all {
 			e := zulipExport{root: path.Dir(name), archive: path.Base(name) == "stream_index.json"}
@@ -158,7 +157,6 @@ type message struct {
 	Recipient     export.Text `json:"recipient"`
 	RecipientName string      `json:"recipient_name"`
 	DateSent      json.Number `json:"date_sent"`
-	PubDate       json.Number `json:"pub_date"` // before Zulip 2
 
 	SenderID    export.Text     `json:"sender_id"`
 	SenderName  string          `json:"sender_full_name"`
@@ -180,7 +178,7 @@ func (z *reader) record(part export.Part, stream string) error {
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
-	at, err := export.Time(cmp.Or(string(m.DateSent), string(m.PubDate), string(m.Timestamp)), z.Zone)
+	at, err := export.Time(cmp.Or(string(m.DateSent), string(m.Timestamp)), z.Zone)
 	sender := cmp.Or(string(m.Sender), string(m.SenderID))
 	switch {
 	case m.ID == "":
@@ -522,14 +520,10 @@ func (e *element) markdown() string {
 		return said + "\n"
 	case "br":
 		return "\n"
-	case "hr":
-		return "---\n"
 	case "li":
 		return "- " + strings.TrimSpace(said) + "\n"
 	case "td", "th":
 		return said + " "
-	case "code":
-		return said
 	case "pre":
 		return "```\n" + strings.Trim(said, "\n") + "\n```\n"
 	case "blockquote":
@@ -551,8 +545,6 @@ func (e *element) markdown() string {
 		return "" // what stands beside it as it was written
 	case "annotation":
 		return "$$" + said + "$$"
-	case "time":
-		return cmp.Or(e.get("datetime"), said)
 	case "span":
 		return e.span(said)
 	}
@@ -592,25 +584,6 @@ func (e *element) span(said string) string {
 		return "@*" + strings.TrimPrefix(said, "@") + "*"
 	case e.is("katex-html"):
 		return "" // what is drawn; what was written stands beside it
-	case e.is("emoji"):
-		for _, class := range strings.Fields(e.get("class")) {
-			if codes, ok := strings.CutPrefix(class, "emoji-"); ok {
-				return cmp.Or(emojiOf(codes), said)
-			}
-		}
 	}
 	return said
-}
-
-// emojiOf is the emoji of hexadecimal code points such as 1f44d, or "".
-func emojiOf(codes string) string {
-	var out strings.Builder
-	for code := range strings.SplitSeq(codes, "-") {
-		n, err := strconv.ParseUint(code, 16, 21)
-		if err != nil || n < 0x20 {
-			return ""
-		}
-		out.WriteRune(rune(n))
-	}
-	return out.String()
 }
