@@ -54,7 +54,8 @@ func manifests(files fs.FS) []string {
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil && knowsText(src.Head) {
-		return (&qqText{Teller: t}).file(src.Reader)
+		q := &qqText{Teller: t}
+		return export.EachBlock(t, src.Reader, q.begins, q.record)
 	}
 	if src.Files == nil {
 		return (&reader{Teller: t, name: src.Name}).file(src)
@@ -376,6 +377,7 @@ func (d data) forwarded() string {
 var (
 	textChat = text.NewPattern(`^消息对象[:：](.*)$`)
 	textHead = text.NewPattern(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
+	nextChat = text.NewPattern(`^(?:=====|消息分组)`) // the heading of the next chat
 	textWho  = text.NewPattern(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
 )
 
@@ -399,72 +401,46 @@ type qqText struct {
 	*export.Teller
 	chat  export.Chat
 	ids   export.Ordinals
-	open  *export.Record // the message at hand
-	lines []string
-	size  int
+	begun bool // a chat has begun
 }
 
-// file tells its messages.
-func (q *qqText) file(r io.Reader) error {
-	if err := q.EachOrBad(export.Lines(r), q.line); err != nil {
-		return err
+// textLine is a line that begins a chat or a message; with neither it stands in front of all chats.
+type textLine struct{ chat, at, who string }
+
+// begins reads a line that begins something.
+func (q *qqText) begins(line string) (textLine, bool) {
+	line = strings.TrimRight(line, "\r ")
+	if m := textChat.FindStringSubmatch(line); m != nil {
+		q.begun = true
+		return textLine{chat: strings.TrimSpace(m[1])}, true
 	}
-	return q.close()
+	if m := textHead.FindStringSubmatch(line); m != nil {
+		return textLine{at: m[1], who: m[2]}, true
+	}
+	return textLine{}, !q.begun
 }
 
-// line takes in one line.
-func (q *qqText) line(l export.Part, bad *export.Bad) error {
-	if bad != nil { // of the message at hand, which is no whole one then
-		q.open, q.lines = nil, nil
-		return bad
-	}
-	s := strings.TrimRight(export.UTF8Line(l.Value), "\r ")
-	if m := textChat.FindStringSubmatch(s); m != nil {
-		name := strings.TrimSpace(m[1])
-		err := q.close()
+// record reads one message, or which chat the next ones are of.
+func (q *qqText) record(b export.Block[textLine]) error {
+	if name := b.Head.chat; name != "" {
 		q.chat, q.ids = export.Chat{ID: name, Name: name}, export.Ordinals{}
-		return err
 	}
-	m := textHead.FindStringSubmatch(s)
-	if m == nil {
-		if q.open != nil {
-			q.lines = append(q.lines, s)
-			q.size += len(s) + 1
-		}
-		if q.size <= reverie.MaxMessageTextLength {
-			return nil
-		}
-		place := q.open.Place
-		q.open, q.lines, q.size = nil, nil, 0
-		return &export.Bad{Place: place, Reason: "too long",
-			Err: fmt.Errorf("the message has more than %d bytes: %w", reverie.MaxMessageTextLength, reverie.ErrInvalid)}
-	}
-	if err := q.close(); err != nil {
-		return err
-	}
-	at, err := time.ParseInLocation(time.DateTime, m[1], q.Zone)
-	if err != nil {
-		return &export.Bad{Reason: "no time", Err: fmt.Errorf("there is no %s: %w", m[1], reverie.ErrInvalid)}
-	}
-	who := textWho.FindStringSubmatch(m[2])
-	id := cmp.Or(who[2], who[3], who[1])
-	q.open = &export.Record{Chat: q.chat, Place: l.Place, Event: id == system}
-	q.open.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, m[1], id), AuthorID: id,
-		Author: cmp.Or(strings.TrimSpace(who[1]), id), SentAt: at}
-	return nil
-}
-
-// close tells the message at hand.
-func (q *qqText) close() error {
-	r := q.open
-	if r == nil {
+	if b.Head.at == "" {
 		return nil
 	}
-	for len(q.lines) > 0 && strings.HasPrefix(q.lines[len(q.lines)-1], "=====") || len(q.lines) > 0 &&
-		strings.HasPrefix(q.lines[len(q.lines)-1], "消息分组") {
-		q.lines = q.lines[:len(q.lines)-1] // the heading of the next chat
+	at, err := export.Time(b.Head.at, q.Zone)
+	if err != nil {
+		return err
 	}
-	r.Message.Text = export.WithoutPlaceholders(strings.Join(q.lines, "\n"))
-	q.open, q.lines, q.size = nil, nil, 0
-	return q.Tell(*r)
+	who := textWho.FindStringSubmatch(b.Head.who)
+	id := cmp.Or(who[2], who[3], who[1])
+	r := export.Record{Chat: q.chat, Place: b.Place, Event: id == system}
+	r.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, b.Head.at, id), AuthorID: id,
+		Author: cmp.Or(strings.TrimSpace(who[1]), id), SentAt: at}
+	lines := b.Lines
+	for n := len(lines); n > 0 && nextChat.MatchString(lines[n-1]); n-- {
+		lines = lines[:n-1]
+	}
+	r.Message.Text = export.WithoutPlaceholders(strings.Join(lines, "\n"))
+	return q.Tell(r)
 }

@@ -221,17 +221,7 @@ type waReader struct {
 	*export.Teller
 	chat export.Chat
 	waManner
-	ids  export.Ordinals
-	open waMessage
-}
-
-// waMessage is the message at hand, whose next lines may follow.
-type waMessage struct {
-	place string // "" is none
-	waHeader
-	lines []string
-	size  int
-	bad   *export.Bad // why it cannot be read
+	ids export.Ordinals
 }
 
 // file tells the messages of a text.
@@ -245,65 +235,30 @@ func (w *waReader) file(src export.Source) error {
 	if !w.Wants(w.chat) {
 		return nil
 	}
-	if err := w.EachOrBad(export.Lines(io.MultiReader(bytes.NewReader(ahead), src.Reader)), w.line); err != nil {
-		return err
+	begins := func(line string) (waHeader, bool) {
+		h, ok := split(line)
+		return h, ok && w.begins(h)
 	}
-	return w.close()
+	return export.EachBlock(w.Teller, io.MultiReader(bytes.NewReader(ahead), src.Reader), begins, w.record)
 }
 
-// line takes in one line.
-func (w *waReader) line(l export.Part, bad *export.Bad) error {
-	if bad != nil { // nobody can tell whether it goes on from the message at hand
-		w.open.place, w.open.bad = cmp.Or(w.open.place, l.Place), bad
-		return nil
-	}
-	s := export.UTF8Line(l.Value)
-	h, ok := split(s)
-	if ok && w.begins(h) {
-		err := w.close()
-		w.open = waMessage{place: l.Place, waHeader: h}
-		return err
-	}
-	if w.open.size += len(s) + 1; w.open.size > reverie.MaxMessageTextLength && w.open.place != "" && w.open.bad == nil {
-		w.open.bad = &export.Bad{Reason: "too long", Err: fmt.Errorf("the message has more than %d bytes: %w",
-			reverie.MaxMessageTextLength, reverie.ErrInvalid)}
-	}
-	switch {
-	case w.open.bad != nil:
-		w.open.lines = nil
-	case w.open.place != "":
-		w.open.lines = append(w.open.lines, s)
-	case strings.TrimSpace(s) != "":
-		return &export.Bad{Reason: "no header",
-			Err: fmt.Errorf("it stands in front of the first message: %w", reverie.ErrInvalid)}
-	}
-	return nil
-}
-
-// close tells the message at hand.
-func (w *waReader) close() error {
-	m := w.open
-	w.open = waMessage{}
-	if m.place == "" {
-		return nil
-	}
-	wall, ok := m.stamp.in(w.order, time.UTC)
-	if !ok && m.bad == nil {
-		m.bad = &export.Bad{Reason: "no such date",
+// record reads one message.
+func (w *waReader) record(b export.Block[waHeader]) error {
+	h := b.Head
+	wall, ok := h.stamp.in(w.order, time.UTC)
+	if !ok {
+		return &export.Bad{Reason: "no such date",
 			Err: fmt.Errorf("%s is no date when it is read as %s, as the others are: %w",
-				strings.Join(m.stamp.date[:], string(m.stamp.sep)), w.order, reverie.ErrInvalid)}
+				strings.Join(h.stamp.date[:], string(h.stamp.sep)), w.order, reverie.ErrInvalid)}
 	}
-	if m.bad != nil {
-		return w.Skip("", &export.Bad{Place: m.place, Reason: m.bad.Reason, Err: m.bad.Err})
-	}
-	at, _ := m.stamp.in(w.order, w.Zone)
-	author, said, authored := m.author(w.longer)
-	r := export.Record{Chat: w.chat, Place: m.place, Event: !authored}
+	at, _ := h.stamp.in(w.order, w.Zone)
+	author, said, authored := h.author(w.longer)
+	r := export.Record{Chat: w.chat, Place: b.Place, Event: !authored}
 	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), SentAt: at,
 		AuthorID: author, Author: author}
-	said = strings.Join(append([]string{said}, m.lines...), "\n")
+	said = strings.Join(append([]string{said}, b.Lines...), "\n")
 	if authored {
-		r.Message.Text, r.Event = waSaid(said, m.sign == '[')
+		r.Message.Text, r.Event = waSaid(said, h.sign == '[')
 	} else {
 		r.Message.AuthorID, r.Message.Author, r.Message.Text = w.chat.ID, w.chat.Name, waPlainText(said)
 	}
