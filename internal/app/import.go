@@ -26,11 +26,17 @@ type Import struct {
 
 // Importer wires an import. The database is opened when the first messages come.
 func (a *App) Importer(o Import, opts ingest.Options) *ingest.Importer {
-	opts.Filters, opts.Group, opts.Now = a.IngestFilters(o.Assistants...), a.groupOfChat(o), a.Clock
+	opts.Group = a.groupOfChat(o)
+	return a.importer(o, opts, nil)
+}
+
+// importer wires an import, or a pull.
+func (a *App) importer(o Import, opts ingest.Options, pull *reverie.Pull) *ingest.Importer {
+	opts.Filters, opts.Now = a.IngestFilters(o.Assistants...), a.Clock
 	if o.DryRun {
 		return ingest.NewImporter(nil, opts)
 	}
-	return ingest.NewImporter(importStore{a, o.AllowErased}, opts)
+	return ingest.NewImporter(importStore{a, o.AllowErased, pull}, opts)
 }
 
 // OneChat makes sure, as far as the source can be read twice, that what goes into one
@@ -113,6 +119,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 type importStore struct {
 	*App
 	allowErased bool
+	pull        *reverie.Pull // whose messages are counted with it; nil for an import
 }
 
 // ImportMessages stores messages that are not there yet.
@@ -120,7 +127,12 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 	if err := s.Open(ctx); err != nil {
 		return reverie.ImportResult{}, err
 	}
-	if s.allowErased {
+	switch {
+	case s.pull != nil:
+		of := *s.pull
+		of.GroupID = groupID
+		return s.Store.PullMessages(ctx, of, messages, s.allowErased)
+	case s.allowErased:
 		return s.Store.ReimportMessages(ctx, groupID, messages)
 	}
 	return s.Store.ImportMessages(ctx, groupID, messages)
@@ -241,7 +253,7 @@ func (a *App) Pull(ctx context.Context, o Pull, s ingest.Session) (*ingest.Resul
 
 // pullImporter wires the import of one chat.
 func (a *App) pullImporter(o Pull, s ingest.Session) (importer *ingest.Importer) {
-	opts := ingest.Options{Filters: a.IngestFilters(o.Assistants...), Group: a.groupOfChat(o.Import), OnBad: o.OnBad, Now: a.Clock}
+	opts := ingest.Options{Group: a.groupOfChat(o.Import), OnBad: o.OnBad}
 	if o.Group.ID != "" && !o.DryRun {
 		opts.Group = func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
 			return o.Group.ID, a.EnsureGroup(ctx, o.Group)
@@ -250,23 +262,6 @@ func (a *App) pullImporter(o Pull, s ingest.Session) (importer *ingest.Importer)
 	if o.OnRead != nil {
 		opts.OnRead = func() { o.OnRead(importer.Result().Records) }
 	}
-	if o.DryRun {
-		importer = ingest.NewImporter(nil, opts)
-		return importer
-	}
-	importer = ingest.NewImporter(pulledStore{a, reverie.Pull{Source: o.Server.Source(), ChatID: s.ID}, o.AllowErased}, opts)
+	importer = a.importer(o.Import, opts, &reverie.Pull{Source: o.Server.Source(), ChatID: s.ID})
 	return importer
-}
-
-// pulledStore is the database, which counts what is new of a chat.
-type pulledStore struct {
-	*App
-	of          reverie.Pull
-	allowErased bool
-}
-
-// ImportMessages stores messages that are not there yet.
-func (s pulledStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
-	s.of.GroupID = groupID
-	return s.Store.PullMessages(ctx, s.of, messages, s.allowErased)
 }

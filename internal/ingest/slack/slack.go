@@ -59,52 +59,34 @@ func knowsDay(head []byte) int {
 
 // slackFolder is the folder of a conversation.
 type slackFolder struct {
-	root, name string
-	days       []string // paths, in order of date
+	path string
+	days []string // paths, in order of date
 }
 
 // slackFolders finds the folders that lists stand in (the top, one below it where somebody
-// has packed a folder, those of an organisation's workspaces) and the conversations there.
+// has packed a folder, those of an organisation's workspaces) and the conversations there: without
+// lists anywhere.
 func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
-	for _, pattern := range []string{"*.json", "*/*.json", "teams/*/*.json"} {
-		found, _ := fs.Glob(files, pattern) // the pattern is sound; what cannot be read is not there
-		for _, name := range found {
-			dir, base := path.Split(name)
-			if root := path.Clean(dir); slices.Contains(append(userLists, chatLists...), base) &&
-				(len(roots) == 0 || roots[len(roots)-1] != root) {
-				roots = append(roots, root)
-			}
+	all, _ := export.FileNames(files) // what cannot be listed is not there
+	for _, name := range all {
+		dir, base := path.Dir(name), path.Base(name)
+		last := len(folders) - 1
+		switch {
+		case strings.HasPrefix(name, "__") || strings.Contains(name, "/__"):
+		case slices.Contains(userLists, base) || slices.Contains(chatLists, base):
+			roots = append(roots, dir)
+		case !day.MatchString(base):
+		case last >= 0 && folders[last].path == dir:
+			folders[last].days = append(folders[last].days, name)
+		default:
+			folders = append(folders, slackFolder{dir, []string{name}})
 		}
 	}
-	within := roots
-	if len(within) == 0 { // the folders without the lists, or one of them alone
-		within = []string{"."}
-		if days := slackDays(files, "."); len(days) > 0 {
-			return nil, []slackFolder{{root: ".", name: ".", days: days}}
-		}
-	}
-	for _, root := range within {
-		entries, _ := fs.ReadDir(files, root)
-		for _, e := range entries {
-			if !e.IsDir() || strings.HasPrefix(e.Name(), "__") {
-				continue
-			}
-			if days := slackDays(files, path.Join(root, e.Name())); len(days) > 0 {
-				folders = append(folders, slackFolder{root: root, name: e.Name(), days: days})
-			}
-		}
+	roots = slices.Compact(slices.Sorted(slices.Values(roots)))
+	if len(roots) > 0 {
+		folders = slices.DeleteFunc(folders, func(f slackFolder) bool { return !slices.Contains(roots, path.Dir(f.path)) })
 	}
 	return roots, folders
-}
-
-func slackDays(files fs.FS, dir string) (days []string) {
-	entries, _ := fs.ReadDir(files, dir)
-	for _, e := range entries {
-		if !e.IsDir() && day.MatchString(e.Name()) {
-			days = append(days, path.Join(dir, e.Name()))
-		}
-	}
-	return days
 }
 
 func tell(t *export.Teller, src export.Source) error {
@@ -122,12 +104,9 @@ func tell(t *export.Teller, src export.Source) error {
 		}
 	}
 	for _, f := range folders {
-		chat, listed := chats[path.Join(f.root, f.name)]
-		if f.name == "." {
-			f.name = path.Base(filepath.ToSlash(src.Name))
-		}
-		if !listed {
-			chat = export.Chat{ID: f.name, Name: f.name}
+		chat, listed := chats[f.path]
+		if name := path.Base(path.Join(filepath.ToSlash(src.Name), f.path)); !listed {
+			chat = export.Chat{ID: name, Name: name}
 		}
 		for _, name := range f.days {
 			if err := t.Messages(src.Files, name, "[]", func(parts export.Parts) error { return s.day(chat, parts) }); err != nil {
