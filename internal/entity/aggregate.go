@@ -187,17 +187,8 @@ func partOfName(short, long, quote string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if !strings.Contains(long, short) || utf8.RuneCountInString(short) < 2 || len(places(long, short)) == 0 {
-		return false
-	}
-	text := textForm(quote)
-	whole := places(text, long)
-	for _, at := range places(text, short) {
-		if !slices.ContainsFunc(whole, func(w [2]int) bool { return w[0] <= at[0] && at[1] <= w[1] }) {
-			return false
-		}
-	}
-	return true
+	return utf8.RuneCountInString(short) > 1 && len(places(long, short)) > 0 &&
+		len(places(textForm(quote), long)) > 0 && !standApart(quote, short, long)
 }
 
 // combine makes one of the observations of a subject. Its claims are those that
@@ -305,8 +296,9 @@ func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string
 	case c.Confidence < r.minConfidence:
 		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence,
 			r.minConfidence)
-	case isBoilerplate(c, names):
-		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", text.Excerpt(c.Value, 60))
+	case c.Aspect != reverie.AspectRelation && (slices.Contains(words().nothing, text.NameKey(c.Value)) ||
+		slices.Contains(nameKeys(names), text.NameKey(c.Value))):
+		return ruleBoilerplate, fmt.Sprintf("%q says nothing of it", text.Excerpt(c.Value, 60))
 	}
 	return "", ""
 }
@@ -420,28 +412,4 @@ func distinct(list []reverie.Evidence, of func(reverie.Evidence) string) []strin
 	}
 	slices.Sort(values)
 	return slices.Compact(values)
-}
-
-// isBoilerplate tells a claim that says nothing of its subject which is not true of
-// whoever writes in a chat, or that only repeats one of the subject's names. The model
-// is asked to write none; the list in words.toml is of those that it writes most.
-func isBoilerplate(c reverie.ObservedClaim, names []string) bool {
-	if c.Aspect == reverie.AspectRelation {
-		return false
-	}
-	key := text.NameKey(c.Value)
-	said := textForm(c.Value)
-	for _, name := range names {
-		own := text.NameKey(name)
-		if key == own {
-			return true
-		}
-		said = strings.TrimPrefix(said, own)
-	}
-	parts := strings.FieldsFunc(strings.ReplaceAll(said, " and ", ","), func(r rune) bool {
-		return strings.ContainsRune(".。!！,，;；…~", r)
-	})
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
-		return !words().boilerplate[strings.TrimSpace(part)]
-	})
 }

@@ -342,14 +342,14 @@ func checkName(name string) (rule, detail string) {
 // everyone, my wife, 大家) from names. The code cannot know whom they mean. Chinese writes
 // no spaces: 我的老婆, 群友们, 本群.
 func isNobody(name string) bool {
-	key := text.NameKey(name)
-	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !words().nobody[word] }) {
+	key, list := text.NameKey(name), words()
+	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !slices.Contains(list.nobody, word) }) {
 		return true
 	}
 	key = strings.TrimSuffix(key, "们")
-	return words().nobodyHan[key] || slices.ContainsFunc(words().before, func(before string) bool {
+	return slices.Contains(list.nobodyHan, key) || slices.ContainsFunc(list.before, func(before string) bool {
 		rest, ok := strings.CutPrefix(key, before)
-		return ok && (rest == "" || words().nobodyHan[strings.TrimPrefix(rest, "的")])
+		return ok && (rest == "" || slices.Contains(list.nobodyHan, strings.TrimPrefix(rest, "的")))
 	})
 }
 
@@ -357,26 +357,13 @@ func isNobody(name string) bool {
 var wordsFile string
 
 // wordLists are the lists of words.toml.
-type wordLists struct {
-	nobody, nobodyHan, boilerplate, identity map[string]bool
-	before, aliasCues, firstPerson           []string
-}
+type wordLists struct{ nobody, nobodyHan, before, nothing []string }
 
-var words = sync.OnceValue(func() (list wordLists) {
+var words = sync.OnceValue(func() wordLists {
 	var file map[string]string
 	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
 		panic(fmt.Sprintf("words.toml: %v", err)) // it is part of the binary
 	}
-	set := func(list []string) map[string]bool {
-		words := map[string]bool{}
-		for _, word := range list {
-			words[word] = true
-		}
-		return words
-	}
-	return wordLists{nobody: set(strings.Fields(file["nobody"])), nobodyHan: set(strings.Fields(file["nobody_han"])),
-		boilerplate: set(strings.Split(strings.TrimSpace(file["boilerplate"]), "\n")),
-		identity:    set(strings.Fields(file["identity_keys"])),
-		before:      strings.Fields(file["nobody_han_before"]), aliasCues: strings.Fields(file["alias_cues"]),
-		firstPerson: strings.Fields(file["first_person"])}
+	return wordLists{strings.Fields(file["nobody"]), strings.Fields(file["nobody_han"]),
+		strings.Fields(file["nobody_han_before"]), strings.Fields(file["nothing"])}
 })
