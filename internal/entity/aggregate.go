@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -73,7 +73,9 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (
 		observations = append(observations, observation{Observation: o})
 	}
 	for _, o := range waiting {
-		observations = append(observations, observation{Observation: o, waits: o.ID})
+		if isShown(o.Subject) { // by the rules of now
+			observations = append(observations, observation{Observation: o, waits: o.ID})
+		}
 	}
 	slices.SortFunc(observations, compareObservations)
 	for _, group := range joined(observations, c) {
@@ -278,26 +280,22 @@ func (m *merged) call(c *participants) {
 	slices.Sort(m.Aliases)
 }
 
-// weak says why a claim does not count, or nothing.
+// weak says why a claim does not count, or nothing. The words of one that has waited were
+// checked by the rules of then.
 func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string) {
-	switch {
-	case strings.TrimSpace(c.Value) == "":
-		return string(safety.RuleEmpty), "it says nothing"
+	if rule, detail = checkClaim(c); rule != "" {
+		return rule, detail
+	}
+	switch key := text.NameKey(c.Value); {
 	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
 		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
 	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
 		return string(safety.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
-	case len(c.Evidence) == 0:
-		return ruleEvidence, "nothing that was said supports it"
-	case math.IsNaN(c.Confidence) || c.Confidence < 0 || c.Confidence > 1:
-		return ruleConfidence, "its confidence is not within 0 and 1"
 	case c.Confidence < r.minConfidence:
-		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence,
-			r.minConfidence)
-	case c.Aspect != reverie.AspectRelation && (slices.Contains(words().nothing, text.NameKey(c.Value)) ||
-		slices.Contains(nameKeys(names), text.NameKey(c.Value))):
+		return ruleConfidence, answer.TooUnsure(c.Confidence, r.minConfidence)
+	case c.Aspect != reverie.AspectRelation && slices.Contains(append(nameKeys(names), words().nothing...), key):
 		return ruleBoilerplate, fmt.Sprintf("%q says nothing of it", text.Excerpt(c.Value, 60))
 	}
 	return "", ""

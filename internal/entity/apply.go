@@ -11,7 +11,7 @@ import (
 )
 
 // plan makes the chunk's plan from what was observed: aggregate, resolve, build,
-// validate. What it returns is confirmed.
+// validate.
 func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observation) (reverie.EntityPlan, error) {
 	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
 	idx := newIndex(s.state.Index)
@@ -22,18 +22,16 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	settled := resolve(list, idx, s.participants, limits)
 	concerned := s.concerned(settled, idx)
 	entities, err := r.entities(ctx, concerned)
-	if err == nil {
-		err = s.unmoved(concerned, entities)
-	}
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
 	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now,
 		expireAfter: r.Limits.ExpireAfter,
 		expired:     expired, list: settled, idx: idx, participants: s.participants, entities: entities})
-	plan, broken := validate(plan, idx, entities)
-	refusals := append(s.refusals, refused...)
-	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
+	if err := validate(s.state, concerned, entities); err != nil {
+		return plan, err
+	}
+	plan.Refusals = slices.Concat(s.refusals, refused, plan.Refusals)
 	// Messages of other chunks, which postponed observations rest on, have their outcomes.
 	plan.Outcomes = pipeline.Outcomes(s.state.Messages, citedBy(plan))
 	plan.Stats = r.count(plan)
@@ -55,29 +53,6 @@ func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 		}
 	}
 	return ids
-}
-
-// unmoved refuses entities that a person merged, or took apart, since the index was
-// read: by their names then, one's words would go to the other.
-func (s *chunkInput) unmoved(ids []string, entities map[string]reverie.Entity) error {
-	then := map[string][]string{} // entity -> ids of its names
-	for _, n := range s.state.Index {
-		then[n.EntityID] = append(then[n.EntityID], n.ID)
-	}
-	for _, id := range ids {
-		var now []string
-		for _, n := range entities[id].Names {
-			now = append(now, n.ID)
-		}
-		slices.Sort(now)
-		slices.Sort(then[id])
-		if !slices.Equal(now, then[id]) {
-			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; "+
-				"read the group again: %w",
-				s.no, s.state.Group.ID, id, reverie.ErrConflict)
-		}
-	}
-	return nil
 }
 
 // count adds a plan to the run's counts.

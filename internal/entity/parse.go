@@ -29,8 +29,6 @@ const (
 	ruleOutdated    = "outdated"    // what is known rests on later words
 	ruleTarget      = "target"      // a relation to itself, or to what the plan cannot name
 	ruleExpired     = "expired"     // waited too long to be sure of
-	ruleKnown       = "known"       // a create of what the index knows, or the plan makes twice
-	rulePlan        = "plan"        // a step that does not fit the state it rests on
 )
 
 // parse reads the answer to a batch: observations whose words, evidence and
@@ -125,16 +123,12 @@ func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 		p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
-	if isKind(o.Kind) {
+	if slices.Contains(reverie.EntityKinds, o.Kind) {
 		return o, true
 	}
 	p.refuse("subject", r.Subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing",
 		text.Excerpt(string(kind), 20)))
 	return o, false
-}
-
-func isKind(k reverie.EntityKind) bool {
-	return k == reverie.EntityPerson || k == reverie.EntityBot || k == reverie.EntityThing
 }
 
 // checkName refuses what cannot name anybody or anything, and a name that is

@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("an identity from the answer: %+v", o)
 			}
 			for _, claim := range o.Claims {
-				if !within(claim.Confidence) || len(claim.Evidence) == 0 || safety.CheckStatement(claim.Value) != nil {
+				if !(claim.Confidence >= 0 && claim.Confidence <= 1) || len(claim.Evidence) == 0 || safety.CheckStatement(claim.Value) != nil {
 					t.Fatalf("claim %+v", claim)
 				}
 				for _, e := range claim.Evidence {
