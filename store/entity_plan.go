@@ -155,7 +155,7 @@ func (c *planCheck) text(claim reverie.Claim) error {
 	if err := c.once("version "+claim.ID, "version", claim.ID); err != nil {
 		return err
 	}
-	return c.once("claim "+ClaimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self,
+	return c.once("claim "+claim.Text(), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self,
 		claim.ContentHash)
 }
 
@@ -191,12 +191,4 @@ func (c *planCheck) observations() error {
 		}
 	}
 	return nil
-}
-
-// ClaimText is a claim in the words of the change log.
-func ClaimText(c reverie.Claim) string {
-	if c.Name == "" {
-		return c.Value
-	}
-	return c.Name + ": " + c.Value
 }

@@ -74,7 +74,7 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 // apply writes the plan, in one transaction with the messages' uses and the
 // chunk's status. A dry run tells what it would write.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan) error {
-	changes := planned(plan)
+	changes := plan.Changes()
 	if !r.req.DryRun {
 		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
 			changes, err = r.Store.ApplyEntities(ctx, lease, plan)
@@ -89,38 +89,4 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan)
 	r.recorder.Refuse(&r.result.Result, s.no, plan.Refusals)
 	r.tell(Progress{Chunk: s.no})
 	return nil
-}
-
-// planned are the changes that a plan would make, as the log would tell them.
-func planned(plan reverie.EntityPlan) []reverie.EntityChange {
-	var list []reverie.EntityChange
-	for _, e := range plan.Creates {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: e.ID, Action: reverie.EntityCreated,
-			NewText: e.Subject})
-	}
-	for _, n := range plan.Names {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: n.EntityID,
-			Action: reverie.EntityNamed, NewText: n.Name})
-	}
-	for _, step := range plan.Claims {
-		change := reverie.EntityChange{GroupID: plan.GroupID, EntityID: step.Claim.EntityID,
-			Action:  reverie.EntityClaimed,
-			OldText: step.OldValue, NewText: said(step.Claim), Reason: step.Reason, Evidence: step.Evidence}
-		switch step.Action {
-		case reverie.ActionKeep:
-			continue
-		case reverie.ActionUpdate:
-			change.Action = reverie.EntityReplaced
-		}
-		list = append(list, change)
-	}
-	return list
-}
-
-// said is a claim in words.
-func said(c reverie.Claim) string {
-	if c.Name == "" {
-		return c.Value
-	}
-	return c.Name + ": " + c.Value
 }

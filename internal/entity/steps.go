@@ -240,7 +240,7 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 		parent := h.ID
 		c.LineageID, c.ParentID, c.Version, c.EntityID, c.CreatedAt = h.LineageID, &parent, h.Version+1, h.EntityID,
 			h.CreatedAt
-		step.Action, step.HeadID, step.OldValue = reverie.ActionUpdate, h.ID, h.Value
+		step.Action, step.HeadID, step.OldText = reverie.ActionUpdate, h.ID, h.Text()
 	}
 	step.Claim = c
 	return step
