@@ -106,13 +106,6 @@ type account struct {
 	label string             // as the model sees it
 }
 
-// batch is one question: some subjects, and the messages that concern them.
-type batch struct {
-	no       int
-	subjects []subject
-	messages []reverie.Message // numbered from 1 in the question
-}
-
 // subject is somebody or something of a batch.
 type subject struct {
 	label    string // as the model sees it

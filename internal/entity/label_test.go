@@ -56,7 +56,7 @@ func TestNeutralLabels(t *testing.T) {
 			t.Errorf("%q: label %q", name, got)
 		}
 		for _, s := range b.subjects {
-			if view := newViews(w.loc, c, newIndex(nil)).subject(s); slices.Contains(append(view.Aliases, view.Name), name) {
+			if view := newViews(w.loc, c, newIndex(nil)).subject(s.subject); slices.Contains(append(view.Aliases, view.Name), name) {
 				t.Errorf("%q is shown: %+v", name, view)
 			}
 		}

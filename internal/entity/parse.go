@@ -119,7 +119,7 @@ func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 		return o, false
 	}
 	o = reverie.Observation{Subject: r.Subject, Kind: kind}
-	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 &&
+	if at := slices.IndexFunc(p.subjects, func(s active) bool { return text.NameKey(s.label) == key }); at >= 0 &&
 		p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
@@ -139,7 +139,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 		return rule, detail
 	}
 	key := text.NameKey(name)
-	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) ||
+	if slices.ContainsFunc(p.subjects, func(s active) bool { return text.NameKey(s.label) == key }) ||
 		len(p.participants.bearers(key)) > 0 ||
 		slices.ContainsFunc(p.messages, func(m reverie.Message) bool {
 			return len(places(textForm(m.Text),

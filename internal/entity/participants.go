@@ -160,9 +160,6 @@ func newIndex(names []reverie.EntityName) *index {
 	return x
 }
 
-// keys are those of all names, sorted.
-func (x *index) keys() []string { return slices.Sorted(maps.Keys(x.byKey)) }
-
 // kind is that of an entity, "" of one that is not known.
 func (x *index) kind(entityID string) reverie.EntityKind {
 	if e := x.entries[entityID]; e != nil {
@@ -276,38 +273,6 @@ func (p *pattern) stands(runes []rune, from, to int) bool {
 }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// maxCalled bounds the characters of a name that is only known from behind an @.
-const maxCalled = 20
-
-// everyone is who is called by a platform's @everyone.
-var everyone = map[string]bool{"all": true, "everyone": true, "here": true, "channel": true, "room": true,
-	"所有人": true, "全体成员": true, "全体": true, "大家": true}
-
-// called returns the words that follow an @ in a text, as they are written: names
-// that need not be known. An @ inside a word is an address.
-func called(s string) []string {
-	var list []string
-	var before rune = ' '
-	for i, r := range s {
-		if (r == '@' || r == '＠') && !text.Joins(before) {
-			rest := s[i+utf8.RuneLen(r):]
-			end := strings.IndexFunc(rest, func(r rune) bool {
-				return !isLetter(r) && !unicode.IsMark(r) && r != '_' &&
-					r != '-'
-			})
-			if end < 0 {
-				end = len(rest)
-			}
-			name := rest[:end]
-			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[text.NameKey(name)] {
-				list = append(list, name)
-			}
-		}
-		before = r
-	}
-	return list
-}
 
 // checkWords refuses what may not be kept as a name, a key, a kind or a text of at
 // most limit characters: see [safety.CheckStatement]. Its answer is a rule and

@@ -64,11 +64,7 @@ func (w *world) talk(texts ...string) []reverie.Message {
 // question is a batch of all messages, with their participants.
 func (w *world) question(messages []reverie.Message) (batch, *participants) {
 	activity, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newIndex(w.index()))
-	b := batch{no: 1, messages: messages}
-	for _, a := range activity.subjects {
-		b.subjects = append(b.subjects, a.subject)
-	}
-	return b, c
+	return batch{no: 1, subjects: activity.subjects, messages: messages}, c
 }
 
 // namesakes are what was written before under a name of the authors, or of what
