@@ -13,21 +13,19 @@ import (
 // plan makes the chunk's plan from what was observed: aggregate, resolve, build,
 // validate.
 func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observation) (reverie.EntityPlan, error) {
-	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
 	idx := newIndex(s.state.Index)
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
 	now := r.Now().UTC()
 	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
-	list, refused := aggregate(fresh, waiting, s.participants, limits)
-	settled := resolve(list, idx, s.participants, limits)
+	list, refused := aggregate(fresh, waiting, s.participants, r.Limits)
+	settled, who := resolve(list, idx, s.participants, r.Limits)
 	concerned := s.concerned(settled, idx)
 	entities, err := r.entities(ctx, concerned)
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
 	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now,
-		expireAfter: r.Limits.ExpireAfter,
-		expired:     expired, list: settled, idx: idx, participants: s.participants, entities: entities})
+		expireAfter: r.Limits.ExpireAfter, list: settled, who: who, expired: expired, entities: entities})
 	if err := validate(s.state, concerned, entities); err != nil {
 		return plan, err
 	}

@@ -213,7 +213,7 @@ func TestOutdated(t *testing.T) {
 // What waits is one row for a subject, however long it goes on.
 func TestWaitingDoesNotPileUp(t *testing.T) {
 	w := newWorld(t)
-	w.rules.minEvidence = 10
+	w.limits.MinEvidence = 10
 	for i := range 5 {
 		plan := w.night(w.talk(fmt.Sprintf("u1 Alex: Marta owns %d cats", i)), says("Marta", "person", fmt.Sprintf("owns %d cats", i), fmt.Sprintf("1 Marta owns %d cats", i)))
 		if len(w.waiting) != 1 || len(plan.Postponed) != 1 || len(plan.Joined) != 0 || len(plan.Postponed[0].Continues) != min(i, 1) || len(w.waiting[0].Claims) != i+1 {

@@ -93,20 +93,17 @@ func (c *participants) name(known *index) {
 	for _, id := range c.order {
 		a := c.accounts[id]
 		base := text.Excerpt(a.called(), maxLabel)
-		key := text.NameKey(base)
-		if key == "" {
-			base, key = nameless, nameless
+		if text.NameKey(base) == "" {
+			base = nameless
 		}
+		key := text.NameKey(base)
 		a.label = base
-		if base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != "" {
-			for of := key; ; {
-				numbers[of]++
-				a.label = fmt.Sprintf("%s#%d", base, numbers[of])
-				key = text.NameKey(a.label)
-				if c.labels[key] == "" && bearers[key] == 0 && len(known.byKey[key]) == 0 {
-					break
-				}
-			}
+		taken := base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != ""
+		for of := key; taken; {
+			numbers[of]++
+			a.label = fmt.Sprintf("%s#%d", base, numbers[of])
+			key = text.NameKey(a.label)
+			taken = c.labels[key] != "" || bearers[key] > 0 || len(known.byKey[key]) > 0
 		}
 		c.labels[key] = id
 	}
