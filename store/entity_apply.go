@@ -89,6 +89,13 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 		return nil, err
 	}
 	b := &entityBatch{EntityPlan: plan, at: s.db.Now(), heads: map[string]reverie.Claim{}, owners: map[string]bool{}}
+	b.Claims = slices.Clone(plan.Claims)
+	for i := range b.Claims {
+		c := &b.Claims[i].Claim
+		if c.Version, c.CreatedAt = 1, b.at; c.LastSupportedAt.IsZero() {
+			c.LastSupportedAt = b.at
+		}
+	}
 	list, err := b.write(ctx, t)
 	if err != nil {
 		return nil, err
@@ -110,7 +117,7 @@ func (b *entityBatch) write(ctx context.Context, t *pg.Tx) ([]reverie.EntityChan
 			return nil, err
 		}
 	}
-	list := b.changes()
+	list := b.Changes()
 	return list, InsertEntityChanges(ctx, t, b.GroupID, &b.RunID, b.ChunkNo, b.at, list)
 }
 
@@ -188,7 +195,8 @@ func (b *entityBatch) own(merged merges, id string) bool {
 
 // lockClaims reads the claims that the plan rests on: whoever writes one has locked
 // its entity. Those of an entity that is merged are written under the one that it
-// is read as, whose version rises with every merge beneath it.
+// is read as, whose version rises with every merge beneath it. A step gets what belongs to
+// the lineage: its birth, the entity that it is about, and the text that it replaces.
 func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, ids []string) error {
 	var rows []reverie.Claim
 	if err := t.Select(ctx, &rows, claimHeadsQuery, b.GroupID, OrEmpty(pq.StringArray(ids))); err != nil {
@@ -197,10 +205,13 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 	for _, c := range rows {
 		b.heads[c.ID] = c
 	}
-	for _, st := range b.Claims {
+	for i := range b.Claims {
+		st := &b.Claims[i]
+		if st.HeadID == "" {
+			continue
+		}
 		head, ok := b.heads[st.HeadID]
 		switch {
-		case st.HeadID == "":
 		case !ok:
 			return fmt.Errorf("claim %s: %w", st.HeadID, reverie.ErrNotFound)
 		case head.Status != reverie.StatusActive:
@@ -210,9 +221,11 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID,
 				reverie.ErrInvalid)
 		case st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect:
-			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, ClaimText(head),
+			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, head.Text(),
 				st.Claim.Aspect, reverie.ErrInvalid)
 		}
+		st.OldText, st.Claim.EntityID, st.Claim.LineageID = head.Text(), head.EntityID, head.LineageID
+		st.Claim.ParentID, st.Claim.Version, st.Claim.CreatedAt = &head.ID, head.Version+1, head.CreatedAt
 	}
 	return nil
 }
@@ -309,7 +322,7 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.Claims {
 		if st.Action != reverie.ActionKeep {
-			c := b.version(st)
+			c := st.Claim
 			rows.Add(c.ID, c.LineageID, c.ParentID, c.Version, c.EntityID, c.Aspect, c.Name, text.NameKey(c.Name), c.Value,
 				c.TargetID, c.Self, c.ContentHash, c.Confidence, c.Strength, c.CreatedAt, c.LastSupportedAt)
 		}
@@ -318,58 +331,16 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 	return err
 }
 
-// version is the claim that a create or update step makes. An update inherits what
-// belongs to the lineage: its birth, and the entity that it is about.
-func (b *entityBatch) version(st reverie.ClaimStep) reverie.Claim {
-	c := st.Claim
-	c.ParentID, c.Version, c.CreatedAt = nil, 1, b.at
-	if head, ok := b.heads[st.HeadID]; ok {
-		c.LineageID, c.EntityID, c.ParentID = head.LineageID, head.EntityID, &head.ID
-		c.Version, c.CreatedAt = head.Version+1, head.CreatedAt
-	}
-	if c.LastSupportedAt.IsZero() {
-		c.LastSupportedAt = b.at
-	}
-	return c
-}
-
 func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.Claims {
-		c := b.heads[st.HeadID]
-		if st.Action != reverie.ActionKeep {
-			c = b.version(st)
-		}
+		c := st.Claim
 		for _, e := range st.Evidence {
 			rows.Add(c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt, e.LocalDate)
 		}
 	}
 	_, err := rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
 	return err
-}
-
-// changes are the log's rows of the plan: support is counted, not logged.
-func (b *entityBatch) changes() []reverie.EntityChange {
-	var list []reverie.EntityChange
-	for _, e := range b.Creates {
-		list = append(list, reverie.EntityChange{EntityID: e.ID, Action: reverie.EntityCreated, NewText: e.Subject})
-	}
-	for _, n := range b.Names {
-		list = append(list, reverie.EntityChange{EntityID: n.EntityID, Action: reverie.EntityNamed, NewText: n.Name})
-	}
-	for _, st := range b.Claims {
-		if st.Action == reverie.ActionKeep {
-			continue
-		}
-		v := b.version(st)
-		c := reverie.EntityChange{EntityID: v.EntityID, Action: reverie.EntityClaimed, ClaimID: &v.ID, NewText: ClaimText(v),
-			Reason: pg.ValidText(st.Reason), Evidence: st.Evidence}
-		if head, ok := b.heads[st.HeadID]; ok {
-			c.Action, c.OldText = reverie.EntityReplaced, ClaimText(head)
-		}
-		list = append(list, c)
-	}
-	return list
 }
 
 const (
@@ -407,7 +378,7 @@ func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *s
 		if c.Evidence == nil {
 			c.Evidence = []reverie.Evidence{}
 		}
-		rows.Add(c.ID, c.EntityID, c.Action, c.OtherID, c.ClaimID, c.OldText, c.NewText, c.Reason, pg.JSON[any]{V: c.Evidence},
+		rows.Add(c.ID, c.EntityID, c.Action, c.OtherID, c.ClaimID, c.OldText, c.NewText, pg.ValidText(c.Reason), pg.JSON[any]{V: c.Evidence},
 			c.UndoneRun)
 	}
 	_, err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)

@@ -203,7 +203,6 @@ func TestApplyEntitiesRefusesContradictions(t *testing.T) {
 		"two subjects":          create(func(e *reverie.Entity) { e.Names = append(e.Names, e.Names[0]) }),
 		"another's name":        create(func(e *reverie.Entity) { e.Names[0].EntityID = known.ID }),
 		"a name of quotes":      create(func(e *reverie.Entity) { e.Names[1] = reverie.EntityName{Kind: reverie.NameAlias, Name: `"@"`} }),
-		"a name's wrong key":    create(func(e *reverie.Entity) { e.Names[0].Key = "Bo" }),
 		"a nameless kind":       create(func(e *reverie.Entity) { e.Names[1].Kind = "nick" }),
 		"one account twice":     func(p *reverie.EntityPlan) { p.Creates = []reverie.Entity{entity("A", "u9"), entity("B", "u9")} },
 		"one id twice":          func(p *reverie.EntityPlan) { e := entity("A", ""); p.Creates = []reverie.Entity{e, e} },

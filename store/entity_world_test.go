@@ -69,7 +69,7 @@ func feature(entityID, name, value string) reverie.ClaimStep {
 // replace is a further version of a claim.
 func replace(c reverie.Claim, value string) reverie.ClaimStep {
 	st := feature(c.EntityID, c.Name, value)
-	st.Action, st.HeadID, st.OldValue, st.Claim.Aspect, st.Claim.Self = reverie.ActionUpdate, c.ID, c.Value, c.Aspect, c.Self
+	st.Action, st.HeadID, st.Claim.Aspect, st.Claim.Self = reverie.ActionUpdate, c.ID, c.Aspect, c.Self
 	return st
 }
 

@@ -152,22 +152,14 @@ func (con *Console) EntityHistory(r reverie.EntityHistoryReply) error {
 	}
 	before := reverie.Claim{}
 	for _, c := range r.Claims {
-		text := Visible(claimText(c))
+		text := Visible(c.Text())
 		if c.LineageID == before.LineageID {
-			text = WordDiff(s, claimText(before), claimText(c))
+			text = WordDiff(s, before.Text(), c.Text())
 		}
 		before = c
 		page.Claims = append(page.Claims, claim{c, text})
 	}
 	return con.Page("entity_history", page)
-}
-
-// claimText is a claim in a line.
-func claimText(c reverie.Claim) string {
-	if c.Name == "" {
-		return c.Value
-	}
-	return c.Name + ": " + c.Value
 }
 
 // changeText is what a change of an entity says.

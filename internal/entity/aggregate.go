@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -66,18 +66,17 @@ func handles(o reverie.Observation) []string {
 // doing: shared evidence alone joins nobody, since two people may be spoken of in
 // one sentence. Whether a name means an account is for resolve, which knows the
 // index.
-func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (list []merged,
+func aggregate(fresh, waiting []reverie.Observation, c *participants, limits Limits) (list []merged,
 	refused []reverie.Refusal) {
-	var observations []observation
-	for _, o := range fresh {
-		observations = append(observations, observation{Observation: o})
-	}
+	observations := slices.Clone(fresh)
 	for _, o := range waiting {
-		observations = append(observations, observation{Observation: o, waits: o.ID})
+		if isShown(o.Subject) { // by the rules of now
+			observations = append(observations, o)
+		}
 	}
 	slices.SortFunc(observations, compareObservations)
 	for _, group := range joined(observations, c) {
-		m, dropped := combine(group, c, r)
+		m, dropped := combine(group, c, limits)
 		refused = append(refused, dropped...)
 		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
 			list = append(list, m)
@@ -86,90 +85,67 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (
 	return list, refused
 }
 
-func compareObservations(a, b observation) int {
+func compareObservations(a, b reverie.Observation) int {
 	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject),
 		text.NameKey(b.Subject)),
-		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),
-		strings.Compare(fmt.Sprint(a.Observation), fmt.Sprint(b.Observation)))
+		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.ID, b.ID),
+		strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }
 
 // joined divides observations into groups of one subject, in the order of their first
 // members.
-func joined(observations []observation, c *participants) [][]observation {
-	u := newUnion(len(observations))
-	first := map[string]int{} // a name, or an account -> an observation that bears it
-	same := func(key string, i int) {
-		if j, ok := first[key]; ok {
-			u.join(i, j)
-		} else {
-			first[key] = i
+func joined(observations []reverie.Observation, c *participants) [][]reverie.Observation {
+	group := make([]int, len(observations)) // of each: the first one of its group
+	for i := range group {
+		group[i] = i
+	}
+	join := func(i, j int) {
+		from, to := max(group[i], group[j]), min(group[i], group[j])
+		for k := from; from > to && k < len(group); k++ {
+			if group[k] == from {
+				group[k] = to
+			}
 		}
 	}
 	type cite struct {
 		observation int
-		quote       string
+		name, quote string
 	}
-	claimed := map[string][]cite{}             // by a claim and a message
-	names := make([]string, len(observations)) // of those whom nobody knows yet
-	for i, p := range observations {
-		if key := text.NameKey(p.Subject); !c.knows(key) {
-			names[i] = key
+	first := map[string]int{}      // a name, or an account -> an observation that bears it
+	claimed := map[string][]cite{} // by a claim and a message
+	for i, o := range observations {
+		for _, key := range handles(o) {
+			if _, again := first[key]; !again {
+				first[key] = i
+			}
+			join(i, first[key])
 		}
-	}
-	for i, p := range observations {
-		for _, key := range handles(p.Observation) {
-			same(key, i)
-		}
-		if p.Account != "" {
+		name := text.NameKey(o.Subject)
+		if o.Account != "" || c.knows(name) {
 			continue
 		}
-		for _, c := range p.Claims {
-			for _, e := range c.Evidence {
-				key := sortOf(p.Kind) + " " + claimKey(c) + "\x00" + e.MessageID
+		for _, claim := range o.Claims {
+			for _, e := range claim.Evidence {
+				key := sortOf(o.Kind) + " " + claimKey(claim) + "\x00" + e.MessageID
 				for _, other := range claimed[key] {
-					if a, b := names[i], names[other.observation]; partOfName(a, b, e.Quote) &&
-						partOfName(a, b, other.quote) {
-						u.join(i, other.observation)
+					if partOfName(name, other.name, e.Quote) && partOfName(name, other.name, other.quote) {
+						join(i, other.observation)
 					}
 				}
-				claimed[key] = append(claimed[key], cite{i, e.Quote})
+				claimed[key] = append(claimed[key], cite{i, name, e.Quote})
 			}
 		}
 	}
-	members := map[int][]observation{}
-	for i, p := range observations {
-		members[u.root(i)] = append(members[u.root(i)], p)
-	}
-	var groups [][]observation
-	for _, root := range slices.Sorted(maps.Keys(members)) { // the first of each
-		groups = append(groups, members[root])
+	var groups [][]reverie.Observation
+	at := map[int]int{} // by the first of each
+	for i, o := range observations {
+		if group[i] == i {
+			at[i] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[group[i]]] = append(groups[at[group[i]]], o)
 	}
 	return groups
-}
-
-// union is sets of numbers that are joined step by step.
-type union []int
-
-func newUnion(n int) union {
-	u := make(union, n)
-	for i := range u {
-		u[i] = i
-	}
-	return u
-}
-
-func (u union) root(i int) int {
-	for u[i] != i {
-		u[i] = u[u[i]]
-		i = u[i]
-	}
-	return i
-}
-
-// join makes two sets one, whose root is the smallest of its numbers.
-func (u union) join(i, j int) {
-	i, j = u.root(i), u.root(j)
-	u[max(i, j)] = min(i, j)
 }
 
 // sortOf is what sort of subject a kind is: a bot is somebody, like a person.
@@ -187,23 +163,14 @@ func partOfName(short, long, quote string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if !strings.Contains(long, short) || utf8.RuneCountInString(short) < 2 || len(places(long, short)) == 0 {
-		return false
-	}
-	text := textForm(quote)
-	whole := places(text, long)
-	for _, at := range places(text, short) {
-		if !slices.ContainsFunc(whole, func(w [2]int) bool { return w[0] <= at[0] && at[1] <= w[1] }) {
-			return false
-		}
-	}
-	return true
+	return utf8.RuneCountInString(short) > 1 && len(places(long, short)) > 0 &&
+		len(places(textForm(quote), long)) > 0 && !standApart(quote, short, long)
 }
 
 // combine makes one of the observations of a subject. Its claims are those that
 // count, each judged as it was observed; why the others do not is said beside.
 // Claims of different speakers stay apart: nobody's words make another's surer.
-func combine(group []observation, c *participants, r rules) (m merged, refused []reverie.Refusal) {
+func combine(group []reverie.Observation, c *participants, limits Limits) (m merged, refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
 	m.call(c)
 	names := append([]string{m.Subject}, m.Aliases...)
@@ -213,7 +180,7 @@ func combine(group []observation, c *participants, r rules) (m merged, refused [
 	bySpeaker := map[string][]reverie.ObservedClaim{}
 	for _, p := range group {
 		for _, claim := range p.Claims {
-			if rule, detail := weak(claim, names, r); rule != "" {
+			if rule, detail := weak(claim, names, limits.MinConfidence); rule != "" {
 				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject),
 					Rule: rule, Detail: detail})
 				continue
@@ -234,79 +201,60 @@ func combine(group []observation, c *participants, r rules) (m merged, refused [
 
 // call settles subject, kind and aliases of what was put together: an account
 // goes by its first name, whatever else by the name that most messages speak of,
-// and of those the longest.
+// and of those the longest. Somebody is a bot only where all say so.
 func (m *merged) call(c *participants) {
 	type use struct {
 		name string
 		n    int
 	}
-	uses, kinds := map[string]*use{}, map[reverie.EntityKind]int{}
-	for _, p := range m.observations {
-		cited := map[string]bool{}
-		for _, claim := range p.Claims {
-			for _, e := range claim.Evidence {
-				cited[e.MessageID] = true
-			}
+	uses := map[string]*use{}
+	for _, o := range m.observations {
+		if m.Kind == "" || o.Kind == reverie.EntityPerson {
+			m.Kind = o.Kind
 		}
-		kinds[p.Kind] += len(cited)
-		for i, name := range append([]string{p.Subject}, p.Aliases...) {
+		for i, name := range append([]string{o.Subject}, o.Aliases...) {
 			key := text.NameKey(name)
 			if uses[key] == nil {
 				uses[key] = &use{name: name}
 			}
-			if name < uses[key].name {
-				uses[key].name = name
-			}
+			uses[key].name = min(uses[key].name, name)
 			if i == 0 {
-				uses[key].n += len(cited) + 1
+				uses[key].n += messages(o.Claims) + 1
 			}
 		}
 	}
-	for _, k := range []reverie.EntityKind{reverie.EntityThing, reverie.EntityBot, reverie.EntityPerson} {
-		if n, ok := kinds[k]; ok && (m.Kind == "" || n >= kinds[m.Kind]) {
-			m.Kind = k
-		}
-	}
-	best := ""
-	for key, u := range uses {
-		if best == "" || cmp.Or(u.n-uses[best].n, utf8.RuneCountInString(key)-utf8.RuneCountInString(best),
-			strings.Compare(best, key)) > 0 {
-			best = key
-		}
-	}
+	best := slices.MaxFunc(slices.Sorted(maps.Keys(uses)), func(a, b string) int {
+		return cmp.Or(uses[a].n-uses[b].n, utf8.RuneCountInString(a)-utf8.RuneCountInString(b), strings.Compare(b, a))
+	})
 	m.Subject = uses[best].name
 	if a := c.accounts[m.Account]; a != nil {
 		m.Subject, m.Kind = a.name(), a.kind
 	}
-	own := text.NameKey(m.Subject)
 	for key, u := range uses {
-		if key != own {
+		if key != text.NameKey(m.Subject) {
 			m.Aliases = append(m.Aliases, u.name)
 		}
 	}
 	slices.Sort(m.Aliases)
 }
 
-// weak says why a claim does not count, or nothing.
-func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string) {
-	switch {
-	case strings.TrimSpace(c.Value) == "":
-		return string(safety.RuleEmpty), "it says nothing"
+// weak says why a claim does not count, or nothing. The words of one that has waited were
+// checked by the rules of then.
+func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail string) {
+	if rule, detail = checkClaim(c); rule != "" {
+		return rule, detail
+	}
+	switch key := text.NameKey(c.Value); {
 	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
 		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
 	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
 		return string(safety.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
-	case len(c.Evidence) == 0:
-		return ruleEvidence, "nothing that was said supports it"
-	case math.IsNaN(c.Confidence) || c.Confidence < 0 || c.Confidence > 1:
-		return ruleConfidence, "its confidence is not within 0 and 1"
-	case c.Confidence < r.minConfidence:
-		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence,
-			r.minConfidence)
-	case isBoilerplate(c, names):
-		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", text.Excerpt(c.Value, 60))
+	case c.Confidence < least:
+		return ruleConfidence, answer.TooUnsure(c.Confidence, least)
+	case c.Aspect != reverie.AspectRelation && slices.Contains(append(nameKeys(names), words().nothing...), key):
+		return ruleBoilerplate, fmt.Sprintf("%q says nothing of it", text.Excerpt(c.Value, 60))
 	}
 	return "", ""
 }
@@ -420,28 +368,4 @@ func distinct(list []reverie.Evidence, of func(reverie.Evidence) string) []strin
 	}
 	slices.Sort(values)
 	return slices.Compact(values)
-}
-
-// isBoilerplate tells a claim that says nothing of its subject which is not true of
-// whoever writes in a chat, or that only repeats one of the subject's names. The model
-// is asked to write none; the list in words.toml is of those that it writes most.
-func isBoilerplate(c reverie.ObservedClaim, names []string) bool {
-	if c.Aspect == reverie.AspectRelation {
-		return false
-	}
-	key := text.NameKey(c.Value)
-	said := textForm(c.Value)
-	for _, name := range names {
-		own := text.NameKey(name)
-		if key == own {
-			return true
-		}
-		said = strings.TrimPrefix(said, own)
-	}
-	parts := strings.FieldsFunc(strings.ReplaceAll(said, " and ", ","), func(r rune) bool {
-		return strings.ContainsRune(".。!！,，;；…~", r)
-	})
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool {
-		return !words().boilerplate[strings.TrimSpace(part)]
-	})
 }

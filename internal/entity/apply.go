@@ -11,29 +11,25 @@ import (
 )
 
 // plan makes the chunk's plan from what was observed: aggregate, resolve, build,
-// validate. What it returns is confirmed.
+// validate.
 func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observation) (reverie.EntityPlan, error) {
-	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
 	idx := newIndex(s.state.Index)
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
 	now := r.Now().UTC()
 	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
-	list, refused := aggregate(fresh, waiting, s.participants, limits)
-	settled := resolve(list, idx, s.participants, limits)
+	list, refused := aggregate(fresh, waiting, s.participants, r.Limits)
+	settled, who := resolve(list, idx, s.participants, r.Limits)
 	concerned := s.concerned(settled, idx)
 	entities, err := r.entities(ctx, concerned)
-	if err == nil {
-		err = s.unmoved(concerned, entities)
-	}
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
 	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now,
-		expireAfter: r.Limits.ExpireAfter,
-		expired:     expired, list: settled, idx: idx, participants: s.participants, entities: entities})
-	plan, broken := validate(plan, idx, entities)
-	refusals := append(s.refusals, refused...)
-	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
+		expireAfter: r.Limits.ExpireAfter, list: settled, who: who, expired: expired, entities: entities})
+	if err := validate(s.state, concerned, entities); err != nil {
+		return plan, err
+	}
+	plan.Refusals = slices.Concat(s.refusals, refused, plan.Refusals)
 	// Messages of other chunks, which postponed observations rest on, have their outcomes.
 	plan.Outcomes = pipeline.Outcomes(s.state.Messages, citedBy(plan))
 	plan.Stats = r.count(plan)
@@ -57,29 +53,6 @@ func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 	return ids
 }
 
-// unmoved refuses entities that a person merged, or took apart, since the index was
-// read: by their names then, one's words would go to the other.
-func (s *chunkInput) unmoved(ids []string, entities map[string]reverie.Entity) error {
-	then := map[string][]string{} // entity -> ids of its names
-	for _, n := range s.state.Index {
-		then[n.EntityID] = append(then[n.EntityID], n.ID)
-	}
-	for _, id := range ids {
-		var now []string
-		for _, n := range entities[id].Names {
-			now = append(now, n.ID)
-		}
-		slices.Sort(now)
-		slices.Sort(then[id])
-		if !slices.Equal(now, then[id]) {
-			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; "+
-				"read the group again: %w",
-				s.no, s.state.Group.ID, id, reverie.ErrConflict)
-		}
-	}
-	return nil
-}
-
 // count adds a plan to the run's counts.
 func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 	st := r.recorder.Stats
@@ -99,7 +72,7 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 // apply writes the plan, in one transaction with the messages' uses and the
 // chunk's status. A dry run tells what it would write.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan) error {
-	changes := planned(plan)
+	changes := plan.Changes()
 	if !r.req.DryRun {
 		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
 			changes, err = r.Store.ApplyEntities(ctx, lease, plan)
@@ -114,38 +87,4 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan)
 	r.recorder.Refuse(&r.result.Result, s.no, plan.Refusals)
 	r.tell(Progress{Chunk: s.no})
 	return nil
-}
-
-// planned are the changes that a plan would make, as the log would tell them.
-func planned(plan reverie.EntityPlan) []reverie.EntityChange {
-	var list []reverie.EntityChange
-	for _, e := range plan.Creates {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: e.ID, Action: reverie.EntityCreated,
-			NewText: e.Subject})
-	}
-	for _, n := range plan.Names {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: n.EntityID,
-			Action: reverie.EntityNamed, NewText: n.Name})
-	}
-	for _, step := range plan.Claims {
-		change := reverie.EntityChange{GroupID: plan.GroupID, EntityID: step.Claim.EntityID,
-			Action:  reverie.EntityClaimed,
-			OldText: step.OldValue, NewText: said(step.Claim), Reason: step.Reason, Evidence: step.Evidence}
-		switch step.Action {
-		case reverie.ActionKeep:
-			continue
-		case reverie.ActionUpdate:
-			change.Action = reverie.EntityReplaced
-		}
-		list = append(list, change)
-	}
-	return list
-}
-
-// said is a claim in words.
-func said(c reverie.Claim) string {
-	if c.Name == "" {
-		return c.Value
-	}
-	return c.Name + ": " + c.Value
 }

@@ -26,24 +26,30 @@ type activity struct {
 // active is a subject, and the messages that concern it.
 type active struct {
 	subject
-	name string // key of its label, without a number
-	core []int  // places in activity.shown, rising
+	core []int // places in activity.shown, rising
+}
+
+// batch is one question: some subjects, and the messages that concern them.
+type batch struct {
+	no       int
+	subjects []active
+	core     []int             // the messages that concern them, as places in activity.shown, rising
+	messages []reverie.Message // those, and what stands before; numbered from 1 in the question
 }
 
 // survey finds who and what is active in a chunk: authors, whom they reply to,
-// and whoever is named. It gives the participants their labels. Each message of a member
-// concerns its author at least, so that none is left out.
+// and whoever is named and known. It gives the participants their labels. Each message of
+// a member concerns its author at least, so that none is left out.
 func survey(state reverie.EntityState, known *index) (*activity, *participants) {
 	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)),
-		known: known,
-		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
+		known: known, found: map[string]*active{}}
 	for _, m := range state.Messages {
 		if m.Speaks() {
 			v.shown = append(v.shown, m)
 		}
 	}
 	v.replies(state.Replied)
-	v.namings()
+	v.mentions()
 	v.participants.name(v.known)
 	return &activity{shown: v.shown, subjects: v.subjects()}, v.participants
 }
@@ -53,9 +59,7 @@ type surveyor struct {
 	participants *participants
 	known        *index
 	shown        []reverie.Message
-	bears        map[string][]string // key of a name -> accounts of the chunk that bear it
-	found        map[string]*active  // by handle
-	named        map[string][]string // key or account, as it was found in a text -> handles
+	found        map[string]*active // by handle
 }
 
 // Handles of subjects: an account's id, or the key of a name without one.
@@ -65,14 +69,11 @@ const (
 )
 
 // concerns notes that a message concerns a subject.
-func (v *surveyor) concerns(handle string, i int) *active {
-	a := v.found[handle]
-	if a == nil {
-		a = &active{}
-		v.found[handle] = a
+func (v *surveyor) concerns(handle string, i int) {
+	if v.found[handle] == nil {
+		v.found[handle] = &active{}
 	}
-	a.core = append(a.core, i)
-	return a
+	v.found[handle].core = append(v.found[handle].core, i)
 }
 
 // replies notes authors and whom they reply to. What a bot writes concerns
@@ -99,107 +100,38 @@ func (v *surveyor) replies(replied []reverie.Message) {
 	}
 }
 
-// maxStrangers bounds how many of those that a message calls, and nobody knows,
-// are subjects. The others stand in its text all the same.
-const maxStrangers = 5
-
-// namings notes whom and what the members' messages name.
-func (v *surveyor) namings() {
-	keys, accounts := v.known.keys(), slices.Sorted(maps.Keys(v.known.byID))
+// mentions notes whom and what the members' messages name. A name that more bear than a
+// subject is shown with concerns none of them: nobody can know who is meant.
+func (v *surveyor) mentions() {
+	bears := map[string][]string{} // key of a name -> accounts of the chunk that bear it
 	for _, id := range v.participants.order {
 		for _, key := range v.participants.accounts[id].keys() {
-			keys, v.bears[key] = append(keys, key), append(v.bears[key], id)
+			bears[key] = append(bears[key], id)
 		}
-		accounts = append(accounts, id)
 	}
-	m := newMentions(keys, accounts)
+	m := newMentions(slices.Concat(slices.Sorted(maps.Keys(v.known.byKey)), slices.Sorted(maps.Keys(bears))),
+		slices.Concat(slices.Sorted(maps.Keys(v.known.byID)), v.participants.order))
 	for i, message := range v.shown {
 		if message.Role != reverie.RoleUser {
 			continue
 		}
-		s := text.Excerpt(message.Text, prompts.MaxText)
-		for _, name := range m.find(s) {
-			for _, handle := range v.whom(name) {
-				v.concerns(handle, i)
+		for _, name := range m.find(text.Excerpt(message.Text, prompts.MaxText)) {
+			if v.participants.accounts[name] != nil {
+				v.concerns(byAccount+name, i)
+			} else if id, ok := v.known.byID[name]; ok {
+				v.concerns(v.meet(id), i)
+			}
+			if len(bears[name]) > maxShownNamesakes || len(v.known.byKey[name]) > maxShownNamesakes {
+				continue
+			}
+			for _, id := range bears[name] {
+				v.concerns(byAccount+id, i)
+			}
+			for _, id := range v.known.byKey[name] {
+				v.concerns(v.meet(id), i)
 			}
 		}
-		for _, name := range v.strangers(s) {
-			if a := v.concerns(byName+text.NameKey(name), i); a.label == "" {
-				a.subject = subject{label: name, kind: reverie.EntityPerson}
-			}
-		}
 	}
-}
-
-// strangers returns those that a text calls first and nobody knows, each once.
-func (v *surveyor) strangers(s string) (list []string) {
-	keys := map[string]bool{}
-	for _, name := range called(s) {
-		key := text.NameKey(name)
-		if v.named[key] == nil && !keys[key] && len(list) < maxStrangers {
-			keys[key], list = true, append(list, name)
-		}
-	}
-	return list
-}
-
-// whom returns the handles of those whom a name or an account may mean. A name
-// that too many bear to show them all is a subject of its own: nobody can know
-// who is meant.
-func (v *surveyor) whom(name string) []string {
-	if handles, ok := v.named[name]; ok {
-		return handles
-	}
-	handles := map[string]bool{}
-	if v.participants.accounts[name] != nil {
-		handles[byAccount+name] = true
-	} else if id, ok := v.known.byID[name]; ok {
-		handles[v.meet(id)] = true
-	}
-	if v.bearers(name) > maxShownNamesakes {
-		handles[v.crowd(name)] = true
-	} else {
-		for _, id := range v.bears[name] {
-			handles[byAccount+id] = true
-		}
-		for _, id := range v.known.byKey[name] {
-			handles[v.meet(id)] = true
-		}
-	}
-	v.named[name] = slices.Sorted(maps.Keys(handles))
-	return v.named[name]
-}
-
-// bearers counts who bears a name: those that are known by it, and accounts of the
-// chunk that are none of them.
-func (v *surveyor) bearers(key string) int {
-	known := v.known.byKey[key]
-	n := len(known)
-	for _, id := range v.bears[key] {
-		if !slices.Contains(known, v.known.byID[id]) {
-			n++
-		}
-	}
-	return n
-}
-
-// crowd returns the handle of a name that many bear.
-func (v *surveyor) crowd(key string) string {
-	handle := byName + key
-	if a := v.found[handle]; a != nil {
-		a.entityID = ""
-		return handle
-	}
-	kind, names := reverie.EntityPerson, []string(nil)
-	for _, id := range v.bears[key] {
-		names = append(names, v.participants.accounts[id].names...)
-	}
-	if known := v.known.byKey[key]; len(names) == 0 {
-		kind, names = v.known.entries[known[0]].kind, v.known.entries[known[0]].names
-	}
-	at := slices.IndexFunc(names, func(name string) bool { return text.NameKey(name) == key })
-	v.found[handle] = &active{subject: subject{label: names[at], kind: kind}}
-	return handle
 }
 
 // meet returns the handle of an entity that is named: its account, which joins
@@ -218,12 +150,11 @@ func (v *surveyor) meet(entityID string) string {
 		}
 		return byAccount + a.id
 	}
-	name := append(slices.Clip(e.names), "")[0]
-	handle := byName + text.NameKey(name)
+	handle := byName + text.NameKey(e.names[0])
 	a := v.found[handle]
 	switch {
 	case a == nil:
-		v.found[handle] = &active{subject: subject{label: name, kind: e.kind, entityID: entityID}}
+		v.found[handle] = &active{subject: subject{label: e.names[0], kind: e.kind, entityID: entityID}}
 	case a.entityID != entityID: // two of one name: which is meant is not for the code to say
 		a.entityID = ""
 	}
@@ -243,15 +174,15 @@ func (v *surveyor) subjects() []active {
 		}
 		slices.Sort(a.core)
 		a.core = slices.Compact(a.core)
-		a.name = bare(a.label)
-		if at, ok := first[a.name]; !ok || a.core[0] < at {
-			first[a.name] = a.core[0]
+		name := bare(a.label)
+		if at, ok := first[name]; !ok || a.core[0] < at {
+			first[name] = a.core[0]
 		}
 		list = append(list, *a)
 	}
 	slices.SortStableFunc(list, func(a, b active) int {
-		return cmp.Or(cmp.Compare(first[a.name], first[b.name]), cmp.Compare(a.name, b.name),
-			cmp.Compare(a.core[0], b.core[0]))
+		x, y := bare(a.label), bare(b.label)
+		return cmp.Or(cmp.Compare(first[x], first[y]), cmp.Compare(x, y), cmp.Compare(a.core[0], b.core[0]))
 	})
 	return list
 }
@@ -267,14 +198,6 @@ func bare(label string) string {
 // contextGap is how far back the message before another still belongs to it.
 const contextGap = time.Hour
 
-// task is a batch to be asked about, and how it can be made smaller.
-type task struct {
-	batch
-	members []active
-	core    []int // the messages that concern them, as places in activity.shown, rising
-	padded  bool  // messages before those are shown too
-}
-
 // price is what the parts of a question cost, in tokens.
 type price struct {
 	budget  int              // of subjects and messages together
@@ -285,85 +208,43 @@ type price struct {
 // pack divides an activity into batches of at most maxSubjects within the budget.
 // Each subject is in a batch with every message that concerns it; one with too
 // many for a batch is in several, with consecutive parts of them. A message that
-// alone exceeds the budget is a batch of its own. Those of one name are not
-// parted where a batch can hold them.
-func (sc *activity) pack(maxSubjects int, p price) []*task {
-	b := &packer{activity: sc, price: p, in: map[int]bool{}}
-	for _, namesakes := range sc.clusters() {
-		units := [][]active{namesakes}
-		if len(namesakes) > maxSubjects || b.more(namesakes, nil) > p.budget {
-			units = slices.Collect(slices.Chunk(namesakes, 1))
-		}
-		for _, unit := range units {
-			if alone := b.more(unit, nil); alone > p.budget {
-				b.close()
-				for _, part := range parts(unit[0].core, p.budget-p.subject(unit[0]), p.message) {
-					b.tasks = append(b.tasks, sc.task(unit, part, 0, p.message))
-				}
-				continue
+// alone exceeds the budget is a batch of its own.
+func (sc *activity) pack(maxSubjects int, p price) (batches []*batch) {
+	var members []active
+	in, cost := map[int]bool{}, 0
+	adds := func(a active) int {
+		more := p.subject(a)
+		for _, i := range a.core {
+			if !in[i] {
+				more += p.message[i]
 			}
-			if len(b.members)+len(unit) > maxSubjects || b.cost+b.more(unit, b.in) > p.budget {
-				b.close()
-			}
-			b.add(unit)
 		}
+		return more
 	}
-	b.close()
-	return b.tasks
-}
-
-// clusters are the subjects, those of one name together.
-func (sc *activity) clusters() (list [][]active) {
-	for i, a := range sc.subjects {
-		if i > 0 && a.name == sc.subjects[i-1].name {
-			list[len(list)-1] = append(list[len(list)-1], a)
+	fill := func() {
+		if len(members) > 0 {
+			batches = append(batches, sc.batch(members, slices.Sorted(maps.Keys(in)), p.budget-cost, p.message))
+		}
+		members, in, cost = nil, map[int]bool{}, 0
+	}
+	for _, a := range sc.subjects {
+		if len(members) == maxSubjects || cost+adds(a) > p.budget {
+			fill()
+		}
+		more := adds(a)
+		if more > p.budget { // alone in an empty batch
+			for _, part := range parts(a.core, p.budget-p.subject(a), p.message) {
+				batches = append(batches, sc.batch([]active{a}, part, 0, p.message))
+			}
 			continue
 		}
-		list = append(list, []active{a})
-	}
-	return list
-}
-
-// packer fills one batch after the other.
-type packer struct {
-	*activity
-	price
-	tasks   []*task
-	members []active // of the batch that is being filled
-	in      map[int]bool
-	cost    int
-}
-
-// more is what some subjects add to a batch that holds messages already.
-func (b *packer) more(unit []active, in map[int]bool) int {
-	cost, seen := 0, map[int]bool{}
-	for _, a := range unit {
-		cost += b.subject(a)
+		members, cost = append(members, a), cost+more
 		for _, i := range a.core {
-			if !in[i] && !seen[i] {
-				seen[i] = true
-				cost += b.message[i]
-			}
+			in[i] = true
 		}
 	}
-	return cost
-}
-
-func (b *packer) add(unit []active) {
-	b.cost += b.more(unit, b.in)
-	for _, a := range unit {
-		b.members = append(b.members, a)
-		for _, i := range a.core {
-			b.in[i] = true
-		}
-	}
-}
-
-func (b *packer) close() {
-	if len(b.members) > 0 {
-		b.tasks = append(b.tasks, b.task(b.members, slices.Sorted(maps.Keys(b.in)), b.budget-b.cost, b.message))
-	}
-	b.members, b.in, b.cost = nil, map[int]bool{}, 0
+	fill()
+	return batches
 }
 
 // parts cuts messages into consecutive parts that cost at most budget each, or
@@ -381,69 +262,43 @@ func parts(core []int, budget int, message []int) [][]int {
 	return append(list, core[start:])
 }
 
-// task makes a batch of some subjects and messages, and of the message before
+// batch makes a batch of some subjects and messages, and of the message before
 // each of those as far as the tokens left allow and it still belongs to it.
-func (sc *activity) task(members []active, core []int, left int, message []int) *task {
-	t := &task{members: members, core: core}
-	for _, a := range members {
-		t.subjects = append(t.subjects, a.subject)
-	}
+func (sc *activity) batch(subjects []active, core []int, left int, message []int) *batch {
+	b := &batch{subjects: subjects, core: core}
 	last := -1 // the place shown last
 	for _, i := range core {
 		before := i - 1
-		if before > last && message[before] <= left && sc.shown[i].SentAt.Sub(sc.shown[before].SentAt) <= contextGap {
-			t.messages, t.padded = append(t.messages, sc.shown[before]), true
+		if before > last && left >= 0 && message[before] <= left &&
+			sc.shown[i].SentAt.Sub(sc.shown[before].SentAt) <= contextGap {
+			b.messages = append(b.messages, sc.shown[before])
 			left -= message[before]
 		}
-		t.messages = append(t.messages, sc.shown[i])
+		b.messages = append(b.messages, sc.shown[i])
 		last = i
 	}
-	return t
+	return b
 }
 
-// halve divides a task whose answer was cut off: by its subjects, where those of
-// one name stay together, then by its messages, without what stands around them,
-// and those of one name only when a single message is left. It returns nil where
-// nothing is left to divide.
-func (sc *activity) halve(t *task) []*task {
-	bare := func(members []active, core []int) *task {
-		return sc.task(members, core, -1, make([]int, len(sc.shown)))
-	}
-	n, m := t.middle(), len(t.core)
-	switch {
-	case n > 0:
-		var halves []*task
-		for _, half := range [][]active{t.members[:n], t.members[n:]} {
-			concern := map[int]bool{}
-			for _, a := range half {
-				for _, i := range a.core {
-					concern[i] = true
-				}
-			}
-			core := slices.DeleteFunc(slices.Clone(t.core), func(i int) bool { return !concern[i] })
+// halve divides a batch whose answer was cut off: by its subjects, then by its messages,
+// without what stands around them. It returns nil where nothing is left to divide.
+func (sc *activity) halve(b *batch) []*batch {
+	bare := func(subjects []active, core []int) *batch { return sc.batch(subjects, core, -1, nil) }
+	if n := len(b.subjects) / 2; n > 0 {
+		var halves []*batch
+		for _, half := range [][]active{b.subjects[:n], b.subjects[n:]} {
+			core := slices.DeleteFunc(slices.Clone(b.core), func(i int) bool {
+				return !slices.ContainsFunc(half, func(a active) bool { return slices.Contains(a.core, i) })
+			})
 			halves = append(halves, bare(half, core))
 		}
 		return halves
-	case m > 1:
-		return []*task{bare(t.members, t.core[:m/2]), bare(t.members, t.core[m/2:])}
-	case len(t.members) > 1:
-		n = len(t.members) / 2
-		return []*task{bare(t.members[:n], t.core), bare(t.members[n:], t.core)}
-	case t.padded:
-		return []*task{bare(t.members, t.core)}
-	default:
-		return nil
 	}
-}
-
-// middle returns where the members of a task can be parted, as near to the middle
-// as those of one name allow, and 0 where they all are of one.
-func (t *task) middle() (best int) {
-	half := len(t.members) / 2
-	for n := 1; n < len(t.members); n++ {
-		if t.members[n].name != t.members[n-1].name && (best == 0 || max(half-n, n-half) < max(half-best, best-half)) {
-			best = n
-		}
+	if m := len(b.core) / 2; m > 0 {
+		return []*batch{bare(b.subjects, b.core[:m]), bare(b.subjects, b.core[m:])}
 	}
-	return best
+	if len(b.messages) > len(b.core) {
+		return []*batch{bare(b.subjects, b.core)}
+	}
+	return nil
 }

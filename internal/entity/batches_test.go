@@ -12,7 +12,6 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/prompts"
 )
 
 var noonOf28 = time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
@@ -70,7 +69,6 @@ func TestSurvey(t *testing.T) {
 		"a bot is spoken of": {reverie.EntityState{Messages: talk(lin("a"), bot("Lin moved to Mars"), reply(lin("Helper is wrong"), "m2"))},
 			[]string{"Lin: m1 m2 m3", "Helper: m3"}},
 		"a bot is not":      {reverie.EntityState{Messages: talk(lin("a"), bot("Lin moved to Mars"))}, []string{"Lin: m1"}},
-		"called by an @":    {reverie.EntityState{Messages: talk(lin("@Newcomer welcome"))}, []string{"Lin: m1", "Newcomer: m1"}},
 		"called by account": {reverie.EntityState{Messages: talk(lin("<@2> hi"), kay("u 1"))}, []string{"Kay: m1 m2", "Lin: m1"}},
 		"empty, and tools":  {reverie.EntityState{Messages: talk(lin(" "), reverie.Message{AuthorID: "t", Author: "calc", Role: reverie.RoleTool, Text: "42"})}, nil},
 		"homonyms stay together": {reverie.EntityState{Messages: talk(wrote("1", "Alex", "a"), wrote("4", "Bo", "b"), wrote("3", "Alex", "c"), kay("Alex moved"))},
@@ -144,71 +142,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// Those of one name are in one question where a batch can hold them, so that who
-// is meant by it is decided with all of them in view.
-func TestPackKeepsNamesakesTogether(t *testing.T) {
-	state := reverie.EntityState{Messages: talk(wrote("1", "Lin", "a"), wrote("2", "Alex", "b"), wrote("3", "Bo", "c"), wrote("4", "Alex", "d"), wrote("3", "Bo", "Alex moved"))}
-	for _, c := range []struct {
-		subjects, budget int
-		want             string
-	}{
-		{2, 1000, "Lin|m1; Alex#1 Alex#2|m1 m2 m3 m4 m5; Bo|m2 m3 m4 m5"},
-		{3, 1000, "Lin Alex#1 Alex#2|m1 m2 m3 m4 m5; Bo|m2 m3 m4 m5"},
-		{1, 1000, "Lin|m1; Alex#1|m1 m2 m4 m5; Alex#2|m3 m4 m5; Bo|m2 m3 m4 m5"},
-		{8, 30, "Lin|m1; Alex#1|m2 m5; Alex#2|m4 m5; Bo|m3 m5"},
-	} {
-		sc, _ := survey(state, newIndex(nil))
-		var got []string
-		for _, task := range sc.pack(c.subjects, flat(sc, c.budget, 10, 5)) {
-			got = append(got, task.String())
-		}
-		if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
-			t.Errorf("%d subjects, budget %d: -want +got\n%s", c.subjects, c.budget, diff)
-		}
-	}
-}
-
-// They stay together too when a batch is divided, as long as there are others, or
-// several messages: alone, the one that is shown would be taken for the one that is
-// meant.
-func TestHalveKeepsNamesakesTogether(t *testing.T) {
-	state := reverie.EntityState{Messages: talk(wrote("1", "Alex", "a"), wrote("2", "Alex", "b"), wrote("3", "Alex", "c"), wrote("4", "Bo", "d"), wrote("5", "Cy", "Alex moved"))}
-	sc, _ := survey(state, newIndex(nil))
-	tasks := sc.pack(8, flat(sc, 1000, 10, 5))
-	for _, want := range []string{
-		"Alex#1 Alex#2 Alex#3 Bo Cy|m1 m2 m3 m4 m5",
-		"Alex#1 Alex#2 Alex#3|m1 m2 m3 m5; Bo Cy|m4 m5",
-		"Alex#1 Alex#2 Alex#3|m1 m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
-		"Alex#1 Alex#2 Alex#3|m1; Alex#1 Alex#2 Alex#3|m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
-		"Alex#1|m1; Alex#2 Alex#3|m1; Alex#1 Alex#2 Alex#3|m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
-	} {
-		var got []string
-		for _, task := range tasks {
-			got = append(got, task.String())
-		}
-		if diff := cmp.Diff(want, strings.Join(got, "; ")); diff != "" {
-			t.Fatalf("-want +got\n%s", diff)
-		}
-		tasks = append(sc.halve(tasks[0]), tasks[1:]...)
-	}
-}
-
-// Whom one message calls, and nobody knows, are a handful of subjects, however many
-// they are; who is known by a name is not among them.
-func TestSurveyOfStrangers(t *testing.T) {
-	var text strings.Builder
-	for i := 0; text.Len() < prompts.MaxText; i++ {
-		fmt.Fprintf(&text, "@Kay @a%c%c%c @aaaa ", 'a'+i/26/26%26, 'a'+i/26%26, 'a'+i%26)
-	}
-	sc, _ := survey(reverie.EntityState{Messages: talk(wrote("1", "Lin", text.String()), wrote("2", "Kay", "@Zoe hello"))}, newIndex(nil))
-	want := []string{"aaaa: m1", "aaab: m1", "aaac: m1", "aaad: m1", "aaae: m1", "Kay: m1 m2", "Lin: m1", "Zoe: m2"}
-	if diff := cmp.Diff(want, told(sc)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-// A name that more bear than a subject is shown with is one subject, of which
-// nobody can know who it is; whoever of them writes is a subject as ever.
+// A name that more bear than a subject is shown with concerns none of them; whoever of
+// them writes is a subject as ever.
 func TestSurveyOfACrowd(t *testing.T) {
 	shown := []string{"Al#1: m1 m2 m3"}
 	for len(shown) < maxShownNamesakes {
@@ -219,8 +154,8 @@ func TestSurveyOfACrowd(t *testing.T) {
 		want  []string
 	}{
 		{maxShownNamesakes - 1, append(shown, "Bob: m1 m3")},
-		{maxShownNamesakes, []string{"Al: m1 m3", "Al#1: m2", "Bob: m1 m3"}},
-		{4000, []string{"Al: m1 m3", "Al#1: m2", "Bob: m1 m3"}},
+		{maxShownNamesakes + 1, []string{"Bob: m1 m3", "Al#1: m2"}},
+		{4000, []string{"Bob: m1 m3", "Al#1: m2"}},
 	} {
 		var index []reverie.EntityName
 		for i := range c.known {
@@ -231,15 +166,10 @@ func TestSurveyOfACrowd(t *testing.T) {
 		if diff := cmp.Diff(c.want, told(sc)); diff != "" {
 			t.Errorf("%d of that name: -want +got\n%s", c.known, diff)
 		}
-		for _, a := range sc.subjects {
-			if a.label == "Al" && (a.entityID != "" || a.account != "" || a.kind != reverie.EntityPerson) {
-				t.Errorf("%d of that name: %+v", c.known, a)
-			}
-		}
 	}
 }
 
-func (t *task) String() string {
+func (t *batch) String() string {
 	var names, ids []string
 	for _, s := range t.subjects {
 		names = append(names, s.label)
@@ -289,7 +219,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 	for range 150 {
 		state := randomState(rng)
 		maxSubjects, budget := 1+rng.IntN(8), 20+rng.IntN(600)
-		pack := func() (*activity, []*task) {
+		pack := func() (*activity, []*batch) {
 			sc, _ := survey(state, newIndex(state.Index))
 			p := flat(sc, budget, 0, 6)
 			for i, m := range sc.shown {
@@ -313,7 +243,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 			t.Fatalf("the same chat makes\n%v\nand\n%v", tasks, again)
 		}
 		covered(t, sc, tasks)
-		var ends []*task
+		var ends []*batch
 		for len(tasks) > 0 {
 			halves := sc.halve(tasks[0])
 			if halves == nil {
@@ -335,7 +265,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 }
 
 // covered checks that tasks leave nobody and nothing out.
-func covered(t *testing.T, sc *activity, tasks []*task) {
+func covered(t *testing.T, sc *activity, tasks []*batch) {
 	t.Helper()
 	messages, pairs := map[string]bool{}, map[string]bool{}
 	for _, task := range tasks {

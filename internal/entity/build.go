@@ -18,8 +18,7 @@ type draft struct {
 	now            time.Time
 	expireAfter    time.Duration
 	list           []resolved
-	idx            *index
-	participants   *participants
+	who            *resolver                 // that has settled them
 	expired        []string                  // observations that have waited too long: see unexpired
 	entities       map[string]reverie.Entity // by id: those of the list, of relation targets and of the participants
 }
@@ -32,11 +31,6 @@ func build(in draft) reverie.EntityPlan {
 		members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
-	var list []merged
-	for _, one := range in.list {
-		list = append(list, one.merged)
-	}
-	b.who = newResolver(list, in.idx, in.participants)
 	for id, e := range in.entities {
 		for _, n := range e.Names {
 			b.roots[n.EntityID] = id
@@ -66,7 +60,6 @@ func build(in draft) reverie.EntityPlan {
 // builder is a plan under way.
 type builder struct {
 	draft
-	who     *resolver
 	plan    reverie.EntityPlan
 	parties map[string]*entityDraft
 	order   []*entityDraft
@@ -82,11 +75,11 @@ type entityDraft struct {
 	known    bool
 	kind     reverie.EntityKind
 	subject  string
-	accounts []string // its platform ids
-	adds     []string // of those, the ones that are new to it
-	aliases  []byname // names that it may not have yet
-	claims   []aimed
-	target   bool // a relation points to it, or what waits may be about it
+	accounts []string                // its platform ids
+	adds     []string                // of those, the ones that are new to it
+	aliases  []byname                // names that it may not have yet
+	claims   []reverie.ObservedClaim // of a relation, Account is its target's entity
+	target   bool                    // a relation points to it, or what waits may be about it
 }
 
 // byname is a further name of a entity: of one of its accounts, "" where it is known
@@ -98,12 +91,6 @@ func (p *entityDraft) goesBy(account string, names ...string) {
 	for _, name := range names {
 		p.aliases = append(p.aliases, byname{name, account})
 	}
-}
-
-// aimed is a claim whose target, if it is a relation, is settled.
-type aimed struct {
-	reverie.ObservedClaim
-	targetID string
 }
 
 // entityDraft returns the one under a key, a new one where there is none.
@@ -120,7 +107,7 @@ func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft
 func (b *builder) knownParty(entityID string) *entityDraft {
 	return b.entityDraft("entity "+entityID, func() *entityDraft {
 		p := &entityDraft{id: entityID, known: true, subject: b.entities[entityID].Subject}
-		if e := b.idx.entries[entityID]; e != nil {
+		if e := b.who.entries[entityID]; e != nil {
 			p.kind, p.accounts = e.kind, slices.Clip(e.accounts)
 		}
 		return p
@@ -132,7 +119,7 @@ func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *e
 	return b.entityDraft("account "+account, func() *entityDraft {
 		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account},
 			adds: []string{account}}
-		if a := b.participants.accounts[account]; a != nil {
+		if a := b.who.participants.accounts[account]; a != nil {
 			p.subject, p.kind = a.name(), a.kind
 			p.goesBy(account, a.names...)
 		}
@@ -146,7 +133,7 @@ func (b *builder) meet(i int, one resolved) {
 	switch {
 	case one.entityID != "":
 		p = b.knownParty(one.entityID)
-		if a := one.Account; a != "" && b.idx.byID[a] == "" && !slices.Contains(p.accounts, a) {
+		if a := one.Account; a != "" && b.who.byID[a] == "" && !slices.Contains(p.accounts, a) {
 			p.accounts, p.adds = append(p.accounts, a), append(p.adds, a)
 		}
 	case one.Account != "":
@@ -172,7 +159,7 @@ func (b *builder) divide(p *entityDraft, m merged) {
 	reason := reverie.PostponedInsufficient
 	for _, c := range m.Claims {
 		if c.Aspect != reverie.AspectRelation {
-			p.claims = append(p.claims, aimed{ObservedClaim: c})
+			p.claims = append(p.claims, c)
 			continue
 		}
 		switch targets := b.targets(c); {
@@ -181,14 +168,16 @@ func (b *builder) divide(p *entityDraft, m merged) {
 		case len(targets) > 1:
 			waits, candidates, reason = append(waits, c), append(candidates, targets...), reverie.PostponedAmbiguous
 		case targets[0] == p:
-			b.refuse(c, p, ruleTarget, "it relates its subject to itself")
+			b.refuse(string(c.Aspect), p.subject, ruleTarget, "it relates its subject to itself")
 		default:
-			targets[0].target = true
-			p.claims = append(p.claims, aimed{c, targets[0].id})
+			targets[0].target, c.Account = true, targets[0].id
+			p.claims = append(p.claims, c)
 		}
 	}
 	if len(waits) == 0 {
-		b.plan.Joined = append(b.plan.Joined, m.parts()...)
+		for _, o := range m.waiting() {
+			b.plan.Joined = append(b.plan.Joined, o.ID)
+		}
 		return
 	}
 	if len(p.accounts) > 0 && m.Account == "" {
@@ -242,39 +231,36 @@ func (b *builder) candidates(one resolved) (list []*entityDraft) {
 // the others write, and it is silent.
 func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason,
 	candidates []*entityDraft) {
-	left := supports(claims)
-	if onlyWaits(m, left) {
+	left, waiting := supports(claims), m.waiting()
+	if len(waiting) == 1 && maps.Equal(left, supports(waiting[0].Claims)) &&
+		(m.Account != "" || len(m.Aliases) == len(waiting[0].Aliases)) {
 		return
 	}
 	o := m.Observation
 	o.GroupID, o.ID, o.RunID, o.CreatedAt = b.groupID, reverie.NewID(), b.runID, b.now
 	o.Claims, o.Status, o.Postponed, o.LastAt, o.MatchingIDs = nil, reverie.ObservationWaiting, reason, time.Time{}, nil
-	for _, p := range m.observations {
-		switch {
-		case p.waits == "":
-		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))),
-			func(s string) bool { return !left[s] }):
-			b.plan.Joined = append(b.plan.Joined, p.waits)
-		default:
-			o.Continues = append(o.Continues, p.waits)
-		}
-	}
 	for _, c := range claims {
 		o.LastAt = later(o.LastAt, newest(c.Evidence))
+	}
+	for _, p := range waiting {
+		before := supports(p.Claims)
+		if maps.DeleteFunc(before, func(s string, _ bool) bool { return left[s] }); len(before) > 0 {
+			b.plan.Joined = append(b.plan.Joined, p.ID) // some of it is settled
+		} else {
+			o.Continues = append(o.Continues, p.ID)
+		}
 	}
 	o.ExpiresAt = o.LastAt.Add(b.expireAfter)
 	for _, c := range claims {
 		if newest(c.Evidence).Add(b.expireAfter).After(o.LastAt) {
 			o.Claims = append(o.Claims, c)
 		} else {
-			b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect),
-				Handle: handle(m.Subject), Rule: ruleExpired, Detail: "it has waited too long"})
+			b.refuse(string(c.Aspect), m.Subject, ruleExpired, "it has waited too long")
 		}
 	}
 	if len(claims) == 0 {
-		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject),
-			Rule:   string(safety.RuleEmpty),
-			Detail: "another name for somebody who is not known, and nothing besides"})
+		b.refuse("subject", m.Subject, string(safety.RuleEmpty),
+			"another name for somebody who is not known, and nothing besides")
 		return
 	}
 	for _, p := range candidates {
@@ -287,15 +273,14 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	b.plan.Postponed = append(b.plan.Postponed, o)
 }
 
-// parts are the ids of the waiting observations that are part of a subject.
-func (m merged) parts() (ids []string) {
-	for _, p := range m.observations {
-		if p.waits != "" {
-			ids = append(ids, p.waits)
+// waiting are the observations that waited and are part of a subject.
+func (m merged) waiting() (list []reverie.Observation) {
+	for _, o := range m.observations {
+		if o.ID != "" {
+			list = append(list, o)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	return list
 }
 
 // supports are what some claims say, each with a message that it rests on.
@@ -309,23 +294,6 @@ func supports(claims []reverie.ObservedClaim) map[string]bool {
 	return set
 }
 
-// onlyWaits tells whether what is left of a subject is what waited before, under
-// names that it had.
-func onlyWaits(m merged, left map[string]bool) bool {
-	before, names := map[string]bool{}, map[string]bool{}
-	for _, p := range m.observations {
-		if p.waits == "" {
-			continue
-		}
-		maps.Copy(before, supports(p.Claims))
-		for _, name := range append([]string{p.Subject}, p.Aliases...) {
-			names[text.NameKey(name)] = true
-		}
-	}
-	return len(before) > 0 && maps.Equal(left, before) && (m.Account != "" || names[text.NameKey(m.Subject)]) &&
-		!slices.ContainsFunc(m.Aliases, func(name string) bool { return !names[text.NameKey(name)] })
-}
-
 func (b *builder) run() *string {
 	if b.runID == "" {
 		return nil
@@ -333,9 +301,8 @@ func (b *builder) run() *string {
 	return &b.runID
 }
 
-func (b *builder) refuse(c reverie.ObservedClaim, p *entityDraft, rule, detail string) {
-	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(p.subject),
-		Rule: rule, Detail: detail})
+func (b *builder) refuse(what, of, rule, detail string) {
+	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule, Detail: detail})
 }
 
 // citedBy are the messages that a plan's claims rest on, written or waiting.
@@ -359,9 +326,9 @@ func citedBy(plan reverie.EntityPlan) map[string]bool {
 
 // write turns parties into creates, names and claims.
 func (b *builder) write() {
-	for _, id := range slices.Sorted(maps.Keys(b.participants.accounts)) {
-		if entityID := b.idx.byID[id]; entityID != "" {
-			b.knownParty(entityID).goesBy(id, b.participants.accounts[id].names...)
+	for _, id := range slices.Sorted(maps.Keys(b.who.participants.accounts)) {
+		if entityID := b.who.byID[id]; entityID != "" {
+			b.knownParty(entityID).goesBy(id, b.who.participants.accounts[id].names...)
 		}
 	}
 	for _, p := range b.order {
@@ -382,7 +349,7 @@ func (b *builder) goesByMore(p *entityDraft) bool {
 	return slices.ContainsFunc(p.aliases, func(a byname) bool {
 		key := text.NameKey(a.name)
 		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts,
-			func(id string) bool { return b.participants.shows(id, key) })
+			func(id string) bool { return b.who.participants.shows(id, key) })
 	})
 }
 
@@ -419,7 +386,7 @@ func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 			continue
 		}
 		of := cmp.Or(b.speaker(p, a.account), p.id)
-		if !b.named[of+key] && !(a.account == "" && p.known && b.idx.bears(p.id, a.name)) {
+		if !b.named[of+key] && !(a.account == "" && p.known && b.who.bears(p.id, a.name)) {
 			list = append(list, b.name(of, reverie.NameAlias, a.name))
 		}
 	}

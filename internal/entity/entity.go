@@ -106,13 +106,6 @@ type account struct {
 	label string             // as the model sees it
 }
 
-// batch is one question: some subjects, and the messages that concern them.
-type batch struct {
-	no       int
-	subjects []subject
-	messages []reverie.Message // numbered from 1 in the question
-}
-
 // subject is somebody or something of a batch.
 type subject struct {
 	label    string // as the model sees it
@@ -121,22 +114,10 @@ type subject struct {
 	entityID string // "" where it is not known yet
 }
 
-// rules bounds what counts. All are positive.
-type rules struct {
-	minConfidence float64
-	minEvidence   int // messages that must speak of a name without an account
-}
-
-// observation is one as it came: a fresh one, or one that waits.
-type observation struct {
-	reverie.Observation
-	waits string // id of the waiting observation, "" for a fresh one
-}
-
 // merged is what all batches, and earlier runs, observed of one subject.
 type merged struct {
 	reverie.Observation
-	observations []observation // what it was put together from
+	observations []reverie.Observation // what it was put together from: those that waited have an id
 }
 
 // resolved is an observation whose subject is settled: exactly one of entityID,

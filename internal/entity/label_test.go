@@ -25,8 +25,8 @@ func TestLabelsComeBack(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if r, err := readLine(object); err != nil || members.labelled(r.subject) != members.accounts[id] {
-						t.Fatalf("%q beside bob: label %q of %s means %+v, %v", a+b+c, label, id, members.labelled(r.subject), err)
+					if r, err := readLine(object); err != nil || members.labelled(r.Subject) != members.accounts[id] {
+						t.Fatalf("%q beside bob: label %q of %s means %+v, %v", a+b+c, label, id, members.labelled(r.Subject), err)
 					}
 				}
 			}
@@ -39,7 +39,7 @@ func TestCalledTwice(t *testing.T) {
 	w := newWorld(t)
 	messages := w.talk("u1 bob: good evening", "u2 @@bob: I live in Rome")
 	_, c := w.question(messages)
-	w.night(messages, fmt.Sprintf(`{"subject":%q,"kind":"person","confidence":0.9,"evidence":[{"message":2,"quote":"I live in Rome"}],"features":{"city":"Rome"}}`,
+	w.night(messages, fmt.Sprintf(`{"subject":%q,"kind":"person","confidence":0.9,"evidence":[{"message":2,"quote":"I live in Rome"}],"features":[{"key":"city","value":"Rome"}]}`,
 		c.accounts["u2"].label))
 	if got := w.show(); !slices.Equal(got, []string{"person @@bob [u2] | city: Rome (self)"}) {
 		t.Errorf("%q", got)
@@ -56,7 +56,7 @@ func TestNeutralLabels(t *testing.T) {
 			t.Errorf("%q: label %q", name, got)
 		}
 		for _, s := range b.subjects {
-			if view := newViews(w.loc, c, newIndex(nil)).subject(s); slices.Contains(append(view.Aliases, view.Name), name) {
+			if view := newViews(w.loc, c, newIndex(nil)).subject(s.subject); slices.Contains(append(view.Aliases, view.Name), name) {
 				t.Errorf("%q is shown: %+v", name, view)
 			}
 		}

@@ -68,22 +68,6 @@ func TestMentionsOfAccounts(t *testing.T) {
 	}
 }
 
-func TestCalled(t *testing.T) {
-	for text, want := range map[string]string{
-		"@Kay and @小明 你好":              "Kay|小明",
-		"＠Kay":                         "Kay",
-		"mail kay@example.org":         "",
-		"@everyone @所有人 @all @42 @b @": "",
-		"(@new-guy)!":                  "new-guy",
-		"@" + strings.Repeat("x", 21):  "",
-		"你好@阿飞":                        "阿飞",
-	} {
-		if got := called(text); !slices.Equal(got, barred(want)) {
-			t.Errorf("%q: called %q, want %q", text, got, want)
-		}
-	}
-}
-
 func barred(list string) []string {
 	if list == "" {
 		return nil

@@ -20,23 +20,23 @@ import (
 // batch whose answer is cut off is divided; an unusable answer is asked for once
 // more, and then fails the run with nothing consumed.
 func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation, error) {
-	tasks, err := r.tasks(s)
+	batches, err := r.batches(s)
 	if err != nil {
 		return nil, err
 	}
 	var list []reverie.Observation
-	for done := 0; len(tasks) > 0; {
-		t := tasks[0]
-		t.no = done + 1
-		observed, refused, err := r.ask(ctx, s, t)
+	for done := 0; len(batches) > 0; {
+		b := batches[0]
+		b.no = done + 1
+		observed, refused, err := r.ask(ctx, s, b)
 		if errors.Is(err, pipeline.ErrCut) {
-			if halves := s.activity.halve(t); halves != nil {
+			if halves := s.activity.halve(b); halves != nil {
 				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no,
-					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
-				tasks = append(halves, tasks[1:]...)
+					"question", b.no, "subjects", len(b.subjects), "messages", len(b.core))
+				batches = append(halves, batches[1:]...)
 				continue
 			}
-			err = pipeline.CutAlone(fmt.Sprintf("question %d of chunk %d of group %q", t.no, s.no, r.req.GroupID),
+			err = pipeline.CutAlone(fmt.Sprintf("question %d of chunk %d of group %q", b.no, s.no, r.req.GroupID),
 				"one subject and one message")
 		}
 		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
@@ -46,14 +46,14 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 			return nil, err
 		}
 		list, s.refusals = append(list, observed...), append(s.refusals, refused...)
-		tasks, done = tasks[1:], done+1
-		r.tell(Progress{Chunk: s.no, Batch: done, Batches: done + len(tasks)})
+		batches, done = batches[1:], done+1
+		r.tell(Progress{Chunk: s.no, Batch: done, Batches: done + len(batches)})
 	}
 	return list, nil
 }
 
-// tasks divides the chunk into questions.
-func (r *run) tasks(s *chunkInput) ([]*task, error) {
+// batches divides the chunk into questions.
+func (r *run) batches(s *chunkInput) ([]*batch, error) {
 	empty, err := r.Prompts.Render(s.language, s.system, prompts.ObserveUser{})
 	if err != nil {
 		return nil, err
@@ -74,13 +74,13 @@ func (r *run) tasks(s *chunkInput) ([]*task, error) {
 
 // ask asks up to twice for a usable answer.
 func (r *run) ask(ctx context.Context, s *chunkInput,
-	t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
-	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
-	for _, one := range t.subjects {
-		user.Subjects = append(user.Subjects, s.views.subject(one))
+	b *batch) (list []reverie.Observation, refused []reverie.Refusal, err error) {
+	user := prompts.ObserveUser{Messages: s.views.messages(b.messages)}
+	for _, one := range b.subjects {
+		user.Subjects = append(user.Subjects, s.views.subject(one.subject))
 	}
 	err = r.recorder.Ask(ctx, r.asker, pipeline.Question{
-		About:     fmt.Sprintf("question %d of chunk %d", t.no, s.no),
+		About:     fmt.Sprintf("question %d of chunk %d", b.no, s.no),
 		MaxTokens: r.Limits.MaxOutputTokens,
 		Form:      `answer with JSON Lines alone, as described, or with {"none":true}`,
 		Render: func(again []string) (prompts.Rendered, error) {
@@ -89,9 +89,9 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 		},
 		Use: func(text string) (why string) {
 			read := answer.Read(text)
-			r.recorder.LogSkipped("question", t.no, read.Skipped)
+			r.recorder.LogSkipped("question", b.no, read.Skipped)
 			var usable bool
-			if list, refused, usable = parse(t.batch, s.participants, s.loc, read); !usable {
+			if list, refused, usable = parse(*b, s.participants, s.loc, read); !usable {
 				return "the answer had no line that can be used"
 			}
 			return ""
@@ -100,7 +100,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 		err = fmt.Errorf("%w; its messages wait on", err)
 	}
 	for i := range refused {
-		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
+		refused[i].Detail = fmt.Sprintf("question %d: %s", b.no, refused[i].Detail)
 	}
 	return list, refused, err
 }

@@ -1,17 +1,14 @@
 package entity
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
@@ -23,17 +20,15 @@ import (
 // statements ([safety.Rule]).
 const (
 	ruleForm        = "form"        // an object, but no observation, or a claim without what it needs
-	ruleIdentity    = "identity"    // it names ids, or says what to do with them, which is not for a model
+	ruleIdentity    = "identity"    // an id in place of a name
 	ruleName        = "name"        // a name that means nobody in particular, or that nobody said
 	ruleAlias       = "alias"       // nothing that was said proves it
 	ruleEvidence    = "evidence"    // nothing that it cites stands up
 	ruleConfidence  = "confidence"  // none, not within 0..1, or too low
-	ruleBoilerplate = "boilerplate" // true of whoever writes in a chat
+	ruleBoilerplate = "boilerplate" // it says nothing of its subject
 	ruleOutdated    = "outdated"    // what is known rests on later words
 	ruleTarget      = "target"      // a relation to itself, or to what the plan cannot name
 	ruleExpired     = "expired"     // waited too long to be sure of
-	ruleKnown       = "known"       // a create of what the index knows, or the plan makes twice
-	rulePlan        = "plan"        // a step that does not fit the state it rests on
 )
 
 // parse reads the answer to a batch: observations whose words, evidence and
@@ -49,7 +44,7 @@ func parse(b batch, c *participants, loc *time.Location, read answer.Result) (li
 		switch {
 		case err != nil:
 			p.refuse("", "", ruleForm, err.Error())
-		case r.Subject == nil:
+		case r.Subject == "":
 			usable = true
 		default:
 			usable = true
@@ -80,11 +75,6 @@ func handle(name string) string { return text.Excerpt(safety.MaskSecrets(name), 
 
 // check holds one line against the question.
 func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
-	if r.identity != "" {
-		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone",
-			text.Excerpt(r.identity, 40)))
-		return o, false
-	}
 	if o, ok = p.subject(r); !ok {
 		return o, false
 	}
@@ -92,13 +82,13 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	said, claims := slices.Clone(shared), 0
 	for _, of := range []struct {
 		aspect reverie.Aspect
-		claims []lineClaim
+		claims []json.RawMessage
 	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features}, {reverie.AspectRelation, r.Relations}} {
 		claims += len(of.claims)
-		for _, one := range of.claims {
-			c, rule, detail := p.claim(of.aspect, one, r, o, shared)
+		for _, raw := range of.claims {
+			c, rule, detail := p.claim(of.aspect, raw, r, o, shared)
 			if rule != "" {
-				p.refuse(string(of.aspect), r.subject, rule, detail)
+				p.refuse(string(of.aspect), r.Subject, rule, detail)
 				continue
 			}
 			o.Claims, said = append(o.Claims, c), append(said, c.Evidence...)
@@ -108,7 +98,7 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	o.LastAt = newest(said)
 	if len(o.Claims) == 0 && len(o.Aliases) == 0 {
 		if claims == 0 {
-			p.refuse("", r.subject, string(safety.RuleEmpty), "it says nothing of its subject")
+			p.refuse("", r.Subject, string(safety.RuleEmpty), "it says nothing of its subject")
 		}
 		return o, false
 	}
@@ -119,30 +109,26 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 // a name. A thing is no account, though a person here may be called like it; a bot,
 // or a label with a number, is nothing else.
 func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
-	key, kind := text.NameKey(r.subject), reverie.EntityKind(strings.ToLower(r.Kind.text))
-	if a := p.participants.labelled(r.subject); a != nil && (kind != reverie.EntityThing ||
+	key, kind := text.NameKey(r.Subject), reverie.EntityKind(strings.ToLower(strings.TrimSpace(r.Kind)))
+	if a := p.participants.labelled(r.Subject); a != nil && (kind != reverie.EntityThing ||
 		a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
-	if rule, detail := p.checkName(r.subject); rule != "" {
-		p.refuse("subject", r.subject, rule, detail)
+	if rule, detail := p.checkName(r.Subject); rule != "" {
+		p.refuse("subject", r.Subject, rule, detail)
 		return o, false
 	}
-	o = reverie.Observation{Subject: r.subject, Kind: kind}
-	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 &&
+	o = reverie.Observation{Subject: r.Subject, Kind: kind}
+	if at := slices.IndexFunc(p.subjects, func(s active) bool { return text.NameKey(s.label) == key }); at >= 0 &&
 		p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
-	if isKind(o.Kind) {
+	if slices.Contains(reverie.EntityKinds, o.Kind) {
 		return o, true
 	}
-	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing",
+	p.refuse("subject", r.Subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing",
 		text.Excerpt(string(kind), 20)))
 	return o, false
-}
-
-func isKind(k reverie.EntityKind) bool {
-	return k == reverie.EntityPerson || k == reverie.EntityBot || k == reverie.EntityThing
 }
 
 // checkName refuses what cannot name anybody or anything, and a name that is
@@ -153,7 +139,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 		return rule, detail
 	}
 	key := text.NameKey(name)
-	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) ||
+	if slices.ContainsFunc(p.subjects, func(s active) bool { return text.NameKey(s.label) == key }) ||
 		len(p.participants.bearers(key)) > 0 ||
 		slices.ContainsFunc(p.messages, func(m reverie.Message) bool {
 			return len(places(textForm(m.Text),
@@ -165,14 +151,17 @@ func (p *parser) checkName(name string) (rule, detail string) {
 }
 
 // claim checks one thing that is said of a subject. rule says by what it is refused.
-func (p *parser) claim(aspect reverie.Aspect, said lineClaim, of answerLine, o reverie.Observation,
+func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine, o reverie.Observation,
 	shared []reverie.Evidence) (c reverie.ObservedClaim, rule, detail string) {
-	name, value, err := said.says(aspect)
+	said, name, value, err := readClaim(aspect, raw)
 	if err != nil {
 		return c, ruleForm, err.Error()
 	}
-	c = reverie.ObservedClaim{Aspect: aspect, Name: name, Value: value, Replaces: said.Replaces.text, Evidence: shared,
-		Reason: safety.CleanReason(cmp.Or(said.Reason.text, of.Reason.text))}
+	c = reverie.ObservedClaim{Aspect: aspect, Name: name, Value: value, Evidence: shared,
+		Reason: safety.CleanReason(cmp.Or(said.Reason, of.Reason))}
+	if text.Storable(said.Replaces) {
+		c.Replaces = strings.TrimSpace(said.Replaces)
+	}
 	if aspect == reverie.AspectRelation {
 		if a := p.participants.labelled(value); a != nil {
 			c.Value, c.Account = a.name(), a.id
@@ -187,11 +176,15 @@ func (p *parser) claim(aspect reverie.Aspect, said lineClaim, of answerLine, o r
 	if rule, detail = checkClaim(c); rule != "" {
 		return c, rule, detail
 	}
-	if c.Confidence, err = cmp.Or(said.Confidence, &of.Confidence).share(); err != nil {
-		return c, ruleConfidence, err.Error()
+	confidence := said.Confidence
+	if confidence == nil {
+		confidence = of.Confidence
+	}
+	if c.Confidence, err = answer.Share(confidence); err != nil {
+		return c, ruleConfidence, fmt.Sprintf("confidence: %v", err)
 	}
 	if said.Evidence != nil {
-		c.Evidence = p.evidence(*said.Evidence, o)
+		c.Evidence = p.evidence(said.Evidence, o)
 	}
 	if len(c.Evidence) == 0 {
 		return c, ruleEvidence, "none of its quotes stands in a member's message of this question"
@@ -231,220 +224,93 @@ func (a *account) name() string {
 }
 
 // answerLine is one line of an answer that has the form of an observation; nothing in
-// it has been checked yet. It is read loosely where a model's habit does no harm: numbers
-// as strings, one item instead of a list, an impression as a plain string, features as an
-// object, keys that we do not know.
+// it has been checked yet. Keys that are not listed here are passed over, so that an id
+// which a model makes up chooses nothing.
 type answerLine struct {
-	None        bool            `json:"none"` // it says on purpose that there is nothing
-	Subject     *word           `json:"subject"`
-	Kind        word            `json:"kind"`
-	Aliases     many[word]      `json:"aliases"`
-	Reason      word            `json:"reason"` // decoration: what is no string is left out
-	Confidence  word            `json:"confidence"`
-	Evidence    citations       `json:"evidence"`
-	Impressions many[lineClaim] `json:"impressions"`
-	Features    features        `json:"features"`
-	Relations   many[lineClaim] `json:"relations"`
+	None    bool     `json:"none"` // it says on purpose that there is nothing
+	Subject string   `json:"subject"`
+	Kind    string   `json:"kind"`
+	Aliases []string `json:"aliases"`
+	grounds
+	Impressions []json.RawMessage `json:"impressions"`
+	Features    []json.RawMessage `json:"features"`
+	Relations   []json.RawMessage `json:"relations"`
+}
 
-	identity string // a key that is not for a model, "" without one
-	subject  string
+// grounds are what a line rests on, or one claim of it that differs from its line.
+type grounds struct {
+	Reason     string          `json:"reason"`
+	Confidence json.RawMessage `json:"confidence"`
+	Evidence   json.RawMessage `json:"evidence"`
 }
 
 // lineClaim is one claim of a line.
 type lineClaim struct {
-	Text       word       `json:"text"` // of an impression
-	Key        word       `json:"key"`  // of a feature
-	Value      word       `json:"value"`
-	Kind       word       `json:"kind"` // of a relation
-	Target     word       `json:"target"`
-	Replaces   word       `json:"replaces"`
-	Reason     word       `json:"reason"`
-	Confidence *word      `json:"confidence"` // nil: as the line's
-	Evidence   *citations `json:"evidence"`   // nil: as the line's
-	wrong      error      // with its form
+	Text     string          `json:"text"` // of an impression
+	Key      string          `json:"key"`  // of a feature
+	Value    json.RawMessage `json:"value"`
+	Kind     string          `json:"kind"` // of a relation
+	Target   string          `json:"target"`
+	Replaces string          `json:"replaces"`
+	grounds
 }
 
 // readLine reads one object.
 func readLine(object json.RawMessage) (r answerLine, err error) {
-	var all any
-	numbers := json.NewDecoder(bytes.NewReader(object))
-	numbers.UseNumber() // of any size
-	if err := errors.Join(json.Unmarshal(object, &r), numbers.Decode(&all)); err != nil {
+	if err := json.Unmarshal(object, &r); err != nil {
 		return r, fmt.Errorf("a field has the wrong type: %w", err)
 	}
-	switch {
-	case r.Subject == nil && r.None:
-		return r, nil
-	case r.Subject == nil || r.Subject.text == "":
+	if r.Subject = plainName(r.Subject); r.Subject == "" && !r.None {
 		return r, errors.New(`no "subject"`)
-	case r.Kind.wrong != nil:
-		return r, fmt.Errorf("kind: %w", r.Kind.wrong)
 	}
-	r.subject, r.identity = plainName(r.Subject.text), identityKey(all)
 	return r, nil
 }
 
-// UnmarshalJSON reads a claim as an object, or its text alone.
-func (c *lineClaim) UnmarshalJSON(raw []byte) error {
-	if raw[0] == '"' {
-		return c.Text.UnmarshalJSON(raw)
+// readClaim reads a claim, what it is called and its value. An impression may be its
+// text alone.
+func readClaim(aspect reverie.Aspect, raw json.RawMessage) (c lineClaim, name, value string, err error) {
+	if aspect != reverie.AspectImpression || json.Unmarshal(raw, &c.Text) != nil {
+		err = json.Unmarshal(raw, &c)
 	}
-	type object lineClaim
-	c.wrong = json.Unmarshal(raw, (*object)(c))
-	return nil
-}
-
-// says returns what a claim of an aspect is called, and its value.
-func (c *lineClaim) says(aspect reverie.Aspect) (name, value string, err error) {
-	named, said := c.Key, c.Value
 	switch aspect {
 	case reverie.AspectImpression:
-		named, said = word{}, c.Text
+		value = c.Text
+	case reverie.AspectFeature:
+		name = c.Key
+		if value, _ = answer.Scalar(c.Value); value == "" && err == nil {
+			err = errors.New("its value is neither a text nor a whole number")
+		}
 	case reverie.AspectRelation:
-		named, said = c.Kind, c.Target
-		said.text = plainName(said.text)
+		name, value = c.Kind, plainName(c.Target)
 	}
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	switch {
-	case c.wrong != nil:
-		return "", "", fmt.Errorf("%s: a field has the wrong type: %w", aspect, c.wrong)
-	case named.text == "" && aspect != reverie.AspectImpression:
-		return "", "", fmt.Errorf("a %s without a name for what it says: %w", aspect, reverie.ErrInvalid)
-	case said.text == "":
-		return "", "", fmt.Errorf("a %s that says nothing: %w", aspect, reverie.ErrInvalid)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", aspect, err)
+	case name == "" && aspect != reverie.AspectImpression:
+		err = fmt.Errorf("a %s without a name for what it says", aspect)
+	case value == "":
+		err = fmt.Errorf("a %s that says nothing", aspect)
 	}
-	return named.text, said.text, nil
+	return c, name, value, err
 }
 
 // plainName is a name without the @ by which it was called.
 func plainName(name string) string { return strings.TrimSpace(strings.TrimLeft(name, "@＠ ")) }
 
-// word is a string, or a number as it is written; null is "". What is neither is "", and
-// so is a text with a NUL: it is in none that anybody wrote, and PostgreSQL keeps none.
-type word struct {
-	text  string
-	wrong error
-}
-
-// UnmarshalJSON reads a word.
-func (w *word) UnmarshalJSON(raw []byte) error {
-	var number json.Number
-	switch {
-	case json.Unmarshal(raw, &w.text) == nil && strings.ContainsRune(w.text, 0):
-		*w = word{wrong: errors.New("a NUL stands in it")}
-	case json.Unmarshal(raw, &w.text) == nil:
-		w.text = strings.TrimSpace(w.text)
-	case json.Unmarshal(raw, &number) == nil:
-		w.text = number.String()
-	default:
-		w.wrong = errors.New("neither a string nor a number")
-	}
-	return nil
-}
-
-// share reads a number within 0..1, which may be written as a string.
-func (w word) share() (float64, error) {
-	if w.text == "" {
-		return 0, errors.New("no confidence is given: say one between 0 and 1")
-	}
-	f, err := strconv.ParseFloat(w.text, 64)
-	if err != nil || !within(f) {
-		return 0, fmt.Errorf("the confidence %q is no number between 0 and 1", text.Excerpt(w.text, 20))
-	}
-	return f, nil
-}
-
-// many is a list, or a single item.
-type many[T any] []T
-
-// UnmarshalJSON reads a list, or a single item.
-func (m *many[T]) UnmarshalJSON(raw []byte) error {
-	var list []T
-	if json.Unmarshal(raw, &list) != nil {
-		list = make([]T, 1)
-		if err := json.Unmarshal(raw, &list[0]); err != nil {
-			return err
-		}
-	}
-	*m = list
-	return nil
-}
-
-// features are a list, a single one, or an object of keys and values.
-type features []lineClaim
-
-// UnmarshalJSON reads features.
-func (f *features) UnmarshalJSON(raw []byte) error {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil || object["key"] != nil {
-		return (*many[lineClaim])(f).UnmarshalJSON(raw)
-	}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		var c lineClaim
-		item, err := json.Marshal(map[string]any{"key": key, "value": object[key]})
-		if err != nil {
-			return err
-		}
-		c.wrong = json.Unmarshal(item, &c)
-		*f = append(*f, c)
-	}
-	return nil
-}
-
-// citations are a list of citations, or a single one. What has another form cites nothing.
-type citations []reverie.Citation
-
-// UnmarshalJSON reads citations.
-func (c *citations) UnmarshalJSON(raw []byte) error {
-	var list many[json.RawMessage]
-	_ = json.Unmarshal(raw, &list) // any value is one
-	for _, item := range list {
-		if some, err := answer.Citations(item); err == nil {
-			*c = append(*c, some...)
-		}
-	}
-	return nil
-}
-
-// identityKey returns the first key of an object, or of what its lists hold, by which a
-// model would choose an identity, or what is done with it. Keys are compared by their
-// letters alone. What evidence consists of is verified anyway.
-func identityKey(value any) string {
-	list, _ := value.([]any)
-	for _, item := range list {
-		if key := identityKey(item); key != "" {
-			return key
-		}
-	}
-	object, _ := value.(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		letters := strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) {
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, key)
-		if words().identity[letters] {
-			return key
-		}
-		if inner := identityKey(object[key]); inner != "" && letters != "evidence" {
-			return inner
-		}
-	}
-	return ""
-}
-
 // evidence verifies citations: each must quote a message of the question that a
 // member wrote, and the words must stand in it. Of several quotes from one
-// message the longest is kept. A quote in which its author speaks of
-// themselves is none for anybody else; whom other words mean is the model's to see.
-func (p *parser) evidence(list citations, of reverie.Observation) (found []reverie.Evidence) {
+// message the longest is kept. What one of two of a name has written is none for the
+// other: a model that took one for the other would make one person's words another's.
+func (p *parser) evidence(cited json.RawMessage, of reverie.Observation) (found []reverie.Evidence) {
+	list, _ := answer.Citations(cited) // what has another form cites nothing
 	for _, c := range list {
 		n, err := strconv.Atoi(c.Message)
 		if err != nil || n < 1 || n > len(p.messages) {
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) || p.ofItsAuthor(of, c.Quote, m) {
+		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) || p.participants.namesakes(m.AuthorID, of.Account) {
 			continue
 		}
 		e := safety.EvidenceOf(m, c.Quote, p.loc)
@@ -459,51 +325,29 @@ func (p *parser) evidence(list citations, of reverie.Observation) (found []rever
 	return found
 }
 
-// ofItsAuthor tells a quote in the first person that names somebody other than its
-// author nowhere, and is said to be about that other.
-func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Message) bool {
-	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" &&
-		p.participants.shows(m.AuthorID, text.NameKey(of.Subject)) {
-		return false
-	}
-	text := strings.ReplaceAll(textForm(quote), "我们", "")
-	says := func(name string) bool { return len(places(text, name)) > 0 }
-	return slices.ContainsFunc(words().firstPerson, says) && !slices.ContainsFunc(p.namesOf(of), says)
-}
-
-// namesOf are the names of a subject as far as they are known here.
-func (p *parser) namesOf(o reverie.Observation) []string {
-	names := []string{o.Subject}
-	if a := p.participants.accounts[o.Account]; a != nil {
-		names = append(names, a.names...)
-	}
-	return names
-}
-
 // aliases keeps those further names of an observation's subject that are proven: the
 // account has shown them, or a quote has them. The name of somebody else who writes here
 // is no alias, so that a model cannot join two people.
-func (p *parser) aliases(names []word, o reverie.Observation, said []reverie.Evidence) []string {
+func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.Evidence) []string {
 	var proven []string
 	seen := map[string]bool{text.NameKey(o.Subject): true}
 	for _, name := range names {
-		alias := plainName(name.text)
+		alias := plainName(name)
 		key := text.NameKey(alias)
-		if name.text == "" || seen[key] || o.Account != "" && p.participants.labels[key] == o.Account {
+		if alias == "" || seen[key] || o.Account != "" && p.participants.labels[key] == o.Account {
 			continue
 		}
 		seen[key] = true
-		if rule, detail := checkName(alias); rule != "" {
+		rule, detail := checkName(alias)
+		if shown := p.participants.bearers(key); rule == "" && len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
+			rule, detail = ruleAlias, "somebody else who writes here goes by it"
+		}
+		if rule == "" && !p.participants.shows(o.Account, key) &&
+			!slices.ContainsFunc(said, func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
+			rule, detail = ruleAlias, "no quote of this line has it beside a name of its subject"
+		}
+		if rule != "" {
 			p.refuse("alias", alias, rule, detail)
-			continue
-		}
-		if shown := p.participants.bearers(key); len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
-			p.refuse("alias", alias, ruleAlias, "somebody else who writes here goes by it")
-			continue
-		}
-		if !p.participants.shows(o.Account, key) && !slices.ContainsFunc(said,
-			func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
-			p.refuse("alias", alias, ruleAlias, "no quote of this line says that its subject is called so")
 			continue
 		}
 		proven = append(proven, alias)
@@ -524,21 +368,37 @@ func (c *participants) bearers(key string) []string {
 	return list
 }
 
+// namesakes tells whether two accounts have gone by one name in the chunk.
+func (c *participants) namesakes(id, other string) bool {
+	a := c.accounts[other]
+	return a != nil && id != other && slices.ContainsFunc(a.keys(), func(key string) bool { return c.shows(id, key) })
+}
+
 // shows tells whether an account has gone by a name in the chunk.
 func (c *participants) shows(id, key string) bool {
 	a := c.accounts[id]
 	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return text.NameKey(name) == key })
 }
 
-// proves tells whether a quote may say that a subject is called by an alias: the alias
-// stands in it with a word for calling, and so does another name of the subject, or the
-// subject says it.
+// proves tells whether a quote has both names: the alias in its words, and its subject in
+// others of them, or as its author.
 func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation) bool {
-	text := textForm(e.Quote)
-	calls := slices.ContainsFunc(words().aliasCues, func(cue string) bool { return strings.Contains(text, cue) })
-	if !calls || len(places(text, alias)) == 0 {
-		return false
+	if o.Account != "" && e.AuthorID == o.Account {
+		return len(places(textForm(e.Quote), alias)) > 0
 	}
-	return o.Account != "" && e.AuthorID == o.Account ||
-		slices.ContainsFunc(p.namesOf(o), func(name string) bool { return len(places(text, name)) > 0 })
+	names := []string{o.Subject}
+	if a := p.participants.accounts[o.Account]; a != nil {
+		names = append(names, a.names...)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return standApart(e.Quote, name, alias) })
+}
+
+// standApart tells whether two names stand in a text beside each other: of one that is
+// part of the other, both.
+func standApart(s, name, other string) bool {
+	s = textForm(s)
+	others := places(s, other)
+	return slices.ContainsFunc(places(s, name), func(a [2]int) bool {
+		return slices.ContainsFunc(others, func(b [2]int) bool { return a[1] <= b[0] || b[1] <= a[0] })
+	})
 }

@@ -93,20 +93,17 @@ func (c *participants) name(known *index) {
 	for _, id := range c.order {
 		a := c.accounts[id]
 		base := text.Excerpt(a.called(), maxLabel)
-		key := text.NameKey(base)
-		if key == "" {
-			base, key = nameless, nameless
+		if text.NameKey(base) == "" {
+			base = nameless
 		}
+		key := text.NameKey(base)
 		a.label = base
-		if base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != "" {
-			for of := key; ; {
-				numbers[of]++
-				a.label = fmt.Sprintf("%s#%d", base, numbers[of])
-				key = text.NameKey(a.label)
-				if c.labels[key] == "" && bearers[key] == 0 && len(known.byKey[key]) == 0 {
-					break
-				}
-			}
+		taken := base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != ""
+		for of := key; taken; {
+			numbers[of]++
+			a.label = fmt.Sprintf("%s#%d", base, numbers[of])
+			key = text.NameKey(a.label)
+			taken = c.labels[key] != "" || bearers[key] > 0 || len(known.byKey[key]) > 0
 		}
 		c.labels[key] = id
 	}
@@ -159,9 +156,6 @@ func newIndex(names []reverie.EntityName) *index {
 	}
 	return x
 }
-
-// keys are those of all names, sorted.
-func (x *index) keys() []string { return slices.Sorted(maps.Keys(x.byKey)) }
 
 // kind is that of an entity, "" of one that is not known.
 func (x *index) kind(entityID string) reverie.EntityKind {
@@ -277,38 +271,6 @@ func (p *pattern) stands(runes []rune, from, to int) bool {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// maxCalled bounds the characters of a name that is only known from behind an @.
-const maxCalled = 20
-
-// everyone is who is called by a platform's @everyone.
-var everyone = map[string]bool{"all": true, "everyone": true, "here": true, "channel": true, "room": true,
-	"所有人": true, "全体成员": true, "全体": true, "大家": true}
-
-// called returns the words that follow an @ in a text, as they are written: names
-// that need not be known. An @ inside a word is an address.
-func called(s string) []string {
-	var list []string
-	var before rune = ' '
-	for i, r := range s {
-		if (r == '@' || r == '＠') && !text.Joins(before) {
-			rest := s[i+utf8.RuneLen(r):]
-			end := strings.IndexFunc(rest, func(r rune) bool {
-				return !isLetter(r) && !unicode.IsMark(r) && r != '_' &&
-					r != '-'
-			})
-			if end < 0 {
-				end = len(rest)
-			}
-			name := rest[:end]
-			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[text.NameKey(name)] {
-				list = append(list, name)
-			}
-		}
-		before = r
-	}
-	return list
-}
-
 // checkWords refuses what may not be kept as a name, a key, a kind or a text of at
 // most limit characters: see [safety.CheckStatement]. Its answer is a rule and
 // what is wrong, or nothing.
@@ -342,14 +304,14 @@ func checkName(name string) (rule, detail string) {
 // everyone, my wife, 大家) from names. The code cannot know whom they mean. Chinese writes
 // no spaces: 我的老婆, 群友们, 本群.
 func isNobody(name string) bool {
-	key := text.NameKey(name)
-	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !words().nobody[word] }) {
+	key, list := text.NameKey(name), words()
+	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !slices.Contains(list.nobody, word) }) {
 		return true
 	}
 	key = strings.TrimSuffix(key, "们")
-	return words().nobodyHan[key] || slices.ContainsFunc(words().before, func(before string) bool {
+	return slices.Contains(list.nobodyHan, key) || slices.ContainsFunc(list.before, func(before string) bool {
 		rest, ok := strings.CutPrefix(key, before)
-		return ok && (rest == "" || words().nobodyHan[strings.TrimPrefix(rest, "的")])
+		return ok && (rest == "" || slices.Contains(list.nobodyHan, strings.TrimPrefix(rest, "的")))
 	})
 }
 
@@ -357,26 +319,13 @@ func isNobody(name string) bool {
 var wordsFile string
 
 // wordLists are the lists of words.toml.
-type wordLists struct {
-	nobody, nobodyHan, boilerplate, identity map[string]bool
-	before, aliasCues, firstPerson           []string
-}
+type wordLists struct{ nobody, nobodyHan, before, nothing []string }
 
-var words = sync.OnceValue(func() (list wordLists) {
+var words = sync.OnceValue(func() wordLists {
 	var file map[string]string
 	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
 		panic(fmt.Sprintf("words.toml: %v", err)) // it is part of the binary
 	}
-	set := func(list []string) map[string]bool {
-		words := map[string]bool{}
-		for _, word := range list {
-			words[word] = true
-		}
-		return words
-	}
-	return wordLists{nobody: set(strings.Fields(file["nobody"])), nobodyHan: set(strings.Fields(file["nobody_han"])),
-		boilerplate: set(strings.Split(strings.TrimSpace(file["boilerplate"]), "\n")),
-		identity:    set(strings.Fields(file["identity_keys"])),
-		before:      strings.Fields(file["nobody_han_before"]), aliasCues: strings.Fields(file["alias_cues"]),
-		firstPerson: strings.Fields(file["first_person"])}
+	return wordLists{strings.Fields(file["nobody"]), strings.Fields(file["nobody_han"]),
+		strings.Fields(file["nobody_han_before"]), strings.Fields(file["nothing"])}
 })

@@ -19,10 +19,9 @@ import (
 //
 // What aggregate has joined by aliases, or by shared evidence, is taken apart again
 // where it would join several that are known.
-func resolve(list []merged, idx *index, c *participants, r rules) []resolved {
-	v := newResolver(list, idx, c)
-	v.participants, v.rules = c, r
-	var settled []resolved
+func resolve(list []merged, idx *index, c *participants, limits Limits) (settled []resolved, v *resolver) {
+	v = newResolver(list, idx, c)
+	v.limits = limits
 	for _, m := range list {
 		one := v.settle(m)
 		if one.postponed == reverie.PostponedAmbiguous {
@@ -33,14 +32,14 @@ func resolve(list []merged, idx *index, c *participants, r rules) []resolved {
 		}
 		settled = append(settled, one)
 	}
-	return settled
+	return settled, v
 }
 
 // resolver looks up names.
 type resolver struct {
 	*index
-	participants *participants // for putting together anew
-	rules        rules
+	participants *participants
+	limits       Limits
 	// key of a name that accounts of the participants show -> accounts, sorted
 	shown  map[string][]string
 	proven map[string][]string           // key of an alias that was proven just now -> accounts
@@ -49,7 +48,7 @@ type resolver struct {
 }
 
 func newResolver(list []merged, idx *index, c *participants) *resolver {
-	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{},
+	v := &resolver{index: idx, participants: c, shown: map[string][]string{}, proven: map[string][]string{},
 		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
@@ -135,7 +134,7 @@ func (v *resolver) settle(m merged) resolved {
 		one.entityID = holders[0].entityID
 	case len(holders) == 1: // somebody who writes here, and is not known yet
 		one.Account, one.Kind, one.create = holders[0].account, v.kinds[holders[0].account], true
-	case len(m.Claims) > 0 && messages(m.Claims) >= v.rules.minEvidence:
+	case len(m.Claims) > 0 && messages(m.Claims) >= v.limits.MinEvidence:
 		one.create = true
 	default:
 		one.postponed = reverie.PostponedInsufficient
@@ -146,7 +145,7 @@ func (v *resolver) settle(m merged) resolved {
 // apart resolves the subjects that were joined in m each by itself.
 func (v *resolver) apart(m merged) []resolved {
 	var keys []string
-	byKey := map[string][]observation{}
+	byKey := map[string][]reverie.Observation{}
 	for _, p := range m.observations {
 		key := text.NameKey(p.Subject)
 		if byKey[key] == nil {
@@ -156,7 +155,7 @@ func (v *resolver) apart(m merged) []resolved {
 	}
 	var list []resolved
 	for _, key := range keys {
-		if one, _ := combine(byKey[key], v.participants, v.rules); len(one.Claims) > 0 || len(one.Aliases) > 0 {
+		if one, _ := combine(byKey[key], v.participants, v.limits); len(one.Claims) > 0 || len(one.Aliases) > 0 {
 			list = append(list, v.settle(one))
 		}
 	}

@@ -83,10 +83,11 @@ func TestResolve(t *testing.T) {
 		"joined by an alias, but two": {known("e1 person Mia", "e2 person Max"), here(), []reverie.Observation{about("", "Mia", person, "M"), about("", "Max", person, "M")}, []string{"Max: e2", "Mia: e1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := rules{minConfidence: 0.5, minEvidence: 2}
+			r := Limits{MinConfidence: 0.5, MinEvidence: 2}
 			list, _ := aggregate(c.list, nil, c.participants, r)
 			var got []string
-			for _, one := range resolve(list, c.idx, c.participants, r) {
+			settled, _ := resolve(list, c.idx, c.participants, r)
+			for _, one := range settled {
 				text := one.Subject + ": " + one.entityID + string(one.postponed)
 				if one.create {
 					text += "create " + one.Account
@@ -119,8 +120,9 @@ func BenchmarkPlan(b *testing.B) {
 			}
 			idx, c := known(index...), here(participants...)
 			for b.Loop() {
-				all, _ := aggregate(list, nil, c, rules{0.5, 2})
-				build(draft{groupID: "g", list: resolve(all, idx, c, rules{0.5, 2}), idx: idx, participants: c})
+				all, _ := aggregate(list, nil, c, Limits{MinConfidence: 0.5, MinEvidence: 2})
+				settled, who := resolve(all, idx, c, Limits{MinConfidence: 0.5, MinEvidence: 2})
+				build(draft{groupID: "g", list: settled, who: who})
 			}
 		})
 	}

@@ -248,7 +248,7 @@ func TestNUL(t *testing.T) {
 	}{
 		"quote":          {"Lin", `"evidence":[{"message":1,"quote":"I live\u0000 in Porto"}],"features":[{"key":"city","value":"Porto"}]`, nil, "0"},
 		"waiting quote":  {"Zed", `"evidence":[{"message":2,"quote":"Zed lives\u0000 in Faro"}],"features":[{"key":"city","value":"Faro"}]`, nil, "0"},
-		"key":            {"Lin", `"evidence":[{"message":1,"quote":"I live in Porto"}],"features":{"ci\u0000ty":"Porto"}`, nil, "0"},
+		"key":            {"Lin", `"evidence":[{"message":1,"quote":"I live in Porto"}],"features":[{"key":"ci\u0000ty","value":"Porto"}]`, nil, "0"},
 		"reason":         {"Lin", `"evidence":[{"message":1,"quote":"I live in Porto"}],"features":[{"key":"city","value":"Porto","reason":"so\u0000"}]`, []string{"person Lin [u1] aka  | city: Porto"}, "0"},
 		"waiting reason": {"Zed", `"evidence":[{"message":2,"quote":"Zed lives in Faro"}],"features":[{"key":"city","value":"Faro","reason":"so\u0000"}]`, nil, "1"},
 		"replaces":       {"Zed", `"evidence":[{"message":2,"quote":"Zed lives in Faro"}],"features":[{"key":"city","value":"Faro","replaces":"Lis\u0000bon"}]`, nil, "1"},

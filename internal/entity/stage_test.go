@@ -192,7 +192,7 @@ func (s *stage) people() (list []string) {
 			}
 		}
 		for _, c := range e.Claims {
-			text := said(c)
+			text := c.Text()
 			if !c.Self {
 				text += " (" + strings.Join(c.SaidBy, ",") + ")"
 			}

@@ -14,10 +14,11 @@ import (
 // observed is a claim of a entity on its way to a step: by the person themselves,
 // or by others.
 type observed struct {
-	aimed
-	speaker string // entity that says it of itself, "" where others do
-	hash    string
-	last    time.Time // sent_at of its newest evidence
+	reverie.ObservedClaim
+	targetID string // of a relation
+	speaker  string // entity that says it of itself, "" where others do
+	hash     string
+	last     time.Time // sent_at of its newest evidence
 }
 
 // claim turns what is said of a entity into steps. What it says of itself and what
@@ -38,12 +39,12 @@ func (b *builder) claim(p *entityDraft) {
 	var steps []reverie.ClaimStep
 	for i, o := range fresh {
 		if slices.ContainsFunc(fresh[i+1:], func(newer observed) bool { return newer.succeeds(o, p.kind) }) {
-			b.refuse(o.ObservedClaim, p, ruleOutdated, "a later message of the same chunk says otherwise")
+			b.refuse(string(o.Aspect), p.subject, ruleOutdated, "a later message of the same chunk says otherwise")
 			continue
 		}
 		h := replaced(heads, o, p.kind)
 		if h != nil && !o.last.After(h.last()) {
-			b.refuse(o.ObservedClaim, p, ruleOutdated, "what is known rests on a later message")
+			b.refuse(string(o.Aspect), p.subject, ruleOutdated, "what is known rests on a later message")
 			continue
 		}
 		steps = append(steps, b.version(p, o, h))
@@ -52,7 +53,7 @@ func (b *builder) claim(p *entityDraft) {
 		switch {
 		case h.by == nil:
 		case h.gone:
-			b.refuse(h.by.ObservedClaim, p, ruleOutdated, "a later message of the same chunk says otherwise")
+			b.refuse(string(h.Aspect), p.subject, ruleOutdated, "a later message of the same chunk says otherwise")
 		default:
 			steps = append(steps, h.keep())
 		}
@@ -67,14 +68,8 @@ func (b *builder) claim(p *entityDraft) {
 // others' words besides the person's, theirs must say it too ("haha, sure" does not),
 // and what it would replace is not theirs to say.
 func (b *builder) bySpeaker(p *entityDraft) []observed {
-	targets := map[string]string{} // claim -> target
 	bySpeaker := map[string][]reverie.ObservedClaim{}
-	for _, aimed := range p.claims {
-		c := aimed.ObservedClaim
-		if aimed.targetID != "" {
-			c.Account = aimed.targetID // so that unite compares whom it means
-			targets[claimKey(c)] = aimed.targetID
-		}
+	for _, c := range p.claims {
 		said := map[string][]reverie.Evidence{}
 		for _, e := range c.Evidence {
 			speaker := b.speaker(p, e.AuthorID)
@@ -85,7 +80,7 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 			part.Evidence = said[speaker]
 			if speaker != "" && len(said[""]) > 0 {
 				if part.Replaces = ""; !sayIt(part) {
-					b.refuse(part, p, ruleEvidence, "others say it; the person's own words do not")
+					b.refuse(string(part.Aspect), p.subject, ruleEvidence, "others say it; the person's own words do not")
 					continue
 				}
 			}
@@ -95,11 +90,8 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 	var list []observed
 	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
 		for _, c := range unite(bySpeaker[speaker]) {
-			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: text.ContentHash(c.Value),
-				last: newest(c.Evidence)}
-			if o.targetID != "" {
-				o.hash = text.ContentHash(o.targetID)
-			}
+			o := observed{ObservedClaim: c, targetID: c.Account, speaker: speaker, last: newest(c.Evidence)}
+			o.hash = text.ContentHash(cmp.Or(o.targetID, c.Value))
 			list = append(list, o)
 		}
 	}
@@ -240,7 +232,7 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 		parent := h.ID
 		c.LineageID, c.ParentID, c.Version, c.EntityID, c.CreatedAt = h.LineageID, &parent, h.Version+1, h.EntityID,
 			h.CreatedAt
-		step.Action, step.HeadID, step.OldValue = reverie.ActionUpdate, h.ID, h.Value
+		step.Action, step.HeadID, step.OldText = reverie.ActionUpdate, h.ID, h.Text()
 	}
 	step.Claim = c
 	return step

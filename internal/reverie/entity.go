@@ -111,6 +111,14 @@ type Claim struct {
 	Evidence        []Evidence `db:"-" json:"evidence,omitempty"` // where it is asked for
 }
 
+// Text is a claim in a line.
+func (c Claim) Text() string {
+	if c.Name == "" {
+		return c.Value
+	}
+	return c.Name + ": " + c.Value
+}
+
 // Observation is what a model said of one subject, verified, on its way to an
 // entity, or waiting to be sure of one.
 type Observation struct {
@@ -211,12 +219,36 @@ type EntityPlan struct {
 // ClaimStep is one write of an EntityPlan: create a claim, update (a new version
 // that takes another's place), or keep (support, and the higher confidence).
 type ClaimStep struct {
-	Action   Action     `json:"action"`            // create, update, keep
-	Claim    Claim      `json:"claim"`             // as it is after the step; of a keep, ID is the head's
-	HeadID   string     `json:"head_id,omitempty"` // the claim_id it rests on (update, keep)
-	OldValue string     `json:"old_value,omitempty"`
+	Action   Action     `json:"action"`             // create, update, keep
+	Claim    Claim      `json:"claim"`              // as it is after the step; of a keep, ID is the head's
+	HeadID   string     `json:"head_id,omitempty"`  // the claim_id it rests on (update, keep)
+	OldText  string     `json:"old_text,omitempty"` // of the claim that it replaces
 	Evidence []Evidence `json:"evidence"`
 	Reason   string     `json:"reason,omitempty"`
+}
+
+// Changes are the rows of the change log that a plan comes to: support is counted, not
+// logged.
+func (p EntityPlan) Changes() []EntityChange {
+	var list []EntityChange
+	for _, e := range p.Creates {
+		list = append(list, EntityChange{GroupID: p.GroupID, EntityID: e.ID, Action: EntityCreated, NewText: e.Subject})
+	}
+	for _, n := range p.Names {
+		list = append(list, EntityChange{GroupID: p.GroupID, EntityID: n.EntityID, Action: EntityNamed, NewText: n.Name})
+	}
+	for _, s := range p.Claims {
+		action := EntityClaimed
+		switch s.Action {
+		case ActionKeep:
+			continue
+		case ActionUpdate:
+			action = EntityReplaced
+		}
+		list = append(list, EntityChange{GroupID: p.GroupID, EntityID: s.Claim.EntityID, Action: action,
+			ClaimID: &s.Claim.ID, OldText: s.OldText, NewText: s.Claim.Text(), Reason: s.Reason, Evidence: s.Evidence})
+	}
+	return list
 }
 
 // EntityAction is what a change did to an entity.

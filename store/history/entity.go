@@ -9,7 +9,6 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
-	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -135,7 +134,7 @@ type touchedClaim struct {
 }
 
 func (c touchedClaim) words(value string) string {
-	return store.ClaimText(reverie.Claim{Name: c.Name, Value: value})
+	return reverie.Claim{Name: c.Name, Value: value}.Text()
 }
 
 // change is the log's row of what was done to the claim in force.

@@ -190,7 +190,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	for _, c := range claims {
 		touched[c.EntityID] = true
 		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID,
-			OldText: store.ClaimText(c)})
+			OldText: c.Text()})
 	}
 	parts, err := pg.Select[reverie.EntityChange](ctx, t, partQuery, u.groupID, u.gone)
 	if err != nil {

@@ -240,6 +240,7 @@ func (w *truth) observe(t testing.TB, r llmtest.Request) string {
 	var lines []string
 	say := func(o observed) {
 		o.Reason, o.Confidence = "the message says so", 0.9
+		o.EntityID = "0194f2c0-5b1e-7c3a-9a55-1f0f8d3b6c11" // of whomever: it chooses nobody
 		if o.Kind == "" {
 			o.Kind = string(reverie.EntityPerson)
 		}
@@ -279,12 +280,11 @@ func (w *truth) observe(t testing.TB, r llmtest.Request) string {
 			}
 		}
 	}
-	for i, sub := range q.Subjects { // lies: misquotes, ids, people who are one
+	for i, sub := range q.Subjects { // lies: misquotes, people who are one
 		other, first := q.Subjects[(i+1)%len(q.Subjects)].Name, q.Messages[0]
 		never := []map[string]string{{"key": "city", "value": w.Never[0]}}
 		say(observed{Subject: sub.Name, Evidence: []citation{{first.ID, sub.Name + " lives in " + w.Never[0]}}, Features: never})
 		say(observed{Subject: sub.Name, Evidence: []citation{{9999, first.Text}}, Features: never})
-		say(observed{Subject: sub.Name, EntityID: "0194f2c0-5b1e-7c3a-9a55-1f0f8d3b6c11", Evidence: []citation{{first.ID, first.Text}}, Features: never})
 		if other != sub.Name {
 			say(observed{Subject: sub.Name, Aliases: []string{other}, Evidence: []citation{{first.ID, first.Text}}})
 		}
