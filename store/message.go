@@ -179,27 +179,6 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	return err
 }
 
-// MessageCounts counts a group's messages by what became of them. The four add
-// up to all there are.
-type MessageCounts struct {
-	Pending    int `db:"pending"`
-	Cited      int `db:"cited"`
-	Considered int `db:"considered"`
-	Filtered   int `db:"filtered"`
-}
-
-// MessageCounts counts the messages of a group by outcome.
-func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
-	what := fmt.Sprintf("count the messages of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (MessageCounts, error) {
-		return pg.Get[MessageCounts](ctx, t, `select count(*) filter (where outcome is null) as pending,
-		count(*) filter (where outcome = 'cited') as cited,
-		count(*) filter (where outcome = 'considered') as considered,
-		count(*) filter (where outcome = 'filtered') as filtered
-		from messages where group_id = $1`, groupID)
-	})
-}
-
 // CountPending counts a group's pending messages sent in [since, until); zero
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {

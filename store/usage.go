@@ -147,16 +147,8 @@ func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	return err
 }
 
-// UsageOf counts how often the memories of lineages were offered and used, by
+// UsageCounts counts how often the memories of lineages were offered and used, by
 // lineage. Those that never were offered are not in it.
-func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
-	error) {
-	return pg.Lookup(ctx, s.db, fmt.Sprintf("count uses of memories of group %q", groupID), func(ctx context.Context,
-		t *pg.Tx) (map[string]reverie.UsageCount, error) {
-		return UsageCounts(ctx, t, groupID, lineageIDs)
-	})
-}
-
 func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
 	error) {
 	var rows []struct {
