@@ -231,20 +231,16 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 // Ready tells whether work can be done: the server answers, takes writes, and has
 // the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
-	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		var standby bool
-		if err := t.Get(ctx, &standby, `select pg_is_in_recovery()
-			or current_setting('default_transaction_read_only')::bool`); err != nil {
-			return err
-		}
-		if standby {
-			return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
-		}
-		return nil
-	}})
+	const what = "see whether the database is ready"
+	standby, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (bool, error) {
+		return pg.Get[bool](ctx, t, `select pg_is_in_recovery()
+			or current_setting('default_transaction_read_only')::bool`)
+	})
 	if err != nil {
 		return err
+	}
+	if standby {
+		return fmt.Errorf("%s: %w: the server takes no writes now", what, reverie.ErrUnavailable)
 	}
 	return s.CheckSchema(ctx)
 }

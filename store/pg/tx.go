@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/lib/pq/pqerror"
+
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
@@ -195,7 +197,7 @@ func (o Options) bounds(lock time.Duration, byKey bool) string {
 // canRepeat tells whether another try may succeed where this one was rolled back.
 func canRepeat(err error) bool {
 	if answer := ServerError(err); answer != nil {
-		return answer.Code == codeDeadlock || answer.Code == codeSerialization
+		return answer.Code == pqerror.TRDeadlockDetected || answer.Code == pqerror.TRSerializationFailure
 	}
 	var netErr *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
