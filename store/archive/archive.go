@@ -121,31 +121,23 @@ func (e *exporter) group(ctx context.Context, id string) error {
 	return nil
 }
 
-// table hands over a group's rows of a table, page by page behind a cursor.
+// exportedRow is a row as a record, and the vector beside it.
+type exportedRow struct {
+	Record string
+	Vector pg.Vector
+}
+
+// table hands over a group's rows of a table.
 func (e *exporter) table(ctx context.Context, id string, table recordTable) error {
-	if _, err := e.t.Exec(ctx, `declare records no scroll cursor for
-		`+table.exportQuery(), id, !e.query.NoVectors); err != nil {
-		return err
-	}
-	for {
-		var rows []struct {
-			Record string    `db:"record"`
-			Vector pg.Vector `db:"vector"`
-		}
-		if err := e.t.Select(ctx, &rows, fmt.Sprintf("fetch %d from records", exportPage)); err != nil {
-			return err
-		}
-		for _, r := range rows {
+	return pg.Pages(ctx, e.t, exportPage, func(page []exportedRow) error {
+		for _, r := range page {
 			if err := e.write(reverie.Record{GroupID: id, Type: table.Kind, Row: json.RawMessage(r.Record),
 				Vector: r.Vector}); err != nil {
 				return err
 			}
 		}
-		if len(rows) < exportPage {
-			_, err := e.t.Exec(ctx, `close records`)
-			return err
-		}
-	}
+		return nil
+	}, table.exportQuery(), id, !e.query.NoVectors)
 }
 
 func (e *exporter) write(r reverie.Record) error {

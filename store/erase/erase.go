@@ -196,7 +196,7 @@ func (e *eraser) receipt(ctx context.Context) error {
 // search reads every column that can hold text again, and counts what is left of the author.
 func (e *eraser) search(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
-		return e.rows(ctx, table.of(words, names, authors, messages), func(page [][]string) error {
+		return e.rows(ctx, table.of(words, names, authors, messages), func(page []pq.StringArray) error {
 			for _, row := range page {
 				e.check(table.of(words, names, authors, messages), row)
 			}

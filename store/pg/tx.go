@@ -42,6 +42,26 @@ func Select[T any](ctx context.Context, t *Tx, query string, args ...any) ([]T, 
 	return rows, err
 }
 
+// Pages hands over the rows of a query as they come, so many at once, behind a cursor.
+func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) error, query string, args ...any) error {
+	if _, err := t.Exec(ctx, `declare pages no scroll cursor for `+query, args...); err != nil {
+		return err
+	}
+	for {
+		page, err := Select[T](ctx, t, fmt.Sprintf("fetch %d from pages", rows))
+		if err != nil {
+			return err
+		}
+		if err := take(page); err != nil {
+			return err
+		}
+		if len(page) < rows {
+			_, err := t.Exec(ctx, `close pages`)
+			return err
+		}
+	}
+}
+
 // Exec returns the number of rows written.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 	res, err := t.ExecContext(ctx, query, args...)
