@@ -208,20 +208,18 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 	what := "ask the database about itself"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (info Info, err error) {
 		var row struct {
-			Server   string    `db:"server"`
-			Vector   string    `db:"vector"`
-			Migrated bool      `db:"migrated"`
-			Clock    time.Time `db:"clock"`
+			Info
+			Migrated bool
 		}
 		if err := t.Get(ctx, &row, `select current_setting('server_version') as server,
 			coalesce((select extversion from pg_extension where extname = 'vector'), '') as vector,
 			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
 			return info, err
 		}
-		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock, Skew: row.Clock.Sub(s.db.Now())}
+		info = row.Info
+		info.Skew = info.Clock.Sub(s.db.Now())
 		if !row.Migrated {
-			err = MaySee(ctx, t)
-			return info, err
+			return info, MaySee(ctx, t)
 		}
 		err = t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 		return info, err

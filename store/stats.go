@@ -228,20 +228,19 @@ const (
 // group that is named and not there is reverie.ErrNotFound. Calls of the offline baseline
 // cost nothing and are listed all the same.
 func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
-	var rows []struct {
+	type row struct {
 		Part, No int
 		reverie.Cost
 	}
-	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		rows = nil
+	const what = "sum up what models have cost"
+	rows, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]row, error) {
 		if q.GroupID != "" {
 			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return t.Select(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
-	}})
+		return pg.Select[row](ctx, t, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
+	})
 	reply := reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since.UTC(), Until: q.Until.UTC(),
 		Days: []reverie.Cost{}, Groups: []reverie.Cost{}, Models: []reverie.Cost{}}
 	parts := map[int]*[]reverie.Cost{costDay: &reply.Days, costGroup: &reply.Groups, costModel: &reply.Models}
@@ -291,13 +290,13 @@ const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as token
 // latest calls for a purpose that went well, at most 200, and how many calls that
 // rests on. The model is named as in llm_calls, without its provider.
 func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
-	type mean struct {
+	var mean struct {
 		Tokens float64
 		Calls  int
 	}
 	what := fmt.Sprintf("look at earlier answers of %s", model)
-	m, err := pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (mean, error) {
-		return pg.Get[mean](ctx, t, meanOutputQuery, purpose, model)
-	})
-	return m.Tokens, m.Calls, err
+	err = s.db.Run(asLogin(ctx), pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &mean, meanOutputQuery, purpose, model)
+	}})
+	return mean.Tokens, mean.Calls, err
 }
