@@ -52,10 +52,7 @@ func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []rev
 // never goes back; Messages are counted as they are stored. An unknown group is
 // reverie.ErrNotFound.
 func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID),
-				pg.OrNull(p.Since), pg.ValidText(p.Error), p.PulledAt)
-			return err
-		}})
+	return s.db.Exec(ctx, fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID),
+		savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID),
+		pg.OrNull(p.Since), pg.ValidText(p.Error), p.PulledAt)
 }

@@ -334,11 +334,10 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 // Nothing is written. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanSeal(ctx context.Context, groupID, text string) (string, error) {
 	var key string
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("seal a plan for group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return pg.NotFoundIfEmpty(t.Get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
-	}})
+	err := s.db.QueryRow(ctx, fmt.Sprintf("seal a plan for group %q", groupID), &key,
+		`select plan_key from groups where group_id = $1`, groupID)
 	if err != nil {
-		return "", err
+		return "", pg.NotFoundIfEmpty(err, "seal a plan for group %q", groupID)
 	}
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))

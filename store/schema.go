@@ -230,11 +230,9 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 // the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
 	const what = "see whether the database is ready"
-	standby, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (bool, error) {
-		return pg.Get[bool](ctx, t, `select pg_is_in_recovery()
-			or current_setting('default_transaction_read_only')::bool`)
-	})
-	if err != nil {
+	var standby bool
+	if err := s.db.QueryRow(ctx, what, &standby, `select pg_is_in_recovery()
+		or current_setting('default_transaction_read_only')::bool`); err != nil {
 		return err
 	}
 	if standby {

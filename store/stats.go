@@ -171,12 +171,9 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
-				c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
-			return err
-		}})
+	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model),
+		recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
+		c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
 }
 
 func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {
@@ -266,20 +263,18 @@ const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 // SpendSince sums up the calls to models since an instant, over all groups. Those
 // of the offline baseline and of recordings are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
-	return pg.Read(asLogin(ctx), s.db, "sum up what was spent", func(ctx context.Context, t *pg.Tx) (reverie.Spend, error) {
-		return pg.Get[reverie.Spend](ctx, t, `select `+SpendColumns+` from llm_calls
-			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
-	})
+	var spend reverie.Spend
+	err := s.db.QueryRow(asLogin(ctx), "sum up what was spent", &spend, `select `+SpendColumns+` from llm_calls
+		where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
+	return spend, err
 }
 
 // LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
-	what := "look for the group that was worked on last"
-	return pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (string, error) {
-		return pg.Get[string](ctx, t, `select coalesce((select group_id from llm_calls where purpose = $1
-			order by created_at desc, call_id desc limit 1), '')`, purpose)
-	})
+	err = s.db.QueryRow(asLogin(ctx), "look for the group that was worked on last", &groupID,
+		`select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
+	return groupID, IgnoreNoRows(err)
 }
 
 const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls
@@ -294,9 +289,7 @@ func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens f
 		Tokens float64
 		Calls  int
 	}
-	what := fmt.Sprintf("look at earlier answers of %s", model)
-	err = s.db.Run(asLogin(ctx), pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Get(ctx, &mean, meanOutputQuery, purpose, model)
-	}})
+	err = s.db.QueryRow(asLogin(ctx), fmt.Sprintf("look at earlier answers of %s", model), &mean, meanOutputQuery,
+		purpose, model)
 	return mean.Tokens, mean.Calls, err
 }

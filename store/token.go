@@ -89,11 +89,8 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 	if token.LastUsedAt != nil && at.Sub(*token.LastUsedAt) < useEvery {
 		return nil
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note the use of token %s", token.ID), Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		_, err := t.Exec(ctx, useTokenQuery, token.GroupID, token.ID, at, at.Add(-useEvery))
-		return err
-	}})
+	return s.db.Exec(ctx, fmt.Sprintf("note the use of token %s", token.ID),
+		useTokenQuery, token.GroupID, token.ID, at, at.Add(-useEvery))
 }
 
 // pageSessionQuery finds a login and its token in one round trip.
@@ -133,8 +130,5 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 
 // EndPageSession forgets a login. That it is not there is no error.
 func (s *Store) EndPageSession(ctx context.Context, sha256 []byte) error {
-	return s.db.Run(ctx, pg.Work{What: "log out", Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `delete from page_sessions where sha256 = $1`, sha256)
-		return err
-	}})
+	return s.db.Exec(ctx, "log out", `delete from page_sessions where sha256 = $1`, sha256)
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -141,10 +139,7 @@ func unknownUsage(q reverie.UsageQuery) error {
 // knownSession refuses a session of which nothing is known.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("session %q has no messages, and was offered no memories: %w", q.SessionID, reverie.ErrNotFound)
-	}
-	return err
+	return pg.NotFoundIfEmpty(err, "session %q has no messages, and was offered no memories", q.SessionID)
 }
 
 // UsageCounts counts how often the memories of lineages were offered and used, by
