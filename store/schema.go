@@ -139,16 +139,14 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 
 // WantedVersion is the schema version that this binary is made for.
 func WantedVersion() int64 {
-	names, err := fs.Glob(Migrations(), "*.sql")
+	names, err := fs.Glob(Migrations(), "*.sql") // in order
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
-	var newest int64
-	for _, name := range names {
-		number, _, _ := strings.Cut(name, "_")
-		if v, err := strconv.ParseInt(number, 10, 64); err == nil {
-			newest = max(newest, v)
-		}
+	number, _, _ := strings.Cut(names[len(names)-1], "_")
+	newest, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		panic(err) // the files are compiled in
 	}
 	return newest
 }

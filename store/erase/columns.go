@@ -247,27 +247,22 @@ const sweepTimeout = 24 * time.Hour
 // into new files, under a lock that keeps everybody else from the table for that time.
 // It needs the tables' owner: else the error is reverie.ErrConfiguration.
 func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
-	var tables []string
-	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			tables = nil
-			list, err := textTables(ctx, t)
-			if err != nil {
-				return err
-			}
-			for _, table := range list {
-				tables = append(tables, table.name)
-			}
-			var others string
-			if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
-				return err
-			}
-			if others != "" {
-				return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
-					reverie.ErrConfiguration)
-			}
-			return nil
-		}})
+	const what = "drop from the files what was erased"
+	tables, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (names pq.StringArray, err error) {
+		list, err := textTables(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, table := range list {
+			names = append(names, table.name)
+		}
+		others, err := pg.Get[string](ctx, t, notOurs, names)
+		if err == nil && others != "" {
+			err = fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
+				reverie.ErrConfiguration)
+		}
+		return names, err
+	})
 	if err != nil {
 		return err
 	}

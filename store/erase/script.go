@@ -87,9 +87,10 @@ func (v values) bind(sql string) (query string, args []any) {
 }
 
 // ask reads the rows of a query of the script.
-func ask[T any](ctx context.Context, t *pg.Tx, query string, v values) (rows []T, err error) {
+func ask[T any](ctx context.Context, t *pg.Tx, query string, v values) ([]T, error) {
 	sql, args := v.bind(script.Queries[query])
-	if err := t.Select(ctx, &rows, sql, args...); err != nil {
+	rows, err := pg.Select[T](ctx, t, sql, args...)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.ReplaceAll(query, "_", " "), err)
 	}
 	return rows, nil

@@ -62,7 +62,7 @@ func (o Options) WithDefaults() Options {
 // DB is a pool of connections to one database. Its methods may be called concurrently.
 type DB struct {
 	// Confine returns what is appended to the settings of a read-only transaction,
-	// such as "; set local role ...", or "" for nothing. It may be nil. Set it before the first use.
+	// such as "; set local role ...", or "" for nothing, as at first. Set it before the first use.
 	Confine func(ctx context.Context) (string, error)
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
@@ -83,7 +83,8 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns)}
+	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
+		Confine: func(context.Context) (string, error) { return "", nil }}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
 		_ = db.Close()

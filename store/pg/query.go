@@ -40,7 +40,7 @@ func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
 
 // query reads by a statement until it is read or cannot be.
 func (d *DB) query(ctx context.Context, what string, read func(context.Context, Querier) error) error {
-	confined, err := d.confinement(ctx)
+	confined, err := d.Confine(ctx)
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	var confined string
 	if w.ReadOnly {
-		if confined, err = d.confinement(ctx); err != nil {
+		if confined, err = d.Confine(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -222,14 +222,6 @@ func canRepeat(err error) bool {
 	var netErr *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		(errors.As(err, &netErr) && !netErr.Timeout())
-}
-
-// confinement is what a transaction that only reads has appended to its settings.
-func (d *DB) confinement(ctx context.Context) (string, error) {
-	if d.Confine == nil {
-		return "", nil
-	}
-	return d.Confine(ctx)
 }
 
 // streamIdle is how long whoever takes the rows of a [DB.Stream] may take for one page
