@@ -58,7 +58,7 @@ type bareApply struct {
 }
 
 func newBareApply(b *testing.B, db *sql.DB) *bareApply {
-	return &bareApply{db: db, oid: pgtest.VectorOID(b, db),
+	return &bareApply{db: db, oid: vectorOID(b, db),
 		move: pgtest.Prepare(b, db, `with u as (select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
 			kept as (insert into memory_values (group_id, memory_id, strength, weight, last_supported_at, decayed_at, run_id, valid_until)
 				select m.group_id, m.memory_id, m.strength, m.weight, m.last_supported_at, m.decayed_at, $7::uuid, $2
@@ -121,16 +121,16 @@ func (a *bareApply) apply(b *testing.B, plan reverie.Plan) {
 		}
 	}
 	exec(a.evidence, plan.GroupID, plan.RunID, at, cited[0], cited[1], cited[2], cited[3], cited[4], cited[5], cited[6], cited[7], cited[8])
-	exec(a.changes, plan.GroupID, plan.RunID, plan.ChunkNo, at, pgtest.Strings(logged, func(reverie.Step) string { return reverie.NewID() }),
-		pgtest.Strings(logged, func(st reverie.Step) string { return string(st.Action) }), pgtest.Strings(logged, versionOf), pq.Array(parents(logged)),
-		pgtest.Strings(logged, func(st reverie.Step) string { return st.OldStatement }), pgtest.Strings(logged, func(st reverie.Step) string { return st.Statement }),
-		pgtest.Strings(logged, func(st reverie.Step) string { return st.Reason }), stepVersions(logged), pgtest.Strings(logged, func(st reverie.Step) string { return inJSON(b, st.Evidence) }))
+	exec(a.changes, plan.GroupID, plan.RunID, plan.ChunkNo, at, columnOf(logged, func(reverie.Step) string { return reverie.NewID() }),
+		columnOf(logged, func(st reverie.Step) string { return string(st.Action) }), columnOf(logged, versionOf), pq.Array(parents(logged)),
+		columnOf(logged, func(st reverie.Step) string { return st.OldStatement }), columnOf(logged, func(st reverie.Step) string { return st.Statement }),
+		columnOf(logged, func(st reverie.Step) string { return st.Reason }), stepVersions(logged), columnOf(logged, func(st reverie.Step) string { return inJSON(b, st.Evidence) }))
 	d := plan.Decisions
-	exec(a.decisions, plan.GroupID, plan.RunID, plan.ChunkNo, at, decisionNumbers(d), pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Kind) }),
-		pgtest.Strings(d, func(d reverie.Decision) string { return d.Statement }), pgtest.Strings(d, func(d reverie.Decision) string { return d.ContentHash }),
-		pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Action) }), pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Basis) }),
-		pgtest.Strings(d, func(d reverie.Decision) string { return d.MemoryID }), pgtest.Strings(d, func(d reverie.Decision) string { return d.Reason }),
-		pgtest.Strings(d, func(d reverie.Decision) string { return "[]" }))
+	exec(a.decisions, plan.GroupID, plan.RunID, plan.ChunkNo, at, decisionNumbers(d), columnOf(d, func(d reverie.Decision) string { return string(d.Kind) }),
+		columnOf(d, func(d reverie.Decision) string { return d.Statement }), columnOf(d, func(d reverie.Decision) string { return d.ContentHash }),
+		columnOf(d, func(d reverie.Decision) string { return string(d.Action) }), columnOf(d, func(d reverie.Decision) string { return string(d.Basis) }),
+		columnOf(d, func(d reverie.Decision) string { return d.MemoryID }), columnOf(d, func(d reverie.Decision) string { return d.Reason }),
+		columnOf(d, func(d reverie.Decision) string { return "[]" }))
 	var ids, outcomes pq.StringArray
 	for id, outcome := range plan.Outcomes {
 		ids, outcomes = append(ids, id), append(outcomes, string(outcome))
@@ -152,14 +152,14 @@ func (a *bareApply) moveAndInsert(exec func(*sql.Stmt, ...any), plan reverie.Pla
 	for _, st := range fresh {
 		freshStrengths, vectors = append(freshStrengths, st.Strength), append(vectors, st.Embedding)
 	}
-	exec(a.move, plan.GroupID, noon, pgtest.Strings(old, func(st reverie.Step) string { return st.Head.MemoryID }), ends, strengths, pgtest.Strings(old, supported), plan.RunID)
-	exec(a.versions, plan.GroupID, plan.RunID, noon, pgtest.Strings(fresh, func(st reverie.Step) string { return st.MemoryID }),
-		pgtest.Strings(fresh, func(st reverie.Step) string { return st.LineageID }), pq.Array(parents(fresh)),
-		pgtest.Strings(fresh, func(st reverie.Step) string { return st.Statement }), stepVersions(fresh),
-		pgtest.Strings(fresh, func(st reverie.Step) string { return strings.Join(st.Tags, ",") }), freshStrengths,
-		pgtest.Strings(fresh, func(st reverie.Step) string { return st.ContentHash }), pg.VectorArray{OID: a.oid, Vectors: vectors},
-		pgtest.Strings(fresh, func(st reverie.Step) string { return st.EmbeddingModel }), pgtest.Strings(fresh, func(st reverie.Step) string { return st.Reason }),
-		pgtest.Strings(fresh, supported))
+	exec(a.move, plan.GroupID, noon, columnOf(old, func(st reverie.Step) string { return st.Head.MemoryID }), ends, strengths, columnOf(old, supported), plan.RunID)
+	exec(a.versions, plan.GroupID, plan.RunID, noon, columnOf(fresh, func(st reverie.Step) string { return st.MemoryID }),
+		columnOf(fresh, func(st reverie.Step) string { return st.LineageID }), pq.Array(parents(fresh)),
+		columnOf(fresh, func(st reverie.Step) string { return st.Statement }), stepVersions(fresh),
+		columnOf(fresh, func(st reverie.Step) string { return strings.Join(st.Tags, ",") }), freshStrengths,
+		columnOf(fresh, func(st reverie.Step) string { return st.ContentHash }), pg.VectorArray{OID: a.oid, Vectors: vectors},
+		columnOf(fresh, func(st reverie.Step) string { return st.EmbeddingModel }), columnOf(fresh, func(st reverie.Step) string { return st.Reason }),
+		columnOf(fresh, supported))
 }
 
 const rfc3339 = "2006-01-02T15:04:05Z07:00"
@@ -204,3 +204,21 @@ func decisionNumbers(list []reverie.Decision) (no pq.Int64Array) {
 }
 
 func inJSON(b *testing.B, v any) string { return string(must(json.Marshal(v))(b)) }
+
+// vectorOID is the type of vectors in the database, which arrays of them name.
+func vectorOID(b testing.TB, db *sql.DB) (oid uint32) {
+	b.Helper()
+	if err := db.QueryRow(`select 'vector'::regtype::oid::bigint`).Scan(&oid); err != nil {
+		b.Fatal(err)
+	}
+	return oid
+}
+
+// columnOf is the values that a list of things has in one column, for unnest.
+func columnOf[T any](list []T, value func(T) string) pq.StringArray {
+	values := make(pq.StringArray, len(list))
+	for i, v := range list {
+		values[i] = value(v)
+	}
+	return values
+}

@@ -56,15 +56,12 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var rows []reverie.Memory
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-			return err
+			return nil, err
 		}
-		return t.Select(ctx, &rows, cleanListQuery, cleanArgs(q)...)
-	}})
-	return rows, err
+		return pg.Select[reverie.Memory](ctx, t, cleanListQuery, cleanArgs(q)...)
+	})
 }
 
 // Clean deletes, in one transaction, those of the named memories that the query
@@ -77,7 +74,6 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var rows []reverie.Memory
-	var xid string
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -100,22 +96,12 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			if _, err := t.Exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
 				return err
 			}
-			if err := InsertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
-				return err
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			return InsertChanges(ctx, t, q.GroupID, nil, 0, at, log)
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if len(rows) == 0 {
-				return true, nil // there was nothing to commit
-			}
-			if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
-				order by lineage_id for update`,
-				q.GroupID, pq.StringArray(ids)); err != nil {
-				return false, err
-			}
-			return pg.WasCommitted(ctx, t, xid)
-		},
-	})
+	}.ByID(func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
+			order by lineage_id for update`, q.GroupID, pq.StringArray(ids))
+		return err
+	}))
 	return rows, err
 }

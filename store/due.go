@@ -31,41 +31,36 @@ const (
 	// Queries of their own, since the plan of one that did both would read all groups.
 	dueGroupQuery     = dueFrom + `g.group_id = $2`
 	waitingGroupQuery = waitingFrom + `g.group_id = $2`
+)
 
-	// One range of the same index for each window; the aggregate keeps the planner
-	// from comparing every message with every window.
-	pendingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
-		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
-		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters,
-				coalesce(sum(octet_length(m.text)), 0) as bytes
-			from messages m
-			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since
-				and m.sent_at < w.until) l
-		where l.messages > 0 order by w.no`
+// Windows in which a group has messages, pending or waiting for a job or all of them.
+var (
+	pendingWindowsQuery = windowsQuery(`select text from messages
+		where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until`)
 
-	waitingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
-		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
-		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters,
-				coalesce(sum(octet_length(m.text)), 0) as bytes
-			from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since
-				and u.sent_at < w.until) l
-		where l.messages > 0 order by w.no`
+	waitingWindowsQuery = windowsQuery(`select m.text
+		from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+		where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since
+			and u.sent_at < w.until`)
 
 	// Each half has an index of its own.
-	allWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
+	allWindowsQuery = windowsQuery(`select text from messages
+		where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until
+		union all select text from messages
+		where group_id = $1 and run_id is not null and sent_at >= w.since and sent_at < w.until`)
+)
+
+// windowsQuery sums up the texts of each window w: one range of the same index for each. The
+// aggregate keeps the planner from comparing every message with every window.
+func windowsQuery(texts string) string {
+	return `select w.no, l.messages, l.characters, l.bytes
 		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
 		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(text)), 0) as characters, coalesce(sum(octet_length(text)),
-				0) as bytes
-			from (select text from messages
-				where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until
-				union all select text from messages
-				where group_id = $1 and run_id is not null and sent_at >= w.since and sent_at < w.until) m) l
+			select count(*) as messages, coalesce(sum(char_length(text)), 0) as characters,
+				coalesce(sum(octet_length(text)), 0) as bytes
+			from (` + texts + `) m) l
 		where l.messages > 0 order by w.no`
-)
+}
 
 // DueGroups lists the groups with pending messages, by id, with the past calendars
 // and the setback that a job needs to know. For a job other than evolve, those
@@ -211,11 +206,8 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 
 // ClearSetback forgets the failures of a job, if there are any.
 func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
-			return err
-		}})
+	return s.db.Exec(ctx, fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
+		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 
 // ResumeParked forgets the failures of all groups that are parked, or have a parked

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +30,6 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 		return reverie.Memory{}, fmt.Errorf("%s: %w", what, err)
 	}
 	var after reverie.Memory
-	changeID := reverie.NewID()
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -48,7 +45,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err != nil {
 				return err
 			}
-			change.ID = changeID
+			change.ID = reverie.NewID()
 			if err := InsertChanges(ctx, t, head.GroupID, nil, 0, at, []reverie.Change{change}); err != nil {
 				return err
 			}
@@ -61,18 +58,11 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
 			return err
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			// The head's row is locked by whoever edits it.
-			if _, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
-				for update`, e.GroupID, e.MemoryID); err != nil {
-				return false, err
-			}
-			var found bool
-			err := t.Get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1)
-				and change_id = $2)`, e.GroupID, changeID)
-			return found, err
-		},
-	})
+	}.ByID(func(ctx context.Context, t *pg.Tx) error { // whoever edits a head locks its row
+		_, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
+			for update`, e.GroupID, e.MemoryID)
+		return err
+	}))
 	if err != nil {
 		return reverie.Memory{}, err
 	}
@@ -191,16 +181,24 @@ func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason s
 	if twin != "" {
 		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
 	}
-	_, err = t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement,
-		version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at,
-				last_supported_at)
-		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
-			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4,
-				created_at,
-			$5::timestamptz, greatest(last_supported_at, $5::timestamptz)
-		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at,
-		reverie.EstablishedStrength, reverie.DefaultWeight)
+	return appendVersion(ctx, t, head, newID, reason, reverie.StatusActive, at)
+}
+
+// appendVersion makes a new version of head's text: one that is active, and supported now, or one
+// that says that it is deleted.
+func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, status reverie.Status,
+	at time.Time) error {
+	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
+			statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary,
+			created_at, updated_at, ended_at, last_supported_at)
+		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, $8, tags,
+			case when w.lives then greatest(strength, $6::float8) else strength end,
+			case when w.lives then greatest(weight, $7::float8) else weight end,
+			content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz,
+			case when not w.lives then $5::timestamptz end,
+			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end
+		from memories cross join (select $8 = 'active' as lives) w where group_id = $1 and memory_id = $2`,
+		head.GroupID, head.ID, newID, reason, at, reverie.EstablishedStrength, reverie.DefaultWeight, string(status))
 	return err
 }
 
@@ -213,15 +211,7 @@ func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason stri
 	if _, err := t.Exec(ctx, EndTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement,
-		version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at,
-				last_supported_at)
-		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'deprecated', tags,
-			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz,
-				last_supported_at
-		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at)
-	return err
+	return appendVersion(ctx, t, head, newID, reason, reverie.StatusDeprecated, at)
 }
 
 // twinOf returns the id of the active memory of a kind that makes a statement, "" where
@@ -229,8 +219,5 @@ func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason stri
 func twinOf(ctx context.Context, t *pg.Tx, groupID string, kind reverie.Kind, hash string) (id string, err error) {
 	err = t.Get(ctx, &id, `select memory_id from memories
 		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, groupID, string(kind), hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, err
+	return id, IgnoreNoRows(err)
 }

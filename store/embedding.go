@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +32,7 @@ const (
 		where m.group_id = g.group_id and status = 'active' and embedding_model <> '') from groups g where group_id = $1`
 
 	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
-		select $1, $2, u.hash, u.embedding, $3::timestamptz from unnest($4::text[], $5::vector[]) as u (hash, embedding)
+		select $1, $2, u.hash, u.embedding, $5::timestamptz from unnest($3::text[], $4::vector[]) as u (hash, embedding)
 		on conflict (group_id, model, content_hash) do nothing`
 
 	setEmbeddingsQuery = `update memories m set embedding = u.embedding, embedding_model = $2
@@ -64,18 +62,14 @@ func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, err
 	var models pq.StringArray
 	err := s.db.QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models,
 		vectorModelsQuery, groupID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("group %q: %w", groupID, reverie.ErrNotFound)
-	}
-	return models, err
+	return models, pg.NotFoundIfEmpty(err, "group %q", groupID)
 }
 
 // SetEmbeddings gives versions, by id, their vectors of one model. A version's
 // statement never changes, so a vector cannot come too late; ids that the group
 // does not have are passed over.
 func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
-	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), model, byID, setEmbeddingsQuery,
-		func(ids pq.StringArray, array pg.VectorArray) []any { return []any{groupID, model, ids, array} })
+	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), groupID, model, byID, setEmbeddingsQuery)
 }
 
 type cachedRow struct {
@@ -112,16 +106,14 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 // SaveEmbeddings caches vectors of a group and model by content hash. Those that
 // are cached already stay as they are.
 func (s *Store) SaveEmbeddings(ctx context.Context, groupID, model string, byHash map[string][]float32) error {
-	return s.writeVectors(ctx, "cache vectors", model, byHash, cacheQuery,
-		func(hashes pq.StringArray, array pg.VectorArray) []any {
-			return []any{groupID, model, s.db.Now(), hashes, array}
-		})
+	return s.writeVectors(ctx, "cache vectors", groupID, model, byHash, cacheQuery, s.db.Now())
 }
 
 // writeVectors writes vectors by key with one statement, in one order of keys
-// for everybody, so that two writers do not wait for each other in a circle.
-func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[string][]float32, query string,
-	args func(pq.StringArray, pg.VectorArray) []any) error {
+// for everybody, so that two writers do not wait for each other in a circle. The
+// statement takes the group, the model, the keys, their vectors, and what is further.
+func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, byKey map[string][]float32,
+	query string, further ...any) error {
 	if len(byKey) == 0 {
 		return nil
 	}
@@ -138,7 +130,7 @@ func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, query, args(keys, array)...)
+		_, err = t.Exec(ctx, query, append([]any{groupID, model, keys, array}, further...)...)
 		return err
 	}})
 }

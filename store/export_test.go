@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"reverie/internal/reverie"
 	"reverie/store/pg"
 
 	"golang.org/x/sync/errgroup"
@@ -55,4 +56,24 @@ func (s *Store) Isolation(ctx context.Context) (level string, err error) {
 		return t.Get(ctx, &level, `show transaction_isolation`)
 	}})
 	return level, err
+}
+
+// MessageCounts counts a group's messages by what became of them. The four add
+// up to all there are.
+type MessageCounts struct{ Pending, Cited, Considered, Filtered int }
+
+// MessageCounts counts the messages of a group by outcome.
+func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
+	return pg.Read(ctx, s.db, "count messages", func(ctx context.Context, t *pg.Tx) (MessageCounts, error) {
+		return pg.Get[MessageCounts](ctx, t, `select count(*) filter (where outcome is null) as pending,
+			count(*) filter (where outcome = 'cited') as cited, count(*) filter (where outcome = 'considered') as considered,
+			count(*) filter (where outcome = 'filtered') as filtered from messages where group_id = $1`, groupID)
+	})
+}
+
+// UsageOf is [UsageCounts] in a transaction of its own.
+func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
+	return pg.Read(ctx, s.db, "count uses", func(ctx context.Context, t *pg.Tx) (map[string]reverie.UsageCount, error) {
+		return UsageCounts(ctx, t, groupID, lineageIDs)
+	})
 }

@@ -76,11 +76,9 @@ func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 // Group returns one group with its past calendars, or reverie.ErrNotFound.
 func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 	return pg.Read(ctx, s.db, "read a group", func(ctx context.Context, t *pg.Tx) (g reverie.Group, err error) {
-		if g, err = GetGroup(ctx, t, id); err != nil {
-			return g, err
+		if g, err = GetGroup(ctx, t, id); err == nil {
+			err = readPast(ctx, t, &g)
 		}
-		past, err := pastCalendars(ctx, t, []string{id})
-		g.Past = past[id]
 		return g, err
 	})
 }
@@ -123,7 +121,8 @@ func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Gr
 const (
 	parkedWhere = `exists (select 1 from setbacks s where s.group_id = g.group_id and s.parked_at is not null)`
 
-	groupListQuery = `select ` + GroupColumns + ` from groups g
+	groupListQuery = `select g.*, p.pending, p.oldestpending, a.active from (
+		select ` + GroupColumns + ` from groups g
 		where group_id > $1 and ($2 = '' or group_id = $2) and case $3
 			when '' then true
 			when 'paused' then paused
@@ -131,15 +130,13 @@ const (
 			when 'active' then not paused and not ` + parkedWhere + `
 			else false end
 			and ($5 = '' or position(lower($5) in lower(group_id)) > 0 or position(lower($5) in lower(name)) > 0)
-		order by group_id limit nullif($4::int, 0)`
-
-	groupCountsQuery = `select g.id as group_id, p.pending, p.oldest, a.active
-		from unnest($1::text[]) as g (id)
+		order by group_id limit nullif($4::int, 0)) g
 		cross join lateral (
-			select count(*) as pending, min(m.sent_at) as oldest from messages m
-			where m.group_id = g.id and m.run_id is null and m.outcome is null) p
+			select count(*) as pending, min(m.sent_at) as oldestpending from messages m
+			where m.group_id = g.group_id and m.run_id is null and m.outcome is null) p
 		cross join lateral (
-			select count(*) as active from memories m where m.group_id = g.id and m.status = 'active') a`
+			select count(*) as active from memories m where m.group_id = g.group_id and m.status = 'active') a
+		order by g.group_id`
 
 	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
 		cross join lateral (
@@ -148,32 +145,31 @@ const (
 )
 
 // GroupList lists groups by id with how they stand, in one snapshot and at most
-// six statements. A named group that does not exist is reverie.ErrNotFound.
+// five statements. A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.GroupEntry, error) {
 	what := "list groups"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.GroupEntry, err error) {
-		var groups []reverie.Group
-		if err := t.Select(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
-			return list, err
+		err = t.Select(ctx, &list, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name)
+		if err != nil {
+			return nil, err
 		}
-		if len(groups) == 0 {
-			if q.GroupID == "" {
-				return list, nil
+		if len(list) == 0 {
+			if q.GroupID != "" {
+				_, err = GetGroup(ctx, t, q.GroupID)
 			}
-			_, err := GetGroup(ctx, t, q.GroupID)
 			return list, err
 		}
-		list = make([]reverie.GroupEntry, len(groups))
-		ids, entries := make([]string, len(groups)), map[string]*reverie.GroupEntry{}
-		for i, g := range groups {
-			list[i].Group = g
-			ids[i], entries[g.ID] = g.ID, &list[i]
+		ids := make([]string, len(list))
+		for i, g := range list {
+			ids[i] = g.ID
 		}
-		if err := fillCounts(ctx, t, ids, entries); err != nil {
+		runs, err := pg.Select[reverie.Run](ctx, t, lastRunsQuery, pq.StringArray(ids))
+		if err != nil {
 			return list, err
 		}
-		if err := fillLastRuns(ctx, t, ids, entries); err != nil {
-			return list, err
+		last := map[string]*reverie.Run{}
+		for _, r := range runs {
+			last[r.GroupID] = &r
 		}
 		set, err := setbacks(ctx, t, ids, "")
 		if err != nil {
@@ -181,35 +177,10 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 		}
 		past, err := pastCalendars(ctx, t, ids)
 		for i, id := range ids {
-			list[i].Setbacks, list[i].Past = set[id], past[id]
+			list[i].LastRun, list[i].Setbacks, list[i].Past = last[id], set[id], past[id]
 		}
 		return list, err
 	})
-}
-
-func fillCounts(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
-	var rows []struct {
-		GroupID string     `db:"group_id"`
-		Pending int        `db:"pending"`
-		Oldest  *time.Time `db:"oldest"`
-		Active  int        `db:"active"`
-	}
-	if err := t.Select(ctx, &rows, groupCountsQuery, pq.StringArray(ids)); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		e := entries[r.GroupID]
-		e.Pending, e.OldestPending, e.Active = r.Pending, r.Oldest, r.Active
-	}
-	return nil
-}
-
-func fillLastRuns(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
-	runs, err := pg.Select[reverie.Run](ctx, t, lastRunsQuery, pq.StringArray(ids))
-	for _, r := range runs {
-		entries[r.GroupID].LastRun = &r
-	}
-	return err
 }
 
 const (
@@ -262,9 +233,7 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 		if _, err := t.Exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
 			return err
 		}
-		past, err := pastCalendars(ctx, t, []string{id})
-		g.Past = past[id]
-		return err
+		return readPast(ctx, t, &g)
 	}})
 	return g, err
 }
@@ -288,11 +257,9 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 			return err
 		}
 		g.Paused = false
-		past, err := pastCalendars(ctx, t, []string{id})
-		if err != nil {
+		if err := readPast(ctx, t, &g); err != nil {
 			return err
 		}
-		g.Past = past[id]
 		found, err := setbacks(ctx, t, []string{id}, "")
 		if err != nil {
 			return err
@@ -326,6 +293,13 @@ func relockGroup(id string) func(context.Context, *pg.Tx) error {
 func LockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	g, err := pg.Get[reverie.Group](ctx, t, lockGroupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
+}
+
+// readPast fills in the calendars that a group had before.
+func readPast(ctx context.Context, t *pg.Tx, g *reverie.Group) error {
+	past, err := pastCalendars(ctx, t, []string{g.ID})
+	g.Past = past[g.ID]
+	return err
 }
 
 // pastCalendars are those of the groups, oldest first.

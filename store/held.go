@@ -68,7 +68,8 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 
 func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
 	refused []reverie.Refusal) ([]reverie.Change, error) {
-	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
+	run, err := lockStanding(ctx, t, held.GroupID, held.RunID)
+	if err != nil {
 		return nil, err
 	}
 	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+HeldColumns+` from held_plans
@@ -98,24 +99,25 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err := setApproved(ctx, t, held, steps, refused); err != nil {
 		return nil, err
 	}
-	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {
-		st.Held = max(st.Held-writes(stored.Steps), 0)
-		st.Refused += len(refused)
-		for _, step := range steps {
-			kept := st.Kept - 1
-			if step.Judged == reverie.StatusHeld { // it was not among those kept
-				kept = st.Kept
-			}
-			switch step.Action {
-			case reverie.ActionCreate:
-				st.Created++
-			case reverie.ActionUpdate:
-				st.Updated, st.Kept = st.Updated+1, max(kept, 0)
-			case reverie.ActionDelete:
-				st.Deleted, st.Kept = st.Deleted+1, max(kept, 0)
-			}
+	st := &run.Stats
+	st.Held = max(st.Held-writes(stored.Steps), 0)
+	st.Refused += len(refused)
+	for _, step := range steps {
+		kept := st.Kept - 1
+		if step.Judged == reverie.StatusHeld { // it was not among those kept
+			kept = st.Kept
 		}
-	})
+		switch step.Action {
+		case reverie.ActionCreate:
+			st.Created++
+		case reverie.ActionUpdate:
+			st.Updated, st.Kept = st.Updated+1, max(kept, 0)
+		case reverie.ActionDelete:
+			st.Deleted, st.Kept = st.Deleted+1, max(kept, 0)
+		}
+	}
+	_, err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats))
+	return list, err
 }
 
 // writes counts the steps that make or end a version: support was never counted
@@ -129,23 +131,21 @@ func writes(steps []reverie.Step) (n int) {
 	return n
 }
 
-// approveRun corrects a run's stats, and ends its wait when no plan waits.
-func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct func(*reverie.Stats)) error {
-	run, err := lockRun(ctx, t, held.GroupID, held.RunID)
-	if err != nil {
-		return err
-	}
-	correct(&run.Stats)
-	_, err = t.Exec(ctx, `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
-			select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
-			then 'succeeded' else status end
-		where group_id = $1 and run_id = $2`, held.GroupID, held.RunID, pg.AsJSON(run.Stats))
-	return err
-}
+// approveRunQuery corrects a run's stats, and ends its wait when no plan waits.
+const approveRunQuery = `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
+		select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+		then 'succeeded' else status end
+	where group_id = $1 and run_id = $2`
 
-func lockRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
+// lockStanding locks a run before anybody decides on what it held, and refuses one that was
+// taken back.
+func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
+	if err == nil && run.UndoneAt != nil {
+		err = fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
+			run.UndoneAt.Format(time.RFC3339), reverie.ErrConflict)
+	}
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
 
@@ -189,10 +189,7 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 }
 
 func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, requeue bool) (requeued int, err error) {
-	if err := standing(ctx, t, groupID, runID); err != nil {
-		return 0, err
-	}
-	run, err := lockRun(ctx, t, groupID, runID)
+	run, err := lockStanding(ctx, t, groupID, runID)
 	if err != nil {
 		return 0, err
 	}
@@ -342,9 +339,8 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil {
 				return false, err
 			}
-			found, err := pg.Get[bool](ctx, t, `select exists (select 1 from runs where group_id = $1
+			return pg.Get[bool](ctx, t, `select exists (select 1 from runs where group_id = $1
 				and run_id = $2)`, plan.GroupID, run.ID)
-			return found, err
 		},
 	})
 }
@@ -374,19 +370,4 @@ func sameProposal(a, b []reverie.Step) bool {
 		return false
 	}
 	return a[0].Action == reverie.ActionCreate || a[0].LineageID == b[0].LineageID
-}
-
-// standing refuses a run that was taken back, saying so, before anybody decides
-// on what it held.
-func standing(ctx context.Context, t *pg.Tx, groupID, runID string) error {
-	var undone *time.Time
-	err := t.Get(ctx, &undone, `select undone_at from runs where group_id = $1 and run_id = $2`, groupID, runID)
-	if err != nil {
-		return pg.NotFoundIfEmpty(err, "run %s", runID)
-	}
-	if undone != nil {
-		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
-			undone.Format(time.RFC3339), reverie.ErrConflict)
-	}
-	return nil
 }

@@ -156,19 +156,19 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	}
 	var run *reverie.Run
 	var chunk *reverie.Chunk
-	err := s.db.Run(ctx, pg.Work{
+	err := s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			run, chunk = nil, nil
-			if err := Fence(ctx, t, lease); err != nil {
+			rows, err := pg.Select[reverie.Run](ctx, t, running, args...)
+			if err != nil {
 				return err
 			}
-			var rows []reverie.Run
-			err := t.Select(ctx, &rows, running, args...)
-			if err == nil {
-				run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, sessionID)
+			if len(rows) > 0 {
+				run = &rows[0]
 			}
+			chunk, err = s.settleRuns(ctx, t, lease.GroupID, job, run, sessionID)
 			return err
 		},
 	})
@@ -196,56 +196,31 @@ func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.
 	return s.resume(ctx, lease, reverie.JobDream, what, nil, runningDreamQuery, lease.GroupID)
 }
 
-// takeUpDream settles all dreams but the one that goes on.
-func (s *Store) takeUpDream(ctx context.Context, t *pg.Tx, groupID string) (*reverie.Run, *reverie.Chunk, error) {
-	var rows []reverie.Run
-	if err := t.Select(ctx, &rows, runningDreamQuery, groupID); err != nil {
-		return nil, nil, err
-	}
-	return s.takeUp(ctx, t, groupID, reverie.JobDream, rows, nil)
-}
-
-// takeUp settles all runs of the job, or of a session of it, but the first of those
-// given, which goes on.
-func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []reverie.Run,
-	sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
-	if len(rows) == 0 {
-		chunk, err := s.settleRuns(ctx, t, groupID, job, nil, sessionID)
-		return nil, chunk, err
-	}
-	chunk, err := s.settleRuns(ctx, t, groupID, job, &rows[0].ID, sessionID)
-	return &rows[0], chunk, err
-}
-
-// settleRuns ends the runs of a job that nobody continues: one that had applied
-// all there was becomes succeeded, or held where a plan of it waits; the others
+// settleRuns ends the runs of a job, or of a session of it, that nobody continues: one that
+// had applied all there was becomes succeeded, or held where a plan of it waits; the others
 // fail. It returns the chunk to take up.
-func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, except,
+func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, goesOn *reverie.Run,
 	sessionID *string) (*reverie.Chunk, error) {
+	var except *string
+	if goesOn != nil {
+		except = &goesOn.ID
+	}
 	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), Interrupted, except,
 		sessionID); err != nil {
 		return nil, err
 	}
-	query, args := chunkToTakeUp(job), []any{groupID, string(job), except}
-	if query == openQuery {
-		args = append(args, sessionID)
+	query, args := openQuery, []any{groupID, string(job), except, sessionID}
+	switch {
+	case ofEvolve(job):
+		query, args = answeredQuery, args[:3]
+	case job == reverie.JobDream:
+		query, args = openDreamQuery, args[:3]
 	}
 	list, err := pg.Select[reverie.Chunk](ctx, t, query, args...)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
 	return &list[0], nil
-}
-
-// chunkToTakeUp is the query for a chunk that was begun and not applied.
-func chunkToTakeUp(job reverie.Job) string {
-	switch {
-	case ofEvolve(job):
-		return answeredQuery
-	case job == reverie.JobDream:
-		return openDreamQuery
-	}
-	return openQuery
 }
 
 // A run that is done but for its last line makes no window due: nothing of it is
@@ -277,16 +252,19 @@ func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) 
 // the lease knows that they are not: see settleRuns. A dream that is to go on is left
 // alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID),
+	return s.underLease(ctx, lease, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
+			var goesOn *reverie.Run
 			if job == reverie.JobDream {
-				_, _, err := s.takeUpDream(ctx, t, lease.GroupID)
-				return err
+				dreams, err := pg.Select[reverie.Run](ctx, t, runningDreamQuery, lease.GroupID)
+				if err != nil {
+					return err
+				}
+				if len(dreams) > 0 {
+					goesOn = &dreams[0]
+				}
 			}
-			_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
+			_, err := s.settleRuns(ctx, t, lease.GroupID, job, goesOn, nil)
 			return err
 		}})
 }

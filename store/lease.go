@@ -201,18 +201,27 @@ func checkLease(lease reverie.Lease, groupID string) error {
 // the query find anything?
 func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
 	return func(ctx context.Context, t *pg.Tx) (bool, error) {
-		// That the lease has changed hands since says nothing about the write.
-		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+		if err := relockLease(lease)(ctx, t); err != nil {
 			return false, err
 		}
-		found, err := pg.Get[bool](ctx, t, `select exists (`+query+`)`, args...)
-		return found, err
+		return pg.Get[bool](ctx, t, `select exists (`+query+`)`, args...)
 	}
 }
 
-// LandedUnder is landed where the transaction held the lease's row.
+// relockLease is for [pg.Work.ByID] of work under a lease. That the lease has changed hands
+// since says nothing about the write.
+func relockLease(lease reverie.Lease) func(context.Context, *pg.Tx) error {
+	return func(ctx context.Context, t *pg.Tx) error {
+		if err := lockLease(ctx, t, lease); !errors.Is(err, reverie.ErrLeaseLost) {
+			return err
+		}
+		return nil
+	}
+}
+
+// LandedUnder is [pg.WasCommitted] where the transaction held the lease's row.
 func LandedUnder(ctx context.Context, t *pg.Tx, lease reverie.Lease, xid string) (bool, error) {
-	if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+	if err := relockLease(lease)(ctx, t); err != nil {
 		return false, err
 	}
 	return pg.WasCommitted(ctx, t, xid)

@@ -139,34 +139,26 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 // its run that fn returns.
 func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string,
 	fn func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error)) error {
-	var xid string
-	return s.db.Run(ctx, pg.Work{
+	return s.underLease(ctx, lease, pg.Work{
 		What:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
 		Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := Fence(ctx, t, lease); err != nil {
-				return err
-			}
 			stats, err := fn(ctx, t, s.db.Now())
 			if err != nil {
 				return err
 			}
 			n, err := t.Exec(ctx, saveStatsQuery, lease.GroupID, run.ID, pg.JSON[any]{V: stats})
-			if err != nil {
-				return err
+			if err == nil && n == 0 {
+				err = fmt.Errorf("run %s has ended, or is not this group's: %w", run.ID, reverie.ErrConflict)
 			}
-			if n == 0 {
-				return fmt.Errorf("run %s has ended, or is not this group's: %w", run.ID, reverie.ErrConflict)
-			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			return err
 		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return LandedUnder(ctx, t, lease, xid) },
-	})
+	}.ByID(relockLease(lease)))
 }
 
-const allGroupsQuery = `select ` + GroupColumns + `, exists (select 1 from setbacks s where s.group_id = g.group_id
-	and s.job = $3) as failed
-	from groups g where group_id > $1 and ($2 = '' or group_id = $2) order by group_id limit nullif($4::int, 0)`
+const allGroupsQuery = `select ` + GroupColumns + `, null as first_pending, false as moved,
+		exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
+	from groups g where group_id > $2 and ($4 = '' or group_id = $4) order by group_id limit nullif($3::int, 0)`
 
 // Upkeeps is the store as maintenance sees it: every group may be due.
 type Upkeeps struct{ *Store }
@@ -178,34 +170,10 @@ func (s *Store) Upkeeps() Upkeeps { return Upkeeps{s} }
 // so that none is said to be. A named group that does not exist is
 // reverie.ErrNotFound.
 func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
-	return pg.Read(ctx, u.db, "list the groups", func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
-		type group struct {
-			reverie.Group
-			Failed bool `db:"failed"`
-		}
-		rows, err := pg.Select[group](ctx, t, allGroupsQuery, q.After, q.GroupID, string(q.Job), q.Limit)
-		if err != nil {
-			return nil, err
-		}
-		if len(rows) == 0 && q.GroupID != "" {
-			_, err := GetGroup(ctx, t, q.GroupID)
-			return nil, err
-		}
-		var setBack []string // few, as a rule none
-		for _, r := range rows {
-			if r.Failed {
-				setBack = append(setBack, r.ID)
-			}
-		}
-		failed, err := setbacks(ctx, t, setBack, q.Job)
-		list := make([]reverie.DueGroup, len(rows))
-		for i, r := range rows {
-			r.Paused = false
-			list[i] = reverie.DueGroup{Group: r.Group}
-			if f := failed[r.ID]; len(f) > 0 {
-				list[i].Setback = &f[0]
-			}
-		}
-		return list, err
-	})
+	list, err := u.dueGroups(ctx, "list the groups", q, allGroupsQuery,
+		[]any{string(q.Job), q.After, q.Limit, q.GroupID})
+	for i := range list {
+		list[i].Paused = false
+	}
+	return list, err
 }

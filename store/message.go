@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -179,34 +181,13 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	return err
 }
 
-// MessageCounts counts a group's messages by what became of them. The four add
-// up to all there are.
-type MessageCounts struct {
-	Pending    int `db:"pending"`
-	Cited      int `db:"cited"`
-	Considered int `db:"considered"`
-	Filtered   int `db:"filtered"`
-}
-
-// MessageCounts counts the messages of a group by outcome.
-func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
-	what := fmt.Sprintf("count the messages of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (MessageCounts, error) {
-		return pg.Get[MessageCounts](ctx, t, `select count(*) filter (where outcome is null) as pending,
-		count(*) filter (where outcome = 'cited') as cited,
-		count(*) filter (where outcome = 'considered') as considered,
-		count(*) filter (where outcome = 'filtered') as filtered
-		from messages where group_id = $1`, groupID)
-	})
-}
-
 // CountPending counts a group's pending messages sent in [since, until); zero
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
-	what := fmt.Sprintf("count the pending messages of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (int, error) {
-		return pg.Get[int](ctx, t, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
-	})
+	var n int
+	err := s.db.QueryRow(ctx, fmt.Sprintf("count the pending messages of group %q", groupID), &n,
+		`select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
+	return n, err
 }
 
 // maxPageText is how many bytes of text a page of messages has, half of it on each side
@@ -224,36 +205,30 @@ var (
 	ofSession = []string{`session_id = $6 and session_id <> ''`}
 )
 
-// readOn is a way to read on from a place in a group, or in one of its sessions.
-type readOn struct{ group, session string }
-
-func newReadOn(side, order string) readOn {
-	return readOn{conversationQuery(ofGroup, side, order), conversationQuery(ofSession, side, order)}
-}
-
-var (
-	readOlder = newReadOn("<", "desc")
-	readUpTo  = newReadOn("<=", "desc")
-	readNewer = newReadOn(">", "asc")
+// Which side of a place is read.
+const (
+	older = "<"
+	upTo  = "<="
+	newer = ">"
 )
 
 // conversationQuery reads messages on one side of a place, the nearest first: so many,
 // and so many bytes of text, the first one whatever its length. Lengths are summed up
 // before any text is read.
-func conversationQuery(parts []string, side, order string) string {
-	var near string
+func conversationQuery(parts []string, side string) string {
+	order := "sent_at desc, seq desc"
+	if side == newer {
+		order = "sent_at, seq"
+	}
+	near := make([]string, len(parts))
 	for i, where := range parts {
-		if i > 0 {
-			near += ` union all `
-		}
-		near += `(select ` + MessageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
-			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by sent_at ` + order + `, seq ` + order + `
-				limit $4::int)`
+		near[i] = `(select ` + MessageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
+			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by ` + order + ` limit $4::int)`
 	}
 	return `select ` + MessageColumns + `, pruned_at is not null as pruned, found from (
 			select m.*, row_number() over near as no, sum(octet_length(text)) over near as bytes, count(*) over () as found
-			from (select * from (` + near + `) u order by sent_at ` + order + `, seq ` + order + ` limit $4::int) m
-			window near as (order by sent_at ` + order + `, seq ` + order + ` rows unbounded preceding)) n
+			from (select * from (` + strings.Join(near, ` union all `) + `) u order by ` + order + ` limit $4::int) m
+			window near as (order by ` + order + ` rows unbounded preceding)) n
 		where no = 1 or bytes <= $5::bigint order by no`
 }
 
@@ -266,17 +241,29 @@ func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (rever
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (reply reverie.MessagesReply, err error) {
 		reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
 		c := conversation{t: t, q: q}
+		if id := cmp.Or(q.Before, q.After, q.Around); id != "" {
+			err = t.Get(ctx, &c.at, messagePlaceQuery, q.GroupID, id, q.SessionID)
+			if err != nil {
+				return reply, pg.NotFoundIfEmpty(err, "message %q", id)
+			}
+		}
 		switch {
 		case q.Before != "":
 			reply.Newer = true
-			reply.Messages, reply.Older, err = c.beside(ctx, q.Before, readOlder)
+			reply.Messages, reply.Older, err = c.read(ctx, older, q.Limit, maxPageText)
 		case q.After != "":
 			reply.Older = true
-			reply.Messages, reply.Newer, err = c.beside(ctx, q.After, readNewer)
+			reply.Messages, reply.Newer, err = c.read(ctx, newer, q.Limit, maxPageText)
 		case q.Around != "":
-			err = c.around(ctx, &reply)
+			after := (q.Limit - 1) / 2
+			reply.Messages, reply.Older, err = c.read(ctx, upTo, q.Limit-after, maxPageText/2)
+			if err == nil {
+				var later []reverie.ConversationMessage
+				later, reply.Newer, err = c.read(ctx, newer, after, maxPageText/2)
+				reply.Messages = append(reply.Messages, later...)
+			}
 		default:
-			reply.Messages, reply.Older, err = c.read(ctx, readUpTo, messagePlace{}, q.Limit, maxPageText)
+			reply.Messages, reply.Older, err = c.read(ctx, upTo, q.Limit, maxPageText)
 		}
 		if err != nil || len(reply.Messages) > 0 {
 			return reply, err
@@ -286,63 +273,32 @@ func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (rever
 	})
 }
 
-// conversation reads parts of a page.
+// conversation reads parts of a page, on the sides of a place. Behind all messages is one
+// without a time.
 type conversation struct {
-	t *pg.Tx
-	q reverie.MessageQuery
-}
-
-// messagePlace is where a message stands. Behind all of them is one without a time.
-type messagePlace struct {
-	SentAt time.Time `db:"sent_at"`
-	Seq    int64     `db:"seq"`
-}
-
-func (c conversation) find(ctx context.Context, messageID string) (at messagePlace, err error) {
-	err = c.t.Get(ctx, &at, messagePlaceQuery, c.q.GroupID, messageID, c.q.SessionID)
-	return at, pg.NotFoundIfEmpty(err, "message %q", messageID)
-}
-
-// beside reads what is on one side of a message.
-func (c conversation) beside(ctx context.Context, messageID string, on readOn) ([]reverie.ConversationMessage, bool,
-	error) {
-	at, err := c.find(ctx, messageID)
-	if err != nil {
-		return nil, false, err
+	t  *pg.Tx
+	q  reverie.MessageQuery
+	at struct {
+		SentAt time.Time `db:"sent_at"`
+		Seq    int64
 	}
-	return c.read(ctx, on, at, c.q.Limit, maxPageText)
 }
 
-// around reads a message and what is on both sides of it.
-func (c conversation) around(ctx context.Context, reply *reverie.MessagesReply) error {
-	at, err := c.find(ctx, c.q.Around)
-	if err != nil {
-		return err
-	}
-	after := (c.q.Limit - 1) / 2
-	if reply.Messages, reply.Older, err = c.read(ctx, readUpTo, at, c.q.Limit-after, maxPageText/2); err != nil {
-		return err
-	}
-	later, more, err := c.read(ctx, readNewer, at, after, maxPageText/2)
-	reply.Messages, reply.Newer = append(reply.Messages, later...), more
-	return err
-}
-
-// read returns messages on one side of a place, oldest first, and whether there are
+// read returns messages on one side of the place, oldest first, and whether there are
 // more on it.
-func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limit,
-	text int) (list []reverie.ConversationMessage, more bool, err error) {
-	query, args := on.group, []any{c.q.GroupID, pg.OrInfinity(at.SentAt), at.Seq, limit + 1,
+func (c conversation) read(ctx context.Context, side string, limit, text int) (list []reverie.ConversationMessage,
+	more bool, err error) {
+	parts, args := ofGroup, []any{c.q.GroupID, pg.OrInfinity(c.at.SentAt), c.at.Seq, limit + 1,
 		text} // one more, to see whether there are more
 	if c.q.SessionID != "" {
-		query, args = on.session, append(args, c.q.SessionID)
+		parts, args = ofSession, append(args, c.q.SessionID)
 	}
 	var rows []struct {
 		reverie.Message
-		Pruned bool `db:"pruned"`
-		Found  int  `db:"found"`
+		Pruned bool
+		Found  int
 	}
-	if err := c.t.Select(ctx, &rows, query, args...); err != nil {
+	if err := c.t.Select(ctx, &rows, conversationQuery(parts, side), args...); err != nil {
 		return nil, false, err
 	}
 	list = []reverie.ConversationMessage{}
@@ -350,7 +306,7 @@ func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limi
 		list = append(list, reverie.ConversationMessage{Message: r.Message, State: r.State(), RunID: r.RunID,
 			Pruned: r.Pruned})
 	}
-	if on != readNewer {
+	if side != newer {
 		slices.Reverse(list)
 	}
 	return list, len(rows) > 0 && rows[0].Found > len(list), nil

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -30,22 +27,10 @@ const (
 // where nothing is known of it.
 func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (reverie.Pull, error) {
 	p := reverie.Pull{GroupID: groupID, Source: source, ChatID: chatID}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID),
-		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-			var row struct {
-				reverie.Pull
-				Since sql.NullTime `db:"since"`
-			}
-			err := t.Get(ctx, &row, pullQuery, groupID, source, chatID)
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil
-			}
-			if err == nil {
-				p = row.Pull
-				p.Since = row.Since.Time
-			}
-			return err
-		}})
+	what := fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID)
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return IgnoreNoRows(t.Get(ctx, &p, pullQuery, groupID, source, chatID))
+	}})
 	return p, err
 }
 
@@ -67,14 +52,7 @@ func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []rev
 // never goes back; Messages are counted as they are stored. An unknown group is
 // reverie.ErrNotFound.
 func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
-	var since *time.Time
-	if !p.Since.IsZero() {
-		since = &p.Since
-	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID),
-				pg.OrNullTimestamp(since), pg.ValidText(p.Error), pg.Timestamp(p.PulledAt))
-			return err
-		}})
+	return s.db.Exec(ctx, fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID),
+		savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID),
+		pg.OrNull(p.Since), pg.ValidText(p.Error), p.PulledAt)
 }

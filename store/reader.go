@@ -118,10 +118,7 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 		Mighty bool   `db:"mighty"`
 		Bare   string `db:"bare"`
 	}
-	err = s.db.Run(ctx, pg.Work{What: "look for the role that reads", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		return t.Get(ctx, &row, readerQuery, role)
-	}})
+	err = s.db.QueryRow(ctx, "look for the role that reads", &row, readerQuery, role)
 	name, login := pq.QuoteIdentifier(role), pq.QuoteIdentifier(row.Login)
 	switch {
 	case err != nil:

@@ -334,11 +334,10 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 // Nothing is written. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanSeal(ctx context.Context, groupID, text string) (string, error) {
 	var key string
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("seal a plan for group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return pg.NotFoundIfEmpty(t.Get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
-	}})
+	err := s.db.QueryRow(ctx, fmt.Sprintf("seal a plan for group %q", groupID), &key,
+		`select plan_key from groups where group_id = $1`, groupID)
 	if err != nil {
-		return "", err
+		return "", pg.NotFoundIfEmpty(err, "seal a plan for group %q", groupID)
 	}
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))
@@ -374,7 +373,7 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 				return err
 			}
 			list, pending = nil, 0
-			if err := s.beginPlanned(ctx, t, planned); err != nil {
+			if err := s.beginPlanned(ctx, t, lease, planned); err != nil {
 				return err
 			}
 			for _, p := range planned.Plans {
@@ -384,7 +383,8 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 				}
 				list = append(list, changes...)
 			}
-			return s.endPlanned(ctx, t, run, &pending)
+			pending, err = s.finishRun(ctx, t, run, true)
+			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
@@ -405,25 +405,16 @@ func sameHeads(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error 
 }
 
 // beginPlanned writes the rows of a run and of its chunks.
-func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error {
+func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, lease reverie.Lease, planned reverie.PlannedRun) error {
 	run := planned.Run
 	if err := s.insertRun(ctx, t, &run); err != nil {
 		return err
 	}
 	for _, c := range planned.Chunks {
-		_, err := t.Exec(ctx, `insert into run_chunks (`+chunkColumns+`)
-				values ($1, $2, $3, $4, $5::text[], $6::uuid[], '{}', $7, 'answered', '[]', $8)`,
-			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...),
-			append(pq.StringArray{}, c.MemoryIDs...), pg.ValidText(c.Answer), s.db.Now())
-		if err != nil {
+		c.RunID, c.Status = run.ID, reverie.ChunkAnswered
+		if err := s.saveChunk(ctx, t, lease, c); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// endPlanned ends a run, and counts what its window has left.
-func (s *Store) endPlanned(ctx context.Context, t *pg.Tx, run reverie.Run, pending *int) error {
-	return t.Get(ctx, pending, finishRunQuery, run.GroupID, run.ID, run.Status, pg.AsJSON(run.Stats), "", s.db.Now(),
-		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, true)
 }

@@ -139,16 +139,14 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 
 // WantedVersion is the schema version that this binary is made for.
 func WantedVersion() int64 {
-	names, err := fs.Glob(Migrations(), "*.sql")
+	names, err := fs.Glob(Migrations(), "*.sql") // in order
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
-	var newest int64
-	for _, name := range names {
-		number, _, _ := strings.Cut(name, "_")
-		if v, err := strconv.ParseInt(number, 10, 64); err == nil {
-			newest = max(newest, v)
-		}
+	number, _, _ := strings.Cut(names[len(names)-1], "_")
+	newest, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		panic(err) // the files are compiled in
 	}
 	return newest
 }
@@ -208,20 +206,18 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 	what := "ask the database about itself"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (info Info, err error) {
 		var row struct {
-			Server   string    `db:"server"`
-			Vector   string    `db:"vector"`
-			Migrated bool      `db:"migrated"`
-			Clock    time.Time `db:"clock"`
+			Info
+			Migrated bool
 		}
 		if err := t.Get(ctx, &row, `select current_setting('server_version') as server,
 			coalesce((select extversion from pg_extension where extname = 'vector'), '') as vector,
 			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
 			return info, err
 		}
-		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock, Skew: row.Clock.Sub(s.db.Now())}
+		info = row.Info
+		info.Skew = info.Clock.Sub(s.db.Now())
 		if !row.Migrated {
-			err = MaySee(ctx, t)
-			return info, err
+			return info, MaySee(ctx, t)
 		}
 		err = t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 		return info, err
@@ -231,20 +227,14 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 // Ready tells whether work can be done: the server answers, takes writes, and has
 // the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
-	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		var standby bool
-		if err := t.Get(ctx, &standby, `select pg_is_in_recovery()
-			or current_setting('default_transaction_read_only')::bool`); err != nil {
-			return err
-		}
-		if standby {
-			return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
-		}
-		return nil
-	}})
-	if err != nil {
+	const what = "see whether the database is ready"
+	var standby bool
+	if err := s.db.QueryRow(ctx, what, &standby, `select pg_is_in_recovery()
+		or current_setting('default_transaction_read_only')::bool`); err != nil {
 		return err
+	}
+	if standby {
+		return fmt.Errorf("%s: %w: the server takes no writes now", what, reverie.ErrUnavailable)
 	}
 	return s.CheckSchema(ctx)
 }

@@ -171,12 +171,9 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
-				c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
-			return err
-		}})
+	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model),
+		recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
+		c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
 }
 
 func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {
@@ -228,20 +225,19 @@ const (
 // group that is named and not there is reverie.ErrNotFound. Calls of the offline baseline
 // cost nothing and are listed all the same.
 func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
-	var rows []struct {
+	type row struct {
 		Part, No int
 		reverie.Cost
 	}
-	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		rows = nil
+	const what = "sum up what models have cost"
+	rows, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]row, error) {
 		if q.GroupID != "" {
 			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return t.Select(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
-	}})
+		return pg.Select[row](ctx, t, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
+	})
 	reply := reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since.UTC(), Until: q.Until.UTC(),
 		Days: []reverie.Cost{}, Groups: []reverie.Cost{}, Models: []reverie.Cost{}}
 	parts := map[int]*[]reverie.Cost{costDay: &reply.Days, costGroup: &reply.Groups, costModel: &reply.Models}
@@ -267,20 +263,18 @@ const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 // SpendSince sums up the calls to models since an instant, over all groups. Those
 // of the offline baseline and of recordings are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
-	return pg.Read(asLogin(ctx), s.db, "sum up what was spent", func(ctx context.Context, t *pg.Tx) (reverie.Spend, error) {
-		return pg.Get[reverie.Spend](ctx, t, `select `+SpendColumns+` from llm_calls
-			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
-	})
+	var spend reverie.Spend
+	err := s.db.QueryRow(asLogin(ctx), "sum up what was spent", &spend, `select `+SpendColumns+` from llm_calls
+		where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
+	return spend, err
 }
 
 // LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
-	what := "look for the group that was worked on last"
-	return pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (string, error) {
-		return pg.Get[string](ctx, t, `select coalesce((select group_id from llm_calls where purpose = $1
-			order by created_at desc, call_id desc limit 1), '')`, purpose)
-	})
+	err = s.db.QueryRow(asLogin(ctx), "look for the group that was worked on last", &groupID,
+		`select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
+	return groupID, IgnoreNoRows(err)
 }
 
 const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls
@@ -291,13 +285,11 @@ const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as token
 // latest calls for a purpose that went well, at most 200, and how many calls that
 // rests on. The model is named as in llm_calls, without its provider.
 func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
-	type mean struct {
+	var mean struct {
 		Tokens float64
 		Calls  int
 	}
-	what := fmt.Sprintf("look at earlier answers of %s", model)
-	m, err := pg.Read(asLogin(ctx), s.db, what, func(ctx context.Context, t *pg.Tx) (mean, error) {
-		return pg.Get[mean](ctx, t, meanOutputQuery, purpose, model)
-	})
-	return m.Tokens, m.Calls, err
+	err = s.db.QueryRow(asLogin(ctx), fmt.Sprintf("look at earlier answers of %s", model), &mean, meanOutputQuery,
+		purpose, model)
+	return mean.Tokens, mean.Calls, err
 }

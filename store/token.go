@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +33,7 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)
 				on conflict (group_id, token_id) do update set name = excluded.name where api_tokens.sha256 = excluded.sha256`,
 				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256,
-				pg.Timestamp(token.CreatedAt), pg.OrNullTimestamp(token.ExpiresAt))
+				token.CreatedAt, token.ExpiresAt)
 			if err == nil && n == 0 {
 				err = fmt.Errorf("there is another of that id: %w", reverie.ErrConflict)
 			}
@@ -47,24 +45,18 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 // Tokens returns the tokens that let one into a group, its own and those of all groups;
 // all there are where groupID is "". The oldest are first.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
-	var list []reverie.Token
-	err := s.db.Run(asLogin(ctx), pg.Work{What: "read tokens", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		list = nil
-		return t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
+	return pg.Read(asLogin(ctx), s.db, "read tokens", func(ctx context.Context, t *pg.Tx) (list []reverie.Token, err error) {
+		err = t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
 			order by created_at, token_id`, groupID)
-	}})
-	return list, err
+		return list, err
+	})
 }
 
 // Token returns a token by its id, good or not. An unknown one is reverie.ErrNotFound.
 func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
 	err := s.db.QueryRow(asLogin(ctx), "read a token", &token, tokenQuery, pg.ValidText(id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return token, fmt.Errorf("token %q: %w", id, reverie.ErrNotFound)
-	}
-	return token, err
+	return token, pg.NotFoundIfEmpty(err, "token %q", id)
 }
 
 // HasTokens tells whether a token was ever made, revoked or not.
@@ -82,7 +74,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 		token = reverie.Token{}
 		err := t.Get(ctx, &token, `update api_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz)
 			where token_id = $1
-			returning `+tokenColumns, pg.ValidText(id), pg.Timestamp(s.db.Now()))
+			returning `+tokenColumns, pg.ValidText(id), s.db.Now())
 		if err != nil {
 			return pg.NotFoundIfEmpty(err, "token %q", id)
 		}
@@ -97,11 +89,8 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 	if token.LastUsedAt != nil && at.Sub(*token.LastUsedAt) < useEvery {
 		return nil
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note the use of token %s", token.ID), Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		_, err := t.Exec(ctx, useTokenQuery, token.GroupID, token.ID, pg.Timestamp(at), pg.Timestamp(at.Add(-useEvery)))
-		return err
-	}})
+	return s.db.Exec(ctx, fmt.Sprintf("note the use of token %s", token.ID),
+		useTokenQuery, token.GroupID, token.ID, at, at.Add(-useEvery))
 }
 
 // pageSessionQuery finds a login and its token in one round trip.
@@ -117,13 +106,13 @@ func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context,
 		t *pg.Tx) error {
 		if _, err := t.Exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
-			p.GroupID, pg.Timestamp(p.CreatedAt)); err != nil {
+			p.GroupID, p.CreatedAt); err != nil {
 			return err
 		}
 		// Again, if the reply to the first commit was lost, it changes nothing.
 		_, err := t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
 			values ($1, $2, $3, $4::timestamptz, $5::timestamptz) on conflict (group_id, sha256) do nothing`,
-			p.GroupID, p.SHA256, p.TokenID, pg.Timestamp(p.CreatedAt), pg.Timestamp(p.ExpiresAt))
+			p.GroupID, p.SHA256, p.TokenID, p.CreatedAt, p.ExpiresAt)
 		return err
 	}})
 }
@@ -136,16 +125,10 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 		Token reverie.Token `db:"token"`
 	}
 	err := s.db.QueryRow(asLogin(ctx), "read a login", &row, pageSessionQuery, sha256)
-	if errors.Is(err, sql.ErrNoRows) {
-		return reverie.PageSession{}, reverie.Token{}, fmt.Errorf("this login: %w", reverie.ErrNotFound)
-	}
-	return row.PageSession, row.Token, err
+	return row.PageSession, row.Token, pg.NotFoundIfEmpty(err, "this login")
 }
 
 // EndPageSession forgets a login. That it is not there is no error.
 func (s *Store) EndPageSession(ctx context.Context, sha256 []byte) error {
-	return s.db.Run(ctx, pg.Work{What: "log out", Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `delete from page_sessions where sha256 = $1`, sha256)
-		return err
-	}})
+	return s.db.Exec(ctx, "log out", `delete from page_sessions where sha256 = $1`, sha256)
 }

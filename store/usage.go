@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -141,22 +139,11 @@ func unknownUsage(q reverie.UsageQuery) error {
 // knownSession refuses a session of which nothing is known.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("session %q has no messages, and was offered no memories: %w", q.SessionID, reverie.ErrNotFound)
-	}
-	return err
+	return pg.NotFoundIfEmpty(err, "session %q has no messages, and was offered no memories", q.SessionID)
 }
 
-// UsageOf counts how often the memories of lineages were offered and used, by
+// UsageCounts counts how often the memories of lineages were offered and used, by
 // lineage. Those that never were offered are not in it.
-func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
-	error) {
-	return pg.Lookup(ctx, s.db, fmt.Sprintf("count uses of memories of group %q", groupID), func(ctx context.Context,
-		t *pg.Tx) (map[string]reverie.UsageCount, error) {
-		return UsageCounts(ctx, t, groupID, lineageIDs)
-	})
-}
-
 func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
 	error) {
 	var rows []struct {

@@ -105,16 +105,12 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 	if ofEvolve(job) {
 		return 0, fmt.Errorf("%s: it takes pending messages themselves: %w", what, reverie.ErrInvalid)
 	}
-	var n int
-	err := s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
+	return pg.Run(ctx, s.db, pg.Work{What: what}, func(ctx context.Context, t *pg.Tx) (int, error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
-			return err
+			return 0, err
 		}
-		var err error
-		n, err = t.Exec(ctx, queueQuery, groupID, string(job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
-		return err
-	}})
-	return n, err
+		return t.Exec(ctx, queueQuery, groupID, string(job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
+	})
 }
 
 // use gives each message its run, exactly once: one that does not wait for the

@@ -18,7 +18,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -27,7 +26,6 @@ import (
 	"hash"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -78,35 +76,13 @@ type end struct {
 type line struct {
 	Type   reverie.RecordType `json:"type"`
 	Row    json.RawMessage    `json:"row"`
-	Vector string             `json:"vector,omitempty"`
+	Vector []byte             `json:"vector,omitempty"` // float32 values, little-endian
 }
 
 // anyLine is a line of either kind, to be read at once.
 type anyLine struct {
 	line
 	Summary
-}
-
-// encodeVector is v as text, "" for none.
-func encodeVector(v []float32) string {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return base64.StdEncoding.EncodeToString(b)
-}
-
-// decodeVector reads what encodeVector wrote.
-func decodeVector(text string) ([]float32, error) {
-	b, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || len(b)%4 != 0 {
-		return nil, fmt.Errorf("its vector is not base64 of float32 values: %w", reverie.ErrInvalid)
-	}
-	v := make([]float32, len(b)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return v, nil
 }
 
 // Writer writes an export. Begin comes first, End last.
@@ -134,7 +110,11 @@ func (w *Writer) Begin(groups int) error {
 // Write writes a record.
 func (w *Writer) Write(r reverie.Record) error {
 	w.counts[r.Type]++
-	if err := w.write(line{Type: r.Type, Row: r.Row, Vector: encodeVector(r.Vector)}); err != nil {
+	vector, err := binary.Append(nil, binary.LittleEndian, r.Vector)
+	if err == nil {
+		err = w.write(line{Type: r.Type, Row: r.Row, Vector: vector})
+	}
+	if err != nil {
 		return fmt.Errorf("write a %s record of group %q: %w", r.Type, r.GroupID, err)
 	}
 	return nil
@@ -300,14 +280,17 @@ func (r *reader) record(l line) (reverie.Record, error) {
 	}
 	r.rank, rec.GroupID = rank, r.group
 	r.counts[l.Type]++
-	var err error
-	if l.Vector != "" {
-		if l.Type != reverie.RecordMemory {
-			return rec, fmt.Errorf("a %s record has no vector: %w", l.Type, reverie.ErrInvalid)
-		}
-		rec.Vector, err = decodeVector(l.Vector)
+	if len(l.Vector) == 0 {
+		return rec, nil
 	}
-	return rec, err
+	if l.Type != reverie.RecordMemory {
+		return rec, fmt.Errorf("a %s record has no vector: %w", l.Type, reverie.ErrInvalid)
+	}
+	rec.Vector = make([]float32, len(l.Vector)/4)
+	if n, err := binary.Decode(l.Vector, binary.LittleEndian, rec.Vector); err != nil || n != len(l.Vector) {
+		return rec, fmt.Errorf("its vector is no list of float32 values: %w", reverie.ErrInvalid)
+	}
+	return rec, nil
 }
 
 // end compares what was read with what the last line says of it.

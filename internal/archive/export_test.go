@@ -281,36 +281,6 @@ func TestImportWritesNothing(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWhatIsNotWhole: a record that refers to what is not before it, or
-// that is there twice, fails the file before anything is compared.
-func TestImportRefusesWhatIsNotWhole(t *testing.T) {
-	t.Parallel()
-	const memory = `{"memory_id":"M1","lineage_id":"l1","version":1,"status":"active","kind":"group","content_hash":"h","run_id":null}`
-	group, chunk := sample()[7], `{"run_id":"r1","chunk_no":1}`
-	for _, c := range []struct {
-		words   string
-		records []reverie.Record
-	}{
-		{"", []reverie.Record{record("g2", reverie.RecordRun, `{"run_id":"r1"}`), record("g2", reverie.RecordChunk, chunk), record("g2", reverie.RecordMemory, memory),
-			record("g2", reverie.RecordTaken, `{"run_id":"r1","memory_id":"M1"}`), record("g2", reverie.RecordEvidence, `{"run_id":"R1","memory_id":"m1"}`), record("g2", reverie.RecordDecision, `{"run_id":"r1","chunk_no":1,"target_id":"m1"}`)}},
-		{"refers to run r1", []reverie.Record{record("g2", reverie.RecordMemory, `{"memory_id":"m1","run_id":"r1"}`)}},
-		{"refers to memory m0", []reverie.Record{record("g2", reverie.RecordMemory, `{"memory_id":"m1","parent_id":"m0"}`)}},
-		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordChange, `{"memory_id":"m1","old_id":"m2"}`)}},
-		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordSource, `{"memory_id":"m1","source_id":"m2"}`)}},
-		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordTaken, `{"memory_id":"m2"}`)}},
-		{"refers to chunk 1 of run r1", []reverie.Record{record("g2", reverie.RecordRun, `{"run_id":"r1"}`), record("g2", reverie.RecordHeld, chunk)}},
-		{"memory m1 twice", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordMemory, memory)}},
-		{"an active version of lineage l1 twice", []reverie.Record{record("g2", reverie.RecordMemory, memory),
-			record("g2", reverie.RecordMemory, `{"memory_id":"m2","lineage_id":"l1","version":2,"status":"active","kind":"team"}`)}},
-	} {
-		b := &base{}
-		_, err := archive.Import(t.Context(), strings.NewReader(file(t, 1, append([]reverie.Record{group}, c.records...)...)), b, archive.Options{})
-		if fits := c.words == ""; fits != (err == nil) || fits != (len(b.calls) > 0) || !fits && (!errors.Is(err, reverie.ErrInvalid) || !strings.Contains(err.Error(), c.words)) {
-			t.Errorf("%q: %v after %q", c.words, err, b.calls)
-		}
-	}
-}
-
 // TestImportIsBounded: however long a file is, little of it is held at once.
 func TestImportIsBounded(t *testing.T) {
 	t.Parallel()

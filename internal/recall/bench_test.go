@@ -342,9 +342,37 @@ func (c bareContext) read(b *testing.B, group, model, text string) {
 		{c.entities, []any{group, entity}},
 		{c.claims, []any{group, entity}},
 	} {
-		if pgtest.Cells(b, q.st, q.args...) == 0 {
+		if cells(b, q.st, q.args...) == 0 {
 			b.Fatal("the bare context is not full")
 		}
 	}
 	bareHits(b, c.near, group, bareVector(b, c.cached, group, model), model, 100)
+}
+
+// cells runs a prepared statement and scans all of its columns as text, and returns how
+// many rows there are.
+func cells(b testing.TB, st *sql.Stmt, args ...any) int {
+	b.Helper()
+	rows, err := st.Query(args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := 0
+	for list, into := make([]sql.NullString, len(columns)), make([]any, len(columns)); rows.Next(); n++ {
+		for i := range list {
+			into[i] = &list[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return n
 }

@@ -15,6 +15,8 @@ import (
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
 
@@ -250,7 +252,9 @@ func TestUsageIsStored(t *testing.T) {
 	if err := log.Close(t.Context()); !errors.Is(err, reverie.ErrInvalid) || !strings.HasPrefix(err.Error(), "1 of 3") {
 		t.Errorf("closing: %v", err)
 	}
-	counts, err := s.UsageOf(t.Context(), "g", []string{rows[0].LineageID, rows[2].LineageID})
+	counts, err := pg.Read(t.Context(), s.DB(), "count uses", func(ctx context.Context, tx *pg.Tx) (map[string]reverie.UsageCount, error) {
+		return store.UsageCounts(ctx, tx, "g", []string{rows[0].LineageID, rows[2].LineageID})
+	})
 	if err != nil || len(counts) != 2 {
 		t.Errorf("%v, %v", counts, err)
 	}

@@ -4,8 +4,8 @@ import "time"
 
 // Account is somebody who has written in a group, as an erasure finds them.
 type Account struct {
-	GroupID  string   `json:"group_id"`
-	AuthorID string   `json:"author_id"`
+	GroupID  string   `db:"group_id" json:"group_id"`
+	AuthorID string   `db:"author_id" json:"author_id"`
 	Names    []string `json:"names"` // that they wrote under, sorted
 	Messages int      `json:"messages"`
 }

@@ -31,11 +31,10 @@ type RecordWriter interface {
 }
 
 const (
-	// exportPage is how many rows are read at once.
+	// exportPage is how many rows are read at once. Of the groups the ids are kept.
 	exportPage = 200
 
-	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id
-		limit $3::int`
+	exportGroupsQuery = `select group_id from groups where $1 = '' or group_id = $1 order by group_id`
 
 	exportGroupQuery = `select row_to_json(g)::text from (
 		select ` + store.GroupColumns + `, created_at, (
@@ -77,32 +76,22 @@ type exporter struct {
 }
 
 func (e *exporter) all(ctx context.Context) error {
-	var groups int
-	if err := e.t.Get(ctx, &groups, `select count(*) from groups where ($1 = ''
-		or group_id = $1)`, e.query.GroupID); err != nil {
+	groups, err := pg.Select[string](ctx, e.t, exportGroupsQuery, e.query.GroupID)
+	if err != nil {
 		return err
 	}
-	if groups == 0 && e.query.GroupID != "" {
+	if len(groups) == 0 && e.query.GroupID != "" {
 		return fmt.Errorf("group %q: %w", e.query.GroupID, reverie.ErrNotFound)
 	}
-	if e.refused = e.to.Begin(groups); e.refused != nil {
+	if e.refused = e.to.Begin(len(groups)); e.refused != nil {
 		return e.refused
 	}
-	for after := ""; ; {
-		var ids []string
-		if err := e.t.Select(ctx, &ids, exportGroupsQuery, e.query.GroupID, after, exportPage); err != nil {
+	for _, id := range groups {
+		if err := e.group(ctx, id); err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := e.group(ctx, id); err != nil {
-				return err
-			}
-		}
-		if len(ids) < exportPage {
-			return nil
-		}
-		after = ids[len(ids)-1]
 	}
+	return nil
 }
 
 func (e *exporter) group(ctx context.Context, id string) error {
@@ -121,31 +110,23 @@ func (e *exporter) group(ctx context.Context, id string) error {
 	return nil
 }
 
-// table hands over a group's rows of a table, page by page behind a cursor.
+// exportedRow is a row as a record, and the vector beside it.
+type exportedRow struct {
+	Record string
+	Vector pg.Vector
+}
+
+// table hands over a group's rows of a table.
 func (e *exporter) table(ctx context.Context, id string, table recordTable) error {
-	if _, err := e.t.Exec(ctx, `declare records no scroll cursor for
-		`+table.exportQuery(), id, !e.query.NoVectors); err != nil {
-		return err
-	}
-	for {
-		var rows []struct {
-			Record string    `db:"record"`
-			Vector pg.Vector `db:"vector"`
-		}
-		if err := e.t.Select(ctx, &rows, fmt.Sprintf("fetch %d from records", exportPage)); err != nil {
-			return err
-		}
-		for _, r := range rows {
+	return pg.Pages(ctx, e.t, exportPage, func(page []exportedRow) error {
+		for _, r := range page {
 			if err := e.write(reverie.Record{GroupID: id, Type: table.Kind, Row: json.RawMessage(r.Record),
 				Vector: r.Vector}); err != nil {
 				return err
 			}
 		}
-		if len(rows) < exportPage {
-			_, err := e.t.Exec(ctx, `close records`)
-			return err
-		}
-	}
+		return nil
+	}, table.exportQuery(), id, !e.query.NoVectors)
 }
 
 func (e *exporter) write(r reverie.Record) error {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -62,31 +63,33 @@ func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records
 // takeAlike takes records of one type.
 func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record,
 	compare bool) (reverie.RecordResult, error) {
-	if kind := records[0].Type; kind != reverie.RecordGroup {
-		table, err := recordTableOf(kind)
-		if err != nil {
-			return reverie.RecordResult{}, err
-		}
-		kept, err := withoutErased(ctx, t, groupID, records)
-		if err != nil {
-			return reverie.RecordResult{}, err
-		}
-		count := reverie.RecordCount{Erased: len(records) - len(kept)}
-		if len(kept) > 0 {
-			count.Known, err = s.takeBatch(ctx, t, recordBatch{table: table, groupID: groupID, records: kept}, compare)
-			count.New = len(kept) - count.Known
-		}
-		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{kind: count}}, err
-	}
 	var res reverie.RecordResult
-	for _, r := range records {
-		one, err := takeGroup(ctx, t, groupID, r, compare)
-		if err != nil {
-			return res, err
+	kind := records[0].Type
+	if kind == reverie.RecordGroup {
+		for _, r := range records {
+			one, err := takeGroup(ctx, t, groupID, r, compare)
+			if err != nil {
+				return res, err
+			}
+			res.Add(one)
 		}
-		res.Add(one)
+		return res, nil
 	}
-	return res, nil
+	table, err := recordTableOf(kind)
+	if err != nil {
+		return res, err
+	}
+	kept, err := withoutErased(ctx, t, table, groupID, records)
+	if err != nil {
+		return res, err
+	}
+	count := reverie.RecordCount{Erased: len(records) - len(kept)}
+	if len(kept) > 0 {
+		count.Known, err = s.takeBatch(ctx, t, recordBatch{table: table, groupID: groupID, records: kept}, compare)
+		count.New = len(kept) - count.Known
+	}
+	res.Counts = map[reverie.RecordType]reverie.RecordCount{kind: count}
+	return res, err
 }
 
 // takeBatch returns how many of the records were there.
@@ -118,18 +121,12 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	if err != nil || n == len(b.records) {
 		return len(b.records) - n, err
 	}
-	if found, err := b.compare(ctx, t); err != nil || found != len(b.records) {
-		return 0, errors.Join(err, missing(b, found))
+	found, err := b.compare(ctx, t)
+	if err == nil && found != len(b.records) {
+		err = fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found,
+			len(b.records), b.table.Kind, reverie.ErrConflict)
 	}
-	return len(b.records) - n, nil
-}
-
-func missing(b recordBatch, found int) error {
-	if found == len(b.records) {
-		return nil
-	}
-	return fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found,
-		len(b.records), b.table.Kind, reverie.ErrConflict)
+	return len(b.records) - n, err
 }
 
 // recordBatch is records of one type and group.
@@ -271,8 +268,8 @@ type groupRecord struct {
 // takeGroup makes a group that is not there, with the calendars it had before.
 func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult,
 	error) {
-	count := func(c reverie.RecordCount, kept ...string) reverie.RecordResult {
-		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{reverie.RecordGroup: c}, Kept: kept}
+	count := func(c reverie.RecordCount) reverie.RecordResult {
+		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{reverie.RecordGroup: c}}
 	}
 	var g groupRecord
 	dec := json.NewDecoder(strings.NewReader(string(r.Row)))
@@ -291,11 +288,11 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 		if err := json.Unmarshal([]byte(row), &has); err != nil {
 			return reverie.RecordResult{}, err
 		}
+		res := count(reverie.RecordCount{Known: 1})
 		if differs := differences(has.Group, g.Group); differs != "" {
-			return count(reverie.RecordCount{Known: 1}, fmt.Sprintf("group %q is there and keeps its own %s", groupID,
-				differs)), nil
+			res.Kept = []string{fmt.Sprintf("group %q is there and keeps its own %s", groupID, differs)}
 		}
-		return count(reverie.RecordCount{Known: 1}), nil
+		return res, nil
 	}
 	if !errors.Is(err, sql.ErrNoRows) || compare {
 		return count(reverie.RecordCount{New: 1}), store.IgnoreNoRows(err)
@@ -316,20 +313,11 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 // differences names the settings of a group that are not those of another.
 func differences(has, other reverie.Group) string {
 	var names []string
-	for _, d := range []struct {
-		name   string
-		differ bool
-	}{
-		{"name", has.Name != other.Name}, {"time zone", has.TimeZone != other.TimeZone}, {"language",
-			has.Language != other.Language},
-		{"pause", has.Paused != other.Paused}, {"day boundary", has.DayBoundary != other.DayBoundary},
-		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence",
-			has.SessionSilence != other.SessionSilence},
-		{"dream idle", has.DreamIdle != other.DreamIdle}, {"dream sessions", has.DreamSessions != other.DreamSessions},
-		{"dream interval", has.DreamInterval != other.DreamInterval}, {"team", has.Team != other.Team},
-	} {
-		if d.differ {
-			names = append(names, d.name)
+	a, b := reflect.ValueOf(has), reflect.ValueOf(other)
+	for i := range a.NumField() {
+		name := a.Type().Field(i).Tag.Get("json")
+		if name != "-" && !a.Field(i).Equal(b.Field(i)) {
+			names = append(names, strings.ReplaceAll(name, "_", " "))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -337,15 +325,12 @@ func differences(has, other reverie.Group) string {
 
 // withoutErased drops the records of one type that are of a memory that was erased, or of
 // a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
-func withoutErased(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
+func withoutErased(ctx context.Context, t *pg.Tx, table recordTable, groupID string,
+	records []reverie.Record) ([]reverie.Record, error) {
 	var some bool
 	if err := t.Get(ctx, &some, `select exists (select 1 from erasures
 		where group_id = $1)`, groupID); err != nil || !some {
 		return records, err
-	}
-	table, err := recordTableOf(records[0].Type)
-	if err != nil {
-		return nil, err
 	}
 	docs := make([]map[string]any, len(records))
 	memories, messages := pq.StringArray{}, pq.StringArray{}

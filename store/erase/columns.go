@@ -76,7 +76,7 @@ func (c textColumn) write(from string) string {
 	case c.isJSON():
 		return from + "::" + c.Type
 	case authorNames[c.name()]:
-		return "case when t.author_id = '' then " + from + " else t." + c.Column + " end"
+		return "case when x.author_id = '' then " + from + " else x." + c.Column + " end"
 	}
 	return from
 }
@@ -120,8 +120,9 @@ func (t textTable) of(ways ...treatment) textTable {
 // pageRows is how many rows are read at once.
 const pageRows = 500
 
-// read hands over the rows of a table, page by page behind a cursor: their keys, then their texts. A null is "".
-func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page [][]string) error, where string, args ...any) error {
+// read hands over the rows of a table, page by page: their keys, then their texts. A null is "".
+func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page []pq.StringArray) error, where string,
+	args ...any) error {
 	if len(t.text) == 0 {
 		return nil
 	}
@@ -132,44 +133,24 @@ func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page [][]strin
 	for _, c := range t.text {
 		columns = append(columns, "coalesce("+c.read()+", '')")
 	}
-	if _, err := tx.Exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+
-		t.name+` t where `+where, args...); err != nil {
-		return err
-	}
-	for {
-		var list []pq.StringArray
-		if err := tx.Select(ctx, &list, fmt.Sprintf("fetch %d from texts", pageRows)); err != nil {
-			return err
-		}
-		page := make([][]string, len(list))
-		for i, r := range list {
-			page[i] = r
-		}
-		if err := take(page); err != nil {
-			return err
-		}
-		if len(list) < pageRows {
-			_, err := tx.Exec(ctx, `close texts`)
-			return err
-		}
-	}
+	return pg.Pages(ctx, tx, pageRows, take, `select array[`+strings.Join(columns, ", ")+`] from `+t.name+` t where `+where,
+		args...)
 }
 
-// updateQuery writes the texts of rows that are found by their keys.
-func (t textTable) updateQuery() string {
+// set follows the update of a table x: it writes the texts of rows that are found by their keys.
+func (t textTable) set() string {
 	var from, as, set []string
-	where := []string{"t.group_id = $1"}
+	where := []string{"x.group_id = $1"}
 	for i, k := range t.key {
 		from, as = append(from, fmt.Sprintf("$%d::text[]", i+2)), append(as, fmt.Sprintf("k%d", i))
-		where = append(where, fmt.Sprintf("t.%s = u.k%d::%s", k.Column, i, k.Type))
+		where = append(where, fmt.Sprintf("x.%s = u.k%d::%s", k.Column, i, k.Type))
 	}
 	for i, c := range t.text {
 		from, as = append(from, fmt.Sprintf("$%d::text[]", len(t.key)+i+2)), append(as, fmt.Sprintf("c%d", i))
-		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column,
+		set = append(set, fmt.Sprintf("%s = case when x.%[1]s is not null then %s end", c.Column,
 			c.write(fmt.Sprintf("u.c%d", i))))
 	}
-	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + `
-		from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
+	return strings.Join(set, ", ") + ` from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
 		where ` + strings.Join(where, " and ")
 }
 
@@ -194,7 +175,7 @@ func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.St
 			for _, k := range table.key {
 				order += ", t." + k.Column
 			}
-			err := table.read(ctx, t, func(page [][]string) error {
+			err := table.read(ctx, t, func(page []pq.StringArray) error {
 				for _, row := range page {
 					for _, text := range table.texts(row) {
 						if refused = take(text); refused != nil {
@@ -266,27 +247,22 @@ const sweepTimeout = 24 * time.Hour
 // into new files, under a lock that keeps everybody else from the table for that time.
 // It needs the tables' owner: else the error is reverie.ErrConfiguration.
 func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
-	var tables []string
-	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			tables = nil
-			list, err := textTables(ctx, t)
-			if err != nil {
-				return err
-			}
-			for _, table := range list {
-				tables = append(tables, table.name)
-			}
-			var others string
-			if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
-				return err
-			}
-			if others != "" {
-				return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
-					reverie.ErrConfiguration)
-			}
-			return nil
-		}})
+	const what = "drop from the files what was erased"
+	tables, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (names pq.StringArray, err error) {
+		list, err := textTables(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, table := range list {
+			names = append(names, table.name)
+		}
+		others, err := pg.Get[string](ctx, t, notOurs, names)
+		if err == nil && others != "" {
+			err = fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
+				reverie.ErrConfiguration)
+		}
+		return names, err
+	})
 	if err != nil {
 		return err
 	}

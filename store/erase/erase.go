@@ -29,30 +29,18 @@ func New(db *pg.DB) *Eraser { return &Eraser{db} }
 // or, exactly, under that name. Where somebody has that id, who only goes by it as a name
 // is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
 func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
-	var list []reverie.Account
-	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
-		list = []reverie.Account{}
+	return pg.Read(ctx, s.db, "look for an author", func(ctx context.Context, t *pg.Tx) ([]reverie.Account, error) {
 		if groupID != "" {
 			if _, err := store.GetGroup(ctx, t, groupID); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		rows, err := ask[struct {
-			GroupID  string         `db:"group_id"`
-			AuthorID string         `db:"author_id"`
-			Names    pq.StringArray `db:"names"`
-			Messages int            `db:"messages"`
-		}](ctx, t, "accounts", values{"group": groupID, "author": author})
-		for _, r := range rows {
-			list = append(list, reverie.Account{GroupID: r.GroupID, AuthorID: r.AuthorID, Names: r.Names, Messages: r.Messages})
-		}
+		list, err := ask[reverie.Account](ctx, t, "accounts", values{"group": groupID, "author": author})
 		if slices.ContainsFunc(list, func(a reverie.Account) bool { return a.AuthorID == author }) {
 			list = slices.DeleteFunc(list, func(a reverie.Account) bool { return a.AuthorID != author })
 		}
-		return err
-	}})
-	return list, err
+		return list, err
+	})
 }
 
 // Erase forgets an author in one group, in one transaction:
@@ -196,7 +184,7 @@ func (e *eraser) receipt(ctx context.Context) error {
 // search reads every column that can hold text again, and counts what is left of the author.
 func (e *eraser) search(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
-		return e.rows(ctx, table.of(words, names, authors, messages), func(page [][]string) error {
+		return e.rows(ctx, table.of(words, names, authors, messages), func(page []pq.StringArray) error {
 			for _, row := range page {
 				e.check(table.of(words, names, authors, messages), row)
 			}

@@ -48,7 +48,7 @@ type values map[string]any
 
 // types are the types of values that are no lists of ids of our own.
 var types = map[string]string{"group": "text", "home": "text", "author": "text", "scratch": "text", "summary": "text",
-	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "kind": "text", "status": "text",
+	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "words": "text", "kind": "text", "status": "text",
 	"name_key": "text", "messages": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
 	"planned": "text[]", "changed_ids": "text[]", "at": "timestamptz", "erasure": "uuid", "zero": "uuid", "id": "uuid"}
 
@@ -87,9 +87,10 @@ func (v values) bind(sql string) (query string, args []any) {
 }
 
 // ask reads the rows of a query of the script.
-func ask[T any](ctx context.Context, t *pg.Tx, query string, v values) (rows []T, err error) {
+func ask[T any](ctx context.Context, t *pg.Tx, query string, v values) ([]T, error) {
 	sql, args := v.bind(script.Queries[query])
-	if err := t.Select(ctx, &rows, sql, args...); err != nil {
+	rows, err := pg.Select[T](ctx, t, sql, args...)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.ReplaceAll(query, "_", " "), err)
 	}
 	return rows, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,7 +16,6 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -72,7 +72,7 @@ func (e *eraser) hear(ctx context.Context) error {
 	for _, column := range []string{"author_id", "role", "text"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
-	return e.rows(ctx, said, func(page [][]string) error {
+	return e.rows(ctx, said, func(page []pq.StringArray) error {
 		for _, row := range page {
 			if row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser {
 				e.traces.Hear(row[2])
@@ -104,7 +104,7 @@ func (e *eraser) eachTable(ctx context.Context, take func(textTable) error) erro
 }
 
 // rows hands over the group's rows of a table; of a team those of the group's memories there.
-func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]string) error) error {
+func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.StringArray) error) error {
 	where := "t.group_id = {group}"
 	if e.shared != nil {
 		if script.Team[table.name] == "" {
@@ -131,7 +131,7 @@ func (e *eraser) redact(ctx context.Context) error {
 // it changed, the first column of each.
 func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArray, error) {
 	var keys pq.StringArray
-	return keys, e.rows(ctx, table, func(page [][]string) error {
+	return keys, e.rows(ctx, table, func(page []pq.StringArray) error {
 		var rows pg.Columns
 		for _, row := range page {
 			touched := false
@@ -151,29 +151,16 @@ func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArr
 			if len(table.key) > 0 {
 				keys = append(keys, row[0])
 			}
-			e.mark(table, row)
 		}
-		n, err := rows.Exec(ctx, e.t, table.updateQuery(), e.group())
-		count(e.counts.Changed, table.name, n)
-		return err
+		if rows.Len() == 0 {
+			return nil
+		}
+		args, err := rows.Args(e.group())
+		if err != nil {
+			return err
+		}
+		return e.changed(ctx, table.name, table.set(), args...)
 	})
-}
-
-// mark notes that a row was changed whose key is the first of these texts.
-func (e *eraser) mark(table textTable, row []string) {
-	columns, ok := store.ExportedKeys[table.name]
-	if !ok || e.shared != nil {
-		return
-	}
-	key := make([]string, len(columns))
-	for i, name := range columns {
-		at := slices.IndexFunc(table.key, func(c textColumn) bool { return c.Column == name })
-		if at < 0 {
-			return
-		}
-		key[i] = row[at]
-	}
-	e.marks = append(e.marks, store.RowMark(table.name, key...))
 }
 
 // redactValue takes the author out of a column's text.
@@ -409,87 +396,53 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 	return err
 }
 
+// changedRow is a row of memories, claims or decisions that says something else now.
+type changedRow struct {
+	ID, Kind, Session, Status, Words, Hash, Name string
+	Tags                                         pq.StringArray
+}
+
+// hash is that of what the row says now.
+func (r changedRow) hash() string {
+	switch {
+	case !slices.Contains(r.Tags, reverie.TagSummary):
+		return text.ContentHash(r.Words)
+	case reverie.Kind(r.Kind) == reverie.KindSession:
+		return text.SummaryHash(r.Session, r.Words)
+	}
+	return text.SummaryHash("", r.Words)
+}
+
 // rehash gives statements and claims that say something else now the hash of that, and
-// messages their length. The vectors go: maintenance makes them anew.
+// messages their length. The vectors go: maintenance makes them anew. Decisions are known by
+// the runs that they are of.
 func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) error {
 	e.values["changed"], e.values["changed_ids"] = keys, keys
 	switch table {
-	case "memories":
-		return e.rehashMemories(ctx)
-	case "entity_claims":
-		return e.rehashClaims(ctx)
-	case "decisions":
-		return e.rehashDecisions(ctx)
 	case "messages":
 		return e.measure(ctx)
+	case "memories", "entity_claims", "decisions":
+	default:
+		return nil
 	}
-	return nil
-}
-
-func (e *eraser) rehashMemories(ctx context.Context) error {
-	rows, err := ask[struct {
-		ID, Kind, Session, Status, Statement, Hash string
-		Tags                                       pq.StringArray
-	}](ctx, e.t, "changed_memories", e.values)
+	rows, err := ask[changedRow](ctx, e.t, "changed_"+table, e.values)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		hash := text.ContentHash(r.Statement)
-		if slices.Contains(r.Tags, reverie.TagSummary) {
-			if reverie.Kind(r.Kind) != reverie.KindSession {
-				r.Session = ""
-			}
-			hash = text.SummaryHash(r.Session, r.Statement)
-		}
+		hash := r.hash()
 		if hash == r.Hash {
 			continue
 		}
-		err := e.update(ctx, "rehash_memory", values{"id": r.ID, "hash": hash, "kind": r.Kind, "status": r.Status})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *eraser) rehashClaims(ctx context.Context) error {
-	rows, err := ask[struct{ ID, Aspect, Name, Value string }](ctx, e.t, "changed_claims", e.values)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		err := e.update(ctx, "rehash_claim", values{"id": r.ID, "hash": text.ContentHash(r.Value),
+		own := maps.Clone(e.values)
+		maps.Copy(own, values{"id": r.ID, "kind": r.Kind, "status": r.Status, "words": r.Words, "hash": hash,
 			"name_key": text.NameKey(r.Name)})
-		if err != nil {
+		sql, args := own.bind(script.Queries["rehash_"+table])
+		if _, err := e.t.Exec(ctx, sql, args...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// update runs a statement of the script with values of its own.
-func (e *eraser) update(ctx context.Context, query string, own values) error {
-	own["group"], own["at"] = e.group(), e.at
-	sql, args := own.bind(script.Queries[query])
-	_, err := e.t.Exec(ctx, sql, args...)
-	return err
-}
-
-// rehashDecisions goes by the runs of the decisions.
-func (e *eraser) rehashDecisions(ctx context.Context) error {
-	statements, err := ask[string](ctx, e.t, "changed_decisions", e.values)
-	if err != nil {
-		return err
-	}
-	var hashes pg.Columns
-	for _, s := range statements {
-		hashes.Add(s, text.ContentHash(s))
-	}
-	_, err = hashes.Exec(ctx, e.t, `update decisions d set content_hash = u.hash
-		from unnest($3::text[], $4::text[]) as u (statement, hash) where d.group_id = $1 and d.run_id = any ($2::uuid[])
-			and d.statement = u.statement and d.content_hash <> u.hash`, e.group(), e.ids("changed"))
-	return err
 }
 
 // measure estimates the tokens of messages anew, and has their sessions counted with that.

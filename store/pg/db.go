@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -44,11 +45,11 @@ type Options struct {
 
 // WithDefaults fills in what is zero.
 func (o Options) WithDefaults() Options {
-	o.MaxConns = or(o.MaxConns, 8)
-	o.ReadTimeout = or(o.ReadTimeout, 60*time.Second)
-	o.StatementTimeout = or(o.StatementTimeout, 30*time.Second)
-	o.LockTimeout = or(o.LockTimeout, 10*time.Second)
-	o.IdleTimeout = or(o.IdleTimeout, 15*time.Second)
+	o.MaxConns = cmp.Or(o.MaxConns, 8)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 60*time.Second)
+	o.StatementTimeout = cmp.Or(o.StatementTimeout, 30*time.Second)
+	o.LockTimeout = cmp.Or(o.LockTimeout, 10*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 15*time.Second)
 	if o.Now == nil {
 		o.Now = fault.Clock(time.Now)
 	}
@@ -58,17 +59,10 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-func or[T int | time.Duration](v, fallback T) T {
-	if v > 0 {
-		return v
-	}
-	return fallback
-}
-
 // DB is a pool of connections to one database. Its methods may be called concurrently.
 type DB struct {
 	// Confine returns what is appended to the settings of a read-only transaction,
-	// such as "; set local role ...", or "" for nothing. It may be nil. Set it before the first use.
+	// such as "; set local role ...", or "" for nothing, as at first. Set it before the first use.
 	Confine func(ctx context.Context) (string, error)
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
@@ -85,11 +79,12 @@ type DB struct {
 // Open connects and pings. Wrong settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	opts = opts.WithDefaults()
-	db, err := dialDatabase(opts)
+	db, err := Connect(opts)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns)}
+	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
+		Confine: func(context.Context) (string, error) { return "", nil }}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
 		_ = db.Close()
@@ -101,38 +96,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 // Connect opens a plain pool with the settings of opts: for migrations and other work whose
 // statements cannot run in a transaction. It does not ping.
 func Connect(opts Options) (*sql.DB, error) {
-	return dialDatabase(opts.WithDefaults())
-}
-
-// Ping asks the server for a sign of life.
-func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
-
-// PingDB is [DB.Ping] for a plain pool.
-func PingDB(ctx context.Context, db *sql.DB) error {
-	if err := db.PingContext(ctx); err != nil {
-		return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
-	}
-	return nil
-}
-
-// Close closes all connections. Statements under way end with an error.
-func (d *DB) Close() error {
-	if err := d.db.Close(); err != nil {
-		return fmt.Errorf("close the database: %w", err)
-	}
-	return nil
-}
-
-// Options are the settings that the pool was opened with, defaults filled in.
-func (d *DB) Options() Options { return d.opts }
-
-// Now is the configured clock, at the precision that PostgreSQL keeps.
-func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
-
-// SetNow replaces the clock. Call it before the first use.
-func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
-
-func dialDatabase(opts Options) (*sql.DB, error) {
+	opts = opts.WithDefaults()
 	if opts.URL == "" {
 		return nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
 	}
@@ -176,6 +140,34 @@ func dialDatabase(opts Options) (*sql.DB, error) {
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
 }
+
+// Ping asks the server for a sign of life.
+func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
+
+// PingDB is [DB.Ping] for a plain pool.
+func PingDB(ctx context.Context, db *sql.DB) error {
+	if err := db.PingContext(ctx); err != nil {
+		return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
+	}
+	return nil
+}
+
+// Close closes all connections. Statements under way end with an error.
+func (d *DB) Close() error {
+	if err := d.db.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+// Options are the settings that the pool was opened with, defaults filled in.
+func (d *DB) Options() Options { return d.opts }
+
+// Now is the configured clock, at the precision that PostgreSQL keeps.
+func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// SetNow replaces the clock. Call it before the first use.
+func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
 
 // defaultSSLMode is disable only where nobody can listen in.
 func defaultSSLMode(cfg pq.Config) pq.SSLMode {

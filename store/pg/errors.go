@@ -11,31 +11,9 @@ import (
 	"strings"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 
 	"reverie/internal/reverie"
-)
-
-// The SQLSTATE codes that mean something to Reverie.
-const (
-	codeUnique          = "23505"
-	codeForeignKey      = "23503"
-	codeCheck           = "23514"
-	codeNotNull         = "23502"
-	codeSerialization   = "40001"
-	codeDeadlock        = "40P01"
-	codeLockTimeout     = "55P03"
-	codeCanceled        = "57014"
-	codeUndefinedTable  = "42P01"
-	codeUndefinedColumn = "42703"
-	codeUndefinedObject = "42704"
-	codeNoStatement     = "26000"
-	codeNoDatabase      = "3D000"
-	codeBadPassword     = "28P01"
-	codeBadLogin        = "28000"
-	codeNotAllowed      = "42501"
-	codeReadOnly        = "25006" // such as a standby, or a server that is failing over
-	codeUnsupported     = "0A000"
-	codeNoFile          = "58P01" // such as pgvector's library, gone from under the extension
 )
 
 // ServerError returns the server's answer within err, nil where there is none.
@@ -64,7 +42,7 @@ func translateWith(ctx context.Context, err error, what string, reasons map[stri
 		return nil
 	}
 	answer := ServerError(err)
-	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == codeCanceled) && !isDomainError(err) {
+	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == pqerror.QueryCanceled) && !isDomainError(err) {
 		return fmt.Errorf("%s: %w", what, cause)
 	}
 	if answer == nil && isUnreachable(err) && !isDomainError(err) {
@@ -79,7 +57,7 @@ func translateWith(ctx context.Context, err error, what string, reasons map[stri
 		}
 		return fmt.Errorf("%s: %w: %w", what, kind, answer)
 	}
-	if answer.Code == codeNoStatement {
+	if answer.Code == pqerror.InvalidSQLStatementName {
 		return fmt.Errorf("%s: a pooler lost a prepared statement; let it carry them or turn preparing off: %w", what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -88,21 +66,23 @@ func translateWith(ctx context.Context, err error, what string, reasons map[stri
 // domainError sorts an answer of the server into the domain's errors, nil if it is none.
 func domainError(answer *pq.Error) error {
 	switch answer.Code {
-	case codeUnique, codeSerialization, codeDeadlock, codeLockTimeout:
+	case pqerror.UniqueViolation, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected, pqerror.LockNotAvailable:
 		return reverie.ErrConflict
-	case codeForeignKey:
+	case pqerror.ForeignKeyViolation:
 		return reverie.ErrNotFound
-	case codeReadOnly:
+	case pqerror.ReadOnlySQLTransaction: // such as of a standby, or a server that is failing over
 		return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
-	case codeUnsupported:
+	case pqerror.FeatureNotSupported:
 		if strings.Contains(answer.Message, "recovery") { // a write transaction on a standby
 			return fmt.Errorf("%w: the server is a standby", reverie.ErrUnavailable)
 		}
-	case codeCheck, codeNotNull:
+	case pqerror.CheckViolation, pqerror.NotNullViolation:
 		return reverie.ErrInvalid
-	case codeUndefinedTable, codeUndefinedColumn, codeUndefinedObject:
+	case pqerror.UndefinedTable, pqerror.UndefinedColumn, pqerror.UndefinedObject:
 		return fmt.Errorf("%w: run `reverie migrate up`", reverie.ErrOutdatedSchema)
-	case codeNoDatabase, codeBadPassword, codeBadLogin, codeNotAllowed, codeNoFile:
+	case pqerror.InvalidCatalogName, pqerror.InvalidPassword, pqerror.InvalidAuthorizationSpecification,
+		pqerror.InsufficientPrivilege,
+		pqerror.UndefinedFile: // such as pgvector's library, gone from under the extension
 		return reverie.ErrConfiguration
 	}
 	switch {

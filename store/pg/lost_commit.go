@@ -66,6 +66,5 @@ func WasCommitted(ctx context.Context, t *Tx, xid string) (bool, error) {
 // outcomeUnknown tells a commit whose reply was lost from one that failed: the server
 // answered only the latter.
 func outcomeUnknown(err error) bool {
-	var answer *pq.Error
-	return !errors.As(err, &answer) && !errors.Is(err, pq.ErrInFailedTransaction) // the server has spoken
+	return ServerError(err) == nil && !errors.Is(err, pq.ErrInFailedTransaction) // the server has spoken
 }

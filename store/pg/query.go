@@ -30,9 +30,17 @@ func (d *DB) QueryRows(ctx context.Context, what string, read func(*sql.Rows) er
 	})
 }
 
+// Exec writes by one statement that is safe to repeat, in a transaction of its own.
+func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
+	return d.Run(ctx, Work{What: what, Prepare: true, Do: func(ctx context.Context, t *Tx) error {
+		_, err := t.Exec(ctx, query, args...)
+		return err
+	}})
+}
+
 // query reads by a statement until it is read or cannot be.
 func (d *DB) query(ctx context.Context, what string, read func(context.Context, Querier) error) error {
-	confined, err := d.confinement(ctx)
+	confined, err := d.Confine(ctx)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/lib/pq/pqerror"
+
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
@@ -38,6 +40,26 @@ func Select[T any](ctx context.Context, t *Tx, query string, args ...any) ([]T, 
 	rows := []T{}
 	err := t.Select(ctx, &rows, query, args...)
 	return rows, err
+}
+
+// Pages hands over the rows of a query as they come, so many at once, behind a cursor.
+func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) error, query string, args ...any) error {
+	if _, err := t.Exec(ctx, `declare pages no scroll cursor for `+query, args...); err != nil {
+		return err
+	}
+	for {
+		page, err := Select[T](ctx, t, fmt.Sprintf("fetch %d from pages", rows))
+		if err != nil {
+			return err
+		}
+		if err := take(page); err != nil {
+			return err
+		}
+		if len(page) < rows {
+			_, err := t.Exec(ctx, `close pages`)
+			return err
+		}
+	}
 }
 
 // Exec returns the number of rows written.
@@ -129,7 +151,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	var confined string
 	if w.ReadOnly {
-		if confined, err = d.confinement(ctx); err != nil {
+		if confined, err = d.Confine(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -195,19 +217,11 @@ func (o Options) bounds(lock time.Duration, byKey bool) string {
 // canRepeat tells whether another try may succeed where this one was rolled back.
 func canRepeat(err error) bool {
 	if answer := ServerError(err); answer != nil {
-		return answer.Code == codeDeadlock || answer.Code == codeSerialization
+		return answer.Code == pqerror.TRDeadlockDetected || answer.Code == pqerror.TRSerializationFailure
 	}
 	var netErr *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		(errors.As(err, &netErr) && !netErr.Timeout())
-}
-
-// confinement is what a transaction that only reads has appended to its settings.
-func (d *DB) confinement(ctx context.Context) (string, error) {
-	if d.Confine == nil {
-		return "", nil
-	}
-	return d.Confine(ctx)
 }
 
 // streamIdle is how long whoever takes the rows of a [DB.Stream] may take for one page

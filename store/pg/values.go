@@ -45,26 +45,14 @@ func OrZero[T any](p *T) (v T) {
 // Timestamp writes t as an element of a timestamptz[].
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// OrNullTimestamp is timestamp, and NULL for nil.
-func OrNullTimestamp(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	text := Timestamp(*t)
-	return &text
-}
-
-// JSONText writes v as text: the driver would send bytes as binary.
-func JSONText(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
-}
-
 // JSON reads a column of JSON text, where NULL is the zero value, and writes one.
 type JSON[T any] struct{ V T }
 
-// Value is the JSON as text, as [JSONText] writes it.
-func (j JSON[T]) Value() (driver.Value, error) { return JSONText(j.V) }
+// Value is the JSON as text: the driver would send bytes as binary.
+func (j JSON[T]) Value() (driver.Value, error) {
+	b, err := json.Marshal(j.V)
+	return string(b), err
+}
 
 // AsJSON is v as JSON, for a statement to take.
 func AsJSON(v any) JSON[any] { return JSON[any]{v} }

@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"net/url"
 	"testing"
-
-	"github.com/lib/pq"
 )
 
 // bareConns is as many connections as the store has by default.
@@ -69,50 +67,4 @@ func Read[T any](b testing.TB, st *sql.Stmt, fields func(*T) []any, args ...any)
 		b.Fatal(err)
 	}
 	return list
-}
-
-// Cells runs a prepared statement and scans all of its columns as text, and returns how
-// many rows there are.
-func Cells(b testing.TB, st *sql.Stmt, args ...any) int {
-	b.Helper()
-	rows, err := st.Query(args...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := 0
-	for cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns)); rows.Next(); n++ {
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
-	return n
-}
-
-// VectorOID is the type of vectors in the database, which arrays of them name.
-func VectorOID(b testing.TB, db *sql.DB) (oid uint32) {
-	b.Helper()
-	if err := db.QueryRow(`select 'vector'::regtype::oid::bigint`).Scan(&oid); err != nil {
-		b.Fatal(err)
-	}
-	return oid
-}
-
-// Strings are the values that a list of things has in one column, for unnest.
-func Strings[T any](list []T, value func(T) string) pq.StringArray {
-	column := make(pq.StringArray, len(list))
-	for i, v := range list {
-		column[i] = value(v)
-	}
-	return column
 }
