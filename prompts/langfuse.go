@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // Langfuse is a project of Langfuse that keeps prompts, by our names for them:
@@ -43,8 +45,8 @@ const maxReply = 1 << 20
 // A prompt is written like a file of ours, a template over [EvolveSystem], where
 // {{max_creates}} is as good as {{.MaxCreates}}; a head is not needed. Of a chat
 // prompt the system messages, a blank line between them, are the system
-// part. It may have one user message, with {{data}} once where the data goes,
-// else the user part is the data alone. Other messages are not accepted. The
+// part. It may have one user message, which says {{data}} and nothing else: the
+// user part is the data alone. Other messages are not accepted. The
 // hash is that of the prompt's text, for a chat prompt of its messages as JSON:
 // [{"role":"...","content":"..."}], without spaces.
 func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
@@ -65,31 +67,23 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
 	with := &Set{texts: make(map[string]*promptText, len(keys))}
-	var whats, whys, versions []string // of the warnings
+	prompts := map[string][]string{} // by what there is to say of them
 	for i, key := range keys {
-		with.texts[key] = texts[i]
-		if errs[i] == nil {
+		if with.texts[key] = texts[i]; errs[i] == nil {
 			continue
 		}
-		with.texts[key] = s.texts[key]
-		if !kept[nameOf(key)] && !none {
-			continue
-		}
-		why, version := fmt.Sprintf(" from Langfuse: %s; using %s, version ", l.reason(errs[i]), s.texts[key].origin), s.texts[key].version
-		at := slices.Index(whys, why)
-		if at < 0 {
-			whats, whys, versions = append(whats, "prompt "+key), append(whys, why), append(versions, version)
-			continue
-		}
-		whats[at] += ", " + key
-		if !slices.Contains(strings.Split(versions[at], ", "), version) {
-			versions[at] += ", " + version
+		own := s.texts[key]
+		if with.texts[key] = own; kept[nameOf(key)] || none {
+			why := fmt.Sprintf("%s; using %s", l.reason(errs[i]), own.origin)
+			prompts[why] = append(prompts[why], key)
 		}
 	}
-	for i := range whats {
-		whats[i] += whys[i] + versions[i]
+	var warnings []string
+	for why, keys := range prompts {
+		warnings = append(warnings, fmt.Sprintf("prompt %s from Langfuse: %s", strings.Join(keys, ", "), why))
 	}
-	return with, whats
+	slices.Sort(warnings)
+	return with, warnings
 }
 
 // nameOf is a text's name without its language.
@@ -141,7 +135,7 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 		if err := json.Unmarshal(reply.Prompt, &source); err != nil {
 			return nil, fmt.Errorf("its text cannot be read: %w", err)
 		}
-		t, err = parseText(key, cutOptionalHead(source), nil)
+		t, err = parseText(key, cutOptionalHead(source))
 	case "chat":
 		t, source, err = readChat(key, reply.Prompt)
 	default:
@@ -232,6 +226,9 @@ func cutOptionalHead(text string) string {
 	return text
 }
 
+// dataAlone is the whole of a user message.
+var dataAlone = text.NewPattern(`^\s*\{\{\s*data\s*\}\}\s*$`)
+
 // readChat reads the messages of a chat prompt, and returns them as the JSON that
 // its hash is of.
 func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
@@ -249,15 +246,18 @@ func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	}
 	var plain []message
 	var system []string
-	var user *string
+	users := 0
 	for i, m := range messages {
 		switch {
 		case m.Type == "placeholder":
 			return nil, "", fmt.Errorf("its message %d is a placeholder; write system messages and at most one of the user", i+1)
 		case m.Role == "system":
 			system = append(system, strings.TrimSpace(m.Content))
-		case m.Role == "user" && user == nil:
-			user = &m.Content
+		case m.Role == "user" && users == 0:
+			if users++; !dataAlone.MatchString(m.Content) {
+				return nil, "", fmt.Errorf("its message %d is of the user and says more than {{data}}; put all else into a "+
+					"system message", i+1)
+			}
 		default:
 			return nil, "", fmt.Errorf("its message %d has role %.20q; write system messages and at most one of the user", i+1, m.Role)
 		}
@@ -270,6 +270,6 @@ func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("its messages cannot be written as JSON: %w", err)
 	}
-	t, err := parseText(key, cutOptionalHead(strings.Join(system, "\n\n")), user)
+	t, err := parseText(key, cutOptionalHead(strings.Join(system, "\n\n")))
 	return t, source, err
 }

@@ -167,10 +167,10 @@ func TestLangfuseChat(t *testing.T) {
 		"system alone": {[]message{{"role": "system", "content": " Keep {{active}}. "}}, "Keep 12.", data, `[{"role":"system","content":" Keep {{active}}. "}]`},
 		"several": {[]message{{"type": "chatmessage", "role": "system", "content": "---\nname: memory_evolve\nversion: 3\n---\nKeep."}, {"role": "system", "content": "In {{statement_language}}, <b>."}},
 			"Keep.\n\nIn English, <b>.", data, `[{"role":"system","content":"---\nname: memory_evolve\nversion: 3\n---\nKeep."},{"role":"system","content":"In {{statement_language}}, <b>."}]`},
-		"with a user": {[]message{{"role": "system", "content": "Keep."}, {"content": "Of {{active}}:\n{{ data }}\nAnswer now.", "role": "user"}},
-			"Keep.", "Of 12:\n" + data + "\nAnswer now.", `[{"role":"system","content":"Keep."},{"role":"user","content":"Of {{active}}:\n{{ data }}\nAnswer now."}]`},
-		"the user first": {[]message{{"role": "user", "content": "{{if .Active}}{{data}}{{else}}{{data}}{{end}}"}, {"role": "system", "content": "Keep."}},
-			"Keep.", data, `[{"role":"user","content":"{{if .Active}}{{data}}{{else}}{{data}}{{end}}"},{"role":"system","content":"Keep."}]`},
+		"with a user": {[]message{{"role": "system", "content": "Keep."}, {"content": "{{ data }}\n", "role": "user"}},
+			"Keep.", data, `[{"role":"system","content":"Keep."},{"role":"user","content":"{{ data }}\n"}]`},
+		"the user first": {[]message{{"role": "user", "content": "{{data}}"}, {"role": "system", "content": "Keep."}},
+			"Keep.", data, `[{"role":"user","content":"{{data}}"},{"role":"system","content":"Keep."}]`},
 	} {
 		r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 4, c.messages), "memory_evolve.zh": reply(t, 4, c.messages)})
 		want := prompts.Rendered{System: c.system, User: c.user, Name: "memory_evolve.en", Version: "langfuse:4", SHA256: sum(c.plain)}
@@ -182,7 +182,7 @@ func TestLangfuseChat(t *testing.T) {
 
 // TestDataIsNoTemplate lets a chat say what a template would.
 func TestDataIsNoTemplate(t *testing.T) {
-	chat := reply(t, 1, []message{{"role": "system", "content": "Keep."}, {"role": "user", "content": "> {{data}}"}})
+	chat := reply(t, 1, []message{{"role": "system", "content": "Keep."}, {"role": "user", "content": "{{data}}"}})
 	s := with(t, open(t, ""), newRemote(t, map[string]string{"memory_evolve.en": chat, "memory_evolve.zh": chat}).project())
 	said := prompts.EvolveUser{NewDiscussions: []prompts.MessageView{{ID: 1, Text: "{{data}} {{active}} {{.Active}} \x00data\x00"}}}
 	r, err := s.Render(prompts.English, system, said)
@@ -190,7 +190,7 @@ func TestDataIsNoTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back prompts.EvolveUser
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(r.User, "> ")), &back); err != nil || back.NewDiscussions[0].Text != said.NewDiscussions[0].Text {
+	if err := json.Unmarshal([]byte(r.User), &back); err != nil || back.NewDiscussions[0].Text != said.NewDiscussions[0].Text {
 		t.Errorf("%s: %v", r.User, err)
 	}
 }
@@ -228,7 +228,7 @@ func TestNoLangfuse(t *testing.T) {
 // TestLangfuseAtOnce takes prompts from one set in many runs at once, while
 // others render it.
 func TestLangfuseAtOnce(t *testing.T) {
-	chat := reply(t, 2, []message{{"role": "system", "content": "Keep {{active}}."}, {"role": "user", "content": "> {{data}}"}})
+	chat := reply(t, 2, []message{{"role": "system", "content": "Keep {{active}}."}, {"role": "user", "content": "{{data}}"}})
 	r := newRemote(t, map[string]string{"memory_evolve.en": chat, "memory_evolve.zh": chat})
 	before := open(t, "")
 	var runs sync.WaitGroup
@@ -239,7 +239,7 @@ func TestLangfuseAtOnce(t *testing.T) {
 				runs.Go(func() {
 					got, err := s.Render(prompts.Chinese, system, user)
 					old, oldErr := before.Render(prompts.Chinese, system, user)
-					if err != nil || oldErr != nil || got.System != "Keep 12." || got.User != "> "+old.User || len(warnings) > 0 {
+					if err != nil || oldErr != nil || got.System != "Keep 12." || got.User != old.User || len(warnings) > 0 {
 						t.Errorf("%+v, %v, %v, %v", got, err, oldErr, warnings)
 					}
 				})

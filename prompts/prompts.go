@@ -46,13 +46,12 @@ type promptText struct {
 	sha256  string // see Rendered
 	origin  string // where it comes from, for people
 	system  *template.Template
-	user    *template.Template // what stands around the data; nil: nothing does
 }
 
 // Rendered is a prompt ready to be sent.
 type Rendered struct {
 	System  string
-	User    string // one JSON object, data only; a chat prompt of Langfuse may put words around it
+	User    string // one JSON object, data only
 	Name    string // memory_evolve.en
 	Version string // of the file's head; "langfuse:7" for version 7 there
 	SHA256  string // of the prompt's file, or of what Langfuse has: see [Set.With]
@@ -126,7 +125,7 @@ func (s *Set) add(file, origin string, raw []byte) error {
 	if name, _, _ := strings.Cut(key, "."); head["name"] != name || head["version"] == "" {
 		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
 	}
-	t, err := parseText(key, body, nil)
+	t, err := parseText(key, body)
 	if err != nil {
 		return fmt.Errorf("prompt %s: %w", file, err)
 	}
@@ -176,9 +175,9 @@ func (s *Set) Render(language string, system System, user any) (Rendered, error)
 	if err != nil {
 		return Rendered{}, fmt.Errorf("encode the data of prompt %s: %w", key, err)
 	}
-	r := Rendered{Name: key, Version: t.version, SHA256: t.sha256}
-	data = `{"notice":"` + Notice + `",` + strings.TrimPrefix(data, "{")
-	if r.System, r.User, err = t.fill(fields(language, system), data); err != nil {
+	r := Rendered{User: `{"notice":"` + Notice + `",` + strings.TrimPrefix(data, "{"), Name: key, Version: t.version,
+		SHA256: t.sha256}
+	if r.System, err = t.fill(fields(language, system)); err != nil {
 		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
 	}
 	return r, nil
@@ -196,10 +195,6 @@ func encode(v any) (string, error) {
 // A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}.
 // Each field may also be written alone in lower snake case, {{max_creates}}, as
 // people do in Langfuse.
-
-// dataMark is what {{data}} leaves behind, to be replaced by the data after the
-// template has run: what stands in a chat is never read as a template.
-const dataMark = "\x00data\x00"
 
 // alone is an action that is one lower-case word, with its trim marks.
 var alone = text.NewPattern(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
@@ -240,8 +235,8 @@ func trialsOf(key string) (list []map[string]any) {
 	return list
 }
 
-// parse reads a template. The user part's may say {{data}}.
-func parse(name, body string, user bool) (*template.Template, error) {
+// parse reads a template.
+func parse(name, body string) (*template.Template, error) {
 	names := map[string]string{}
 	for _, trial := range trialsOf(name) {
 		for field := range trial {
@@ -255,54 +250,33 @@ func parse(name, body string, user bool) (*template.Template, error) {
 		}
 		return action
 	})
-	t := template.New(name).Option("missingkey=error")
-	if user {
-		t.Funcs(template.FuncMap{"data": func() string { return dataMark }})
-	}
-	return t.Parse(strings.TrimSpace(body))
+	return template.New(name).Option("missingkey=error").Parse(strings.TrimSpace(body))
 }
 
-// parseText reads the templates of a prompt, that of its user part nil if it has
-// none, and tries them, so that a misspelt field is found before a run is.
-func parseText(name, system string, user *string) (*promptText, error) {
+// parseText reads the template of a prompt and tries it, so that a misspelt field is found
+// before a run is.
+func parseText(name, system string) (*promptText, error) {
 	if strings.TrimSpace(system) == "" {
 		return nil, errors.New("its text is empty")
 	}
-	t := &promptText{}
-	var err error
-	if t.system, err = parse(name, system, false); err != nil {
+	parsed, err := parse(name, system)
+	if err != nil {
 		return nil, err
 	}
-	if user != nil {
-		if t.user, err = parse(name, *user, true); err != nil {
-			return nil, err
-		}
-	}
+	t := &promptText{system: parsed}
 	for _, trial := range trialsOf(name) {
-		if _, _, err := t.fill(trial, "{}"); err != nil {
+		if _, err := t.fill(trial); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// fill returns the system part filled with its data, and the user part: the data
-// with what stands around it.
-func (t *promptText) fill(system map[string]any, data string) (string, string, error) {
-	var sys, user strings.Builder
-	if err := t.system.Execute(&sys, system); err != nil {
-		return "", "", err
-	}
-	if t.user == nil {
-		return sys.String(), data, nil
-	}
-	if err := t.user.Execute(&user, system); err != nil {
-		return "", "", err
-	}
-	if n := strings.Count(user.String(), dataMark); n != 1 {
-		return "", "", fmt.Errorf("its user message has {{data}} %d times; write it once, where the data goes", n)
-	}
-	return sys.String(), strings.Replace(user.String(), dataMark, data, 1), nil
+// fill returns the system part filled with its data.
+func (t *promptText) fill(data map[string]any) (string, error) {
+	var b strings.Builder
+	err := t.system.Execute(&b, data)
+	return b.String(), err
 }
 
 // Replaced returns a set with a file in place of the prompt of a name, such as

@@ -326,7 +326,7 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
 	account.Timeout, account.Calls = s.Timeout, a.calls
-	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model, s.BaseURL), account), s, err
+	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 
 // generator is the client that answers questions.
@@ -362,5 +362,5 @@ func (a *App) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSet
 	if s.Provider == config.ProviderOffline { // nobody is asked, and vectors are made sooner than they are looked up
 		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}
-	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, options), s, err
+	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model), account, options), s, err
 }

@@ -88,10 +88,6 @@ func maskedObject(object json.RawMessage, escaped bool, mask func(string) string
 		}
 		object = bytes.TrimSpace(b.Bytes())
 	}
-	again := json.RawMessage(mask(string(object)))
-	if !bytes.Equal(again, object) && json.Valid(again) && reflect.DeepEqual(form(decoded(again)), form(value)) {
-		return again, true
-	}
 	return object, changed
 }
 
@@ -103,25 +99,6 @@ func decoded(object json.RawMessage) (value any) {
 		return nil
 	}
 	return value
-}
-
-// form is a value without what its strings and numbers say.
-func form(value any) any {
-	switch v := value.(type) {
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = form(v[i])
-		}
-		return list
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for k := range v {
-			all[k] = form(v[k])
-		}
-		return all
-	}
-	return nil
 }
 
 // maskedValue masks what a value consists of. A number that has to be masked becomes a

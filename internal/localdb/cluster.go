@@ -3,16 +3,20 @@
 // at the same time, and stopped when the last of them ends, however that one ended.
 //
 // [Start] joins a running server. Where none runs, it starts the process of
-// [Supervise], which starts the server and stops it. Three locks in the cluster's
-// directory say who is there. The kernel drops a lock when its holder dies.
+// [Supervise], which starts the server and stops it. A process is needed for that: who
+// is killed cannot stop a server, and a command that follows another at once should find
+// it running. Three locks in the cluster's directory say who is there. The kernel drops a
+// lock when its holder dies.
 //
 //   - users.lock is held shared by every [Cluster]. Who gets it exclusively knows that
 //     nobody uses the server.
-//   - server.lock is inherited by PostgreSQL's processes. It is free when all of them are
-//     gone. A process number in a file, left by a crash, proves nothing.
+//   - server.lock is inherited by the supervisor and by PostgreSQL's processes. It is free
+//     when all of them are gone. A process number in a file, left by a crash, proves
+//     nothing.
 //   - start.lock makes starters wait for each other.
 //
-// On Linux the server ends with a supervisor that is killed. The next Start starts both.
+// On Linux the server ends with a supervisor that is killed. A server that is killed is
+// not started again before the next Start.
 package localdb
 
 import (
@@ -21,12 +25,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
-	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,10 +41,6 @@ import (
 // startTimeout bounds how long [Start] waits for the server, unless the context
 // ends sooner. Recovery after a crash takes seconds.
 const startTimeout = 2 * time.Minute
-
-// defaultLinger is how long an unused server waits for the next user: a command
-// that follows another at once finds it running.
-const defaultLinger = 2 * time.Second
 
 // Options says where the cluster lives and how it is run. What describes the
 // server (BinDir, Settings, Linger) counts for who starts it; who joins a
@@ -57,31 +56,27 @@ type Options struct {
 	// Supervisor is the command line of a process that calls [Supervise] with
 	// the same Dir. Empty: this binary with the arguments "local-server" and Dir.
 	Supervisor []string
-	// Linger is how long the server outlives its last user: 2 s if zero, not at
-	// all if negative.
+	// Linger is how long the server outlives its last user, so that a command that
+	// follows another at once finds it running: 2 s if zero, not at all if negative.
 	Linger time.Duration
-	// Log takes what happens; nil discards it.
-	Log *slog.Logger
+	// Log takes what happens.
+	Log *slog.Logger `json:"-"`
 }
 
 // Cluster is a running private PostgreSQL, kept running until [Cluster.Close]
 // or the end of this process. It is safe for concurrent use.
 type Cluster struct {
 	loc   Location
-	log   *slog.Logger
-	users *flock // held shared
-
-	closing sync.Mutex
-	closed  bool
+	close func() error
 }
 
 // Start makes the cluster if it is new, starts its server if it does not run,
 // and joins it. It waits until the server takes connections, two minutes at
 // most.
 //
-// The errors are [ErrNoPostgres], [ErrNoVector] and [ErrVersion], which name
-// the command to run, those of the file system, and what initdb or PostgreSQL
-// itself says.
+// Where PostgreSQL or pgvector is missing or of the wrong version, the error is a
+// [reverie.ErrConfiguration] that names the command to run. The other errors are those of
+// the file system, and what initdb or PostgreSQL itself says.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -92,41 +87,16 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := loc.prepare(); err != nil {
 		return nil, err
 	}
-	users, err := openLock(loc.path(usersLock))
+	// Whoever stops the server holds this lock until it is stopped.
+	users, err := loc.lock(ctx, usersLock, syscall.LOCK_SH)
 	if err != nil {
 		return nil, fmt.Errorf("join the private database: %w; is %s another user's?", err, loc.Dir)
 	}
-	c := &Cluster{loc: loc, log: o.logger(), users: users}
-	// Whoever stops the server holds this lock until it is stopped.
-	err = users.take(ctx, syscall.LOCK_SH)
-	if err == nil {
-		err = c.join(ctx, o)
-	}
-	if err != nil {
-		return nil, errors.Join(err, users.close())
+	c := &Cluster{loc: loc, close: sync.OnceValue(users.Close)}
+	if err := c.join(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
-}
-
-func (o Options) supervisor(loc Location) []string {
-	if len(o.Supervisor) > 0 {
-		return o.Supervisor
-	}
-	return []string{self(), "local-server", loc.Asked}
-}
-
-func (o Options) logger() *slog.Logger {
-	if o.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return o.Log
-}
-
-func (o Options) linger() time.Duration {
-	if o.Linger == 0 {
-		return defaultLinger
-	}
-	return max(0, o.Linger)
 }
 
 // Location says where the cluster lives and as whom its server runs.
@@ -148,46 +118,35 @@ func (l Location) url(database string) string {
 
 // EnsureDatabase makes the database unless it exists.
 func (c *Cluster) EnsureDatabase(ctx context.Context, name string) error {
-	db, err := sqlx.ConnectContext(ctx, "postgres", c.URL("postgres"))
-	if err != nil {
-		return fmt.Errorf("make database %q: %w", name, err)
-	}
-	defer db.Close()
-	var exists bool
-	if err := db.GetContext(ctx, &exists, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name); err != nil {
-		return fmt.Errorf("make database %q: %w", name, err)
-	}
-	if exists {
-		return nil
-	}
-	// Outside a transaction, as PostgreSQL demands; repeating it is harmless.
-	_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
-	if already(err) {
-		return nil
-	}
-	if err != nil {
+	if err := c.ensureDatabase(ctx, name); err != nil {
 		return fmt.Errorf("make database %q: %w", name, err)
 	}
 	return nil
 }
 
-// already tells that somebody else made the database at the same time.
-func already(err error) bool {
-	var pqErr *pq.Error
-	return errors.As(err, &pqErr) && (pqErr.Code == "42P04" || pqErr.Code == "23505")
+func (c *Cluster) ensureDatabase(ctx context.Context, name string) error {
+	db, err := sqlx.ConnectContext(ctx, "postgres", c.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var exists bool
+	err = db.GetContext(ctx, &exists, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name)
+	if err != nil || exists {
+		return err
+	}
+	// Outside a transaction, as PostgreSQL demands; repeating it is harmless.
+	_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
+	var refused *pq.Error
+	if errors.As(err, &refused) && (refused.Code == "42P04" || refused.Code == "23505") {
+		return nil // somebody else made it at the same time
+	}
+	return err
 }
 
 // Close ends the use of the cluster, at once. The server stops by itself when
 // nobody else uses it. Closing again does nothing.
-func (c *Cluster) Close() error {
-	c.closing.Lock()
-	defer c.closing.Unlock()
-	if c.closed {
-		return nil
-	}
-	c.closed = true
-	return c.users.close()
-}
+func (c *Cluster) Close() error { return c.close() }
 
 // AwaitStop waits until neither a supervisor nor a server runs on the cluster at dir:
 // until it may be moved, copied or removed. It stops nothing, and fails when ctx ends
@@ -197,161 +156,145 @@ func AwaitStop(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		running, err := isHeld(loc.path(serverLock))
-		if err != nil || !running {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the private database in %s to stop: %w", loc.Dir, context.Cause(ctx))
-		case <-tick.C:
-		}
+	lock, err := loc.lock(ctx, serverLock, syscall.LOCK_SH)
+	if errors.Is(err, os.ErrNotExist) { // there is no such cluster
+		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("wait for the private database in %s to stop: %w", loc.Dir, err)
+	}
+	return lock.Close()
 }
 
 // join makes the cluster if it is new and starts its server if it does not run. It
 // returns when the server takes connections. users.lock is held shared, so nobody stops
 // the server from here on.
 func (c *Cluster) join(ctx context.Context, o Options) error {
-	if ok, err := c.isUp(ctx); ok || err != nil {
-		return err
-	}
-	lock, err := openLock(c.loc.path(startLock))
+	start, err := c.loc.lock(ctx, startLock, syscall.LOCK_EX)
 	if err != nil {
 		return fmt.Errorf("start the private database: %w", err)
 	}
-	defer lock.close()
-	if err := lock.take(ctx, syscall.LOCK_EX); err != nil {
-		return err
-	}
-	if ok, err := c.isUp(ctx); ok || err != nil { // another starter did it
-		return err
-	}
-	in, err := c.create(ctx, o)
+	defer start.Close()
+	db, err := sqlx.Open("postgres", c.URL("postgres"))
 	if err != nil {
-		return err
+		return fmt.Errorf("connect to the private database: %w", err)
 	}
-	return c.launch(ctx, o, order{BinDir: in.bin, Settings: o.Settings, Linger: o.linger()})
-}
-
-// create makes the cluster if it is new. It touches nothing where PostgreSQL or pgvector
-// is missing, or of the wrong version.
-func (c *Cluster) create(ctx context.Context, o Options) (installation, error) {
-	major, err := dataMajor(c.loc.data())
-	if err != nil {
-		return installation{}, err
+	defer db.Close()
+	logStart := int64(-1) // where the log of our own launch begins; -1: there was none
+	for {
+		server, err := c.loc.claimServer()
+		var down error
+		switch {
+		case err != nil:
+			return fmt.Errorf("start the private database: %w", err)
+		case server == nil: // it runs, though it may be starting, or be left by a supervisor that was killed
+			if down = db.PingContext(ctx); down == nil {
+				return nil
+			}
+		case logStart >= 0:
+			_ = server.Close()
+			return fmt.Errorf("the private database does not start: %s", tail(c.loc.path(serverLog), logStart))
+		default:
+			logStart, err = c.launch(ctx, o, server)
+			_ = server.Close() // the supervisor keeps its copy
+			if err != nil {
+				return err
+			}
+		}
+		if err := wait(ctx); err != nil {
+			return fmt.Errorf("wait for the private database in %s: %w; see %s", c.loc.Dir, errors.Join(err, down),
+				c.loc.path(serverLog))
+		}
 	}
-	in, err := findInstallation(ctx, o.BinDir, c.loc.data(), major)
-	if err == nil && major == 0 {
-		c.log.Info("making the private database", "dir", c.loc.Dir, "postgres", in.major, "user", c.loc.User)
-		err = create(ctx, c.loc, in, o.Settings)
-	}
-	return in, err
 }
 
 const (
-	supervisorLog    = "supervisor.log"
-	maxSupervisorLog = 1 << 20 // bytes from which the log starts over
+	serverLog    = "server.log"
+	maxServerLog = 8 << 20 // bytes from which the log starts over, keeping one old file
 )
 
-// launch starts a supervisor in a session of its own, which outlives this process, and
-// waits until its server takes connections. Its words go to a log file.
-func (c *Cluster) launch(ctx context.Context, o Options, how order) error {
-	log, err := openShared(c.loc.path(supervisorLog), os.O_WRONLY|os.O_APPEND)
+// openLog opens the log of the supervisor and the server, and starts it over when it is
+// large. It returns where the log ends.
+func (l Location) openLog() (log *os.File, end int64, err error) {
+	path := l.path(serverLog)
+	if info, err := os.Stat(path); err == nil {
+		end = info.Size()
+	}
+	if end > maxServerLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, 0, fmt.Errorf("rotate the server's log: %w", err)
+		}
+		end = 0
+	}
+	if log, err = openShared(path, os.O_WRONLY|os.O_APPEND); err != nil {
+		return nil, 0, fmt.Errorf("open the server's log: %w", err)
+	}
+	return log, end, nil
+}
+
+// tail returns the last ten lines of a log from an offset on.
+func tail(path string, from int64) string {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("open the supervisor's log: %w", err)
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text[min(from, int64(len(text))):])), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}
+
+// launch makes the cluster if it is new, and starts a supervisor in a session of its own,
+// which outlives this process and takes over server.lock. It returns where in the log the
+// supervisor's words begin. It touches nothing where PostgreSQL or pgvector is missing, or
+// of the wrong version.
+func (c *Cluster) launch(ctx context.Context, o Options, server *os.File) (logStart int64, err error) {
+	if o.BinDir, err = c.create(ctx, o); err != nil {
+		return 0, err
+	}
+	if err := checkStartedByHand(c.loc); err != nil {
+		return 0, err
+	}
+	if err := removeStale(c.loc); err != nil {
+		return 0, err
+	}
+	input, err := json.Marshal(o)
+	if err != nil {
+		return 0, fmt.Errorf("say how to run the private database: %w", err)
+	}
+	command := o.Supervisor
+	if len(command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return 0, fmt.Errorf("start the private database's supervisor: %w", err)
+		}
+		command = []string{self, "local-server", c.loc.Asked}
+	}
+	log, logStart, err := c.loc.openLog()
+	if err != nil {
+		return 0, err
 	}
 	defer log.Close()
-	logStart := size(log.Name())
-	if logStart > maxSupervisorLog {
-		if err := log.Truncate(0); err != nil {
-			return fmt.Errorf("clear the supervisor's log: %w", err)
-		}
-		logStart = 0
-	}
-	input, err := json.Marshal(how)
-	if err != nil {
-		return fmt.Errorf("say how to run the private database: %w", err)
-	}
-	command := o.supervisor(c.loc)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), log, log
+	cmd.ExtraFiles = []*os.File{server}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the private database's supervisor %q: %w", command, err)
+		return 0, fmt.Errorf("start the private database's supervisor %q: %w", command, err)
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := c.isUp(ctx); ok || err != nil {
-			return errors.Join(err, cmd.Process.Release())
-		}
-		if ended, err := hasEnded(cmd.Process.Pid); ended || err != nil {
-			return errors.Join(err, fmt.Errorf("the private database does not start: %s", tail(log.Name(), logStart)))
-		}
-		select {
-		case <-ctx.Done():
-			_ = cmd.Process.Release()
-			return fmt.Errorf("wait for the private database in %s: %w; see %s and %s",
-				c.loc.Dir, context.Cause(ctx), c.loc.path(serverLog), log.Name())
-		case <-tick.C:
-		}
-	}
+	return logStart, cmd.Process.Release()
 }
 
-// hasEnded tells whether a child has ended. Nobody waits for one that has not.
-func hasEnded(pid int) (bool, error) {
-	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-	if err != nil && !errors.Is(err, syscall.ECHILD) {
-		return false, fmt.Errorf("watch the private database's supervisor: %w", err)
-	}
-	return got == pid || err != nil, nil
-}
-
-// isUp tells whether a supervised server takes connections. The error is one that
-// waiting does not mend.
-func (c *Cluster) isUp(ctx context.Context) (bool, error) {
-	if held, err := isHeld(c.loc.path(serverLock)); err != nil || !held {
-		return false, err
-	}
-	db, err := sqlx.Open("postgres", c.URL("postgres"))
+// create makes the cluster if it is new, and returns where its PostgreSQL is.
+func (c *Cluster) create(ctx context.Context, o Options) (binDir string, err error) {
+	major, err := dataMajor(c.loc.data())
 	if err != nil {
-		return false, fmt.Errorf("connect to the private database: %w", err)
+		return "", err
 	}
-	defer db.Close()
-	err = db.PingContext(ctx)
-	if err == nil || isPassing(err) || ctx.Err() != nil {
-		return err == nil, nil
+	in, err := findInstallation(ctx, o.BinDir, c.loc.data(), major)
+	if err != nil || major > 0 {
+		return in.bin, err
 	}
-	return false, fmt.Errorf("connect to the private database: %w", err)
-}
-
-// isPassing tells an error of a server that is starting or stopping, or that is not
-// there yet.
-func isPassing(err error) bool {
-	var pqErr *pq.Error
-	if errors.As(err, &pqErr) {
-		switch pqErr.Code {
-		case "57P01", "57P02", "57P03", "53300": // shut down, crash, cannot connect now, too many
-			return true
-		}
-		return false
+	if o.Log != nil {
+		o.Log.Info("making the private database", "dir", c.loc.Dir, "postgres", in.major, "user", c.loc.User)
 	}
-	return !errors.Is(err, fs.ErrPermission)
-}
-
-// self is this binary, also after it was replaced or removed.
-func self() string {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe"
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
+	return in.bin, create(ctx, c.loc, in, o.Settings)
 }

@@ -70,7 +70,7 @@ func TestFilesAreClosedToOthers(t *testing.T) {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
 	}
-	for _, name := range []string{usersLock, startLock, serverLock, serverLog, supervisorLog} {
+	for _, name := range []string{usersLock, startLock, serverLock, serverLog} {
 		info, err := os.Stat(loc.path(name))
 		if err != nil {
 			t.Fatal(err)

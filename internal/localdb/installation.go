@@ -3,7 +3,6 @@ package localdb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,33 +47,29 @@ func findInstallation(ctx context.Context, binDir, data string, major int) (inst
 	if ctx.Err() != nil {
 		return installation{}, fmt.Errorf("look for PostgreSQL: %w", context.Cause(ctx))
 	}
-	var found, tooOld []installation
+	var found []installation
 	for _, dir := range dirs {
 		in, err := inspect(ctx, dir)
-		switch {
-		case err != nil && binDir != "":
-			return in, &missing{ErrNoPostgres, err.Error(), "Give the directory that holds postgres and initdb, " + elsewhere}
-		case err != nil: // not a PostgreSQL, or one that does not run here
-		case in.major < minMajor:
-			tooOld = append(tooOld, in)
-		default:
+		if err != nil && binDir != "" {
+			return in, missing(err.Error(), "give the directory that holds postgres and initdb")
+		}
+		if err == nil { // else it is not a PostgreSQL, or one that does not run here
 			found = append(found, in)
 		}
 	}
-	return pick(found, tooOld, data, major)
+	return pick(found, data, major)
 }
 
 // pick chooses among what was found.
-func pick(found, tooOld []installation, data string, major int) (installation, error) {
-	if len(found) == 0 {
-		return installation{}, noPostgres(tooOld)
-	}
+func pick(found []installation, data string, major int) (installation, error) {
 	slices.SortStableFunc(found, func(a, b installation) int { return cmp.Compare(b.major, a.major) })
-	fit := found
-	if major > 0 {
-		fit = slices.DeleteFunc(slices.Clone(found), func(in installation) bool { return in.major != major })
-		if len(fit) == 0 {
-			return installation{}, wrongVersion(data, major, found)
+	var recent, fit []installation
+	for _, in := range found {
+		if in.major >= minMajor {
+			recent = append(recent, in)
+		}
+		if in.major >= minMajor && (major == 0 || in.major == major) {
+			fit = append(fit, in)
 		}
 	}
 	for _, in := range fit {
@@ -82,7 +77,26 @@ func pick(found, tooOld []installation, data string, major int) (installation, e
 			return in, nil
 		}
 	}
-	return installation{}, noVector(fit)
+	switch {
+	case len(fit) > 0:
+		return installation{}, missing("the private database needs pgvector, which is not installed for "+names(fit),
+			"run scripts/setup.sh, or `"+packages(fit[0].major)+"`")
+	case len(recent) > 0:
+		return installation{}, missing(fmt.Sprintf("%s was made by PostgreSQL %d, and what was found is %s; nothing was touched",
+			data, major, names(recent)),
+			fmt.Sprintf("run `%s`, or move that directory away to start afresh", packages(major)))
+	}
+	what := "the private database needs PostgreSQL 15 or later with pgvector, and none was found"
+	if len(found) > 0 {
+		what += fmt.Sprintf(" (only %s)", names(found))
+	}
+	return installation{}, missing(what, "run scripts/setup.sh, or `"+packages(17)+"`")
+}
+
+// missing says why there can be no private cluster, and what to do.
+func missing(what, remedy string) error {
+	return fmt.Errorf("%s: %w: %s, or set REVERIE_DATABASE_URL to a PostgreSQL with pgvector", what,
+		reverie.ErrConfiguration, remedy)
 }
 
 // candidates lists the directories that may hold PostgreSQL, real paths, each
@@ -180,58 +194,6 @@ func dataMajor(data string) (int, error) {
 
 // minMajor is the oldest PostgreSQL that will do.
 const minMajor = 15
-
-// The reasons why there is no private cluster. Each comes with the command to
-// run, and is a [reverie.ErrConfiguration].
-var (
-	// ErrNoPostgres: no PostgreSQL 15 or later was found.
-	ErrNoPostgres = errors.New("no PostgreSQL found")
-	// ErrNoVector: PostgreSQL was found, but pgvector is not installed for it.
-	ErrNoVector = errors.New("no pgvector found")
-	// ErrVersion: the data was made by another major version of PostgreSQL.
-	ErrVersion = errors.New("data of another PostgreSQL version")
-)
-
-// missing is one of the reasons, told with what was found and what to do.
-type missing struct {
-	reason error
-	what   string
-	remedy string
-}
-
-func (e *missing) Error() string { return e.what + ". " + e.remedy }
-
-// Is makes both the reason and reverie.ErrConfiguration match.
-func (e *missing) Is(target error) bool {
-	return target == e.reason || target == reverie.ErrConfiguration
-}
-
-// elsewhere ends every remedy.
-const elsewhere = "or set REVERIE_DATABASE_URL to a PostgreSQL with pgvector"
-
-func noPostgres(tooOld []installation) error {
-	what := "the private database needs PostgreSQL 15 or later with pgvector, and none was found"
-	if len(tooOld) > 0 {
-		what += fmt.Sprintf(" (only %s)", names(tooOld))
-	}
-	return &missing{ErrNoPostgres, what, "Run scripts/setup.sh, or `" + packages(17) + "`, " + elsewhere}
-}
-
-func noVector(found []installation) error {
-	return &missing{
-		ErrNoVector,
-		fmt.Sprintf("the private database needs pgvector, which is not installed for %s", names(found)),
-		"Run scripts/setup.sh, or `" + packages(found[0].major) + "`, " + elsewhere,
-	}
-}
-
-func wrongVersion(data string, major int, found []installation) error {
-	return &missing{
-		ErrVersion,
-		fmt.Sprintf("%s was made by PostgreSQL %d, and what was found is %s; nothing was touched", data, major, names(found)),
-		fmt.Sprintf("Run `%s`, or move that directory away to start afresh, %s", packages(major), elsewhere),
-	}
-}
 
 // packages is the command that installs a major version with pgvector.
 func packages(major int) string {

@@ -21,17 +21,65 @@ const (
 	serverLock = "server.lock"
 )
 
-// flock is an advisory lock on a file. The descriptor is closed on exec, so
-// that no child keeps the lock of a dead parent.
-type flock struct{ file *os.File }
-
-// openLock opens the lock file, making it if absent, without taking the lock.
-func openLock(path string) (*flock, error) {
-	f, err := openShared(path, os.O_RDWR)
+// lock takes one of the cluster's locks, shared or exclusive. It waits until ctx ends.
+// Closing the file gives the lock up, unless another process inherited it. The file is
+// closed on exec, so that no child keeps the lock of a dead parent.
+func (l Location) lock(ctx context.Context, name string, how int) (*os.File, error) {
+	f, err := openShared(l.path(name), os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	return &flock{f}, nil
+	for {
+		if ok, err := tryLock(f, how); err != nil {
+			return nil, errors.Join(err, f.Close())
+		} else if ok {
+			return f, nil
+		}
+		if err := wait(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("wait for lock %s: %w", f.Name(), err), f.Close())
+		}
+	}
+}
+
+// claimServer takes server.lock; it returns nil where somebody has it.
+func (l Location) claimServer() (*os.File, error) {
+	f, err := openShared(l.path(serverLock), os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	free, err := tryLock(f, syscall.LOCK_EX)
+	if err == nil && free {
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// wait waits until it is time to look again, or fails when ctx ends.
+func wait(ctx context.Context) error {
+	timer := time.NewTimer(pollEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// tryLock takes an advisory lock on a file, shared or exclusive, if that is possible at
+// once.
+func tryLock(f *os.File, how int) (bool, error) {
+	for {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+	}
 }
 
 // openShared opens or makes a file in the cluster's directory. What root makes
@@ -52,59 +100,4 @@ func openShared(path string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// try takes the lock, shared or exclusive, if that is possible at once.
-func (l *flock) try(how int) (bool, error) {
-	for {
-		err := syscall.Flock(int(l.file.Fd()), how|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return false, nil
-		case !errors.Is(err, syscall.EINTR):
-			return false, fmt.Errorf("lock %s: %w", l.file.Name(), err)
-		}
-	}
-}
-
-// take waits for the lock until ctx ends.
-func (l *flock) take(ctx context.Context, how int) error {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := l.try(how); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for lock %s: %w", l.file.Name(), context.Cause(ctx))
-		case <-tick.C:
-		}
-	}
-}
-
-// release gives the lock up and keeps the file open.
-func (l *flock) release() error {
-	return syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
-}
-
-// close gives the lock up, unless another process inherited the descriptor.
-func (l *flock) close() error { return l.file.Close() }
-
-// isHeld tells whether somebody holds the lock at path exclusively. A file that
-// does not exist is held by nobody.
-func isHeld(path string) (bool, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("open lock: %w", err)
-	}
-	l := &flock{f}
-	defer l.close()
-	free, err := l.try(syscall.LOCK_SH) // shared: two who look do not see each other
-	return !free, err
 }

@@ -2,6 +2,6 @@ package localdb
 
 import "syscall"
 
-// endWithParent has the kernel send a signal to the process when the thread that starts
-// it ends.
-func endWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
+// endWithParent has the kernel tell a server to shut down when the thread that starts it
+// ends.
+func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }

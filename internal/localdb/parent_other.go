@@ -5,4 +5,4 @@ package localdb
 import "syscall"
 
 // endWithParent does nothing: only Linux has it.
-func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}
+func endWithParent(*syscall.SysProcAttr) {}

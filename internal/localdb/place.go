@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"syscall"
 )
@@ -193,10 +193,9 @@ func shortHash(s string) string {
 // account is who the server runs as when we are root. A nil account is
 // whoever we are.
 type account struct {
-	name   string
-	uid    uint32
-	gid    uint32
-	groups []uint32
+	name string
+	uid  uint32
+	gid  uint32
 }
 
 // serverAccount picks the account: the owner of an existing data directory,
@@ -232,41 +231,18 @@ func accountOf(u *user.User, err error) (*account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("user %s: group id %q: %w", u.Username, u.Gid, err)
 	}
-	acc := &account{name: u.Username, uid: uint32(uid), gid: uint32(gid)}
-	ids, _ := u.GroupIds() // without them, only paths that everybody can enter
-	for _, id := range ids {
-		if n, err := strconv.ParseUint(id, 10, 32); err == nil {
-			acc.groups = append(acc.groups, uint32(n))
-		}
-	}
-	return acc, nil
+	return &account{name: u.Username, uid: uint32(uid), gid: uint32(gid)}, nil
 }
 
-// canEnter tells whether the account can pass through dir and all above it.
-// What does not exist yet will be made so that it can.
+// canEnter asks the kernel whether the account can pass through dir. What does not exist
+// yet will be made so that it can.
 func (a *account) canEnter(dir string) bool {
-	for {
-		if info, err := os.Stat(dir); err == nil && !a.canPass(info) {
-			return false
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return true
-		}
-		dir = up
+	for _, err := os.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
 	}
-}
-
-func (a *account) canPass(info os.FileInfo) bool {
-	stat, mode := info.Sys().(*syscall.Stat_t), info.Mode().Perm()
-	switch {
-	case stat.Uid == a.uid:
-		return mode&0o100 != 0
-	case stat.Gid == a.gid || slices.Contains(a.groups, stat.Gid):
-		return mode&0o010 != 0
-	default:
-		return mode&0o001 != 0
-	}
+	cmd := exec.Command("test", "-x", dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential()}
+	return cmd.Run() == nil
 }
 
 // own gives path to the account.
@@ -285,7 +261,7 @@ func (a *account) credential() *syscall.Credential {
 	if a == nil {
 		return nil
 	}
-	return &syscall.Credential{Uid: a.uid, Gid: a.gid, Groups: a.groups}
+	return &syscall.Credential{Uid: a.uid, Gid: a.gid}
 }
 
 func (a *account) uidOrMine() uint32 {

@@ -110,38 +110,20 @@ const numberName = 30
 func numberOfElse(before string) bool {
 	before = strings.ToLower(before)
 	at := -1
-	for _, w := range [...]string{"单号", "订单", "運單", "訂單", "运单", "快递", "流水", "编号", "会议", "群号", "条码", "条形码", "时间戳", "timestamp", "order", "tracking", "invoice", "shipment", "parcel", "fedex", "usps", "ups", "dhl", "meeting", "ticket", "case", "uid", "imei", "isbn", "ean", "barcode", "serial", "trace", "request", "event", "message_id", "msgid", "snowflake", "id=", "id:", "id ", "id："} {
+	for _, w := range readSecrets().NumberOf {
 		at = max(at, strings.LastIndex(before, w))
 	}
 	return at >= 0 && !strings.Contains(before[at:], "卡") && !strings.Contains(before[at:], "card") && !strings.ContainsAny(before[at:], ".。，;；\n")
 }
 
-// cardNetwork knows how the numbers of each network begin, and how long they are.
+// cardNetwork tells whether a number begins as some network's do, and is as long.
 func cardNetwork(number string) bool {
-	for _, n := range cardNetworks {
-		if begins := number[:len(n.first)]; begins >= n.first && begins <= n.last {
-			return slices.Contains(n.lengths, len(number))
+	for _, n := range readSecrets().Card {
+		if begins := number[:len(n.First)]; begins >= n.First && begins <= n.Last {
+			return slices.Contains(n.Lengths, len(number))
 		}
 	}
 	return false
-}
-
-var long = []int{16, 17, 18, 19}
-
-var cardNetworks = []struct {
-	first, last string // the beginnings
-	lengths     []int
-}{
-	{"4", "4", []int{13, 16, 19}},                        // Visa
-	{"51", "55", []int{16}}, {"2221", "2720", []int{16}}, // Mastercard
-	{"34", "34", []int{15}}, {"37", "37", []int{15}}, // American Express
-	{"62", "62", long}, {"81", "81", long}, // UnionPay
-	{"6011", "6011", long}, {"65", "65", long}, {"6440", "6499", long}, // Discover
-	{"3528", "3589", long},                                                                    // JCB
-	{"36", "36", []int{14, 16}}, {"38", "39", []int{14, 16}}, {"3000", "3059", []int{14, 16}}, // Diners Club
-	{"50", "50", []int{16, 18, 19}}, {"56", "58", []int{16, 18, 19}}, {"60", "60", []int{16, 18, 19}},
-	{"63", "63", []int{16, 18, 19}}, {"67", "67", []int{16, 18, 19}}, // Maestro, RuPay, and Chinese banks' own
-	{"9558", "9558", long}, {"94", "95", []int{19}}, {"98", "98", []int{19}}, // ICBC and other debit cards
 }
 
 // luhn is the check of ISO/IEC 7812-1. A row of one digit, or of few, is none.

@@ -47,7 +47,12 @@ var secretTests = map[string]func(string) bool{
 // secretFile is the file of rules for secrets.
 type secretFile struct {
 	Terms, Tests map[string]string
+	NumberOf     []string `toml:"number_of"`
 	Rule         []secretRule
+	Card         []struct {
+		Network, First, Last string
+		Lengths              []int
+	}
 }
 
 var readSecrets = sync.OnceValue(func() (file secretFile) {

@@ -37,10 +37,9 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 			"(https://KEY@HOST/PROJECT), or leave it empty", reverie.ErrConfiguration)
 	}
 	life, cancel := context.WithCancel(context.Background())
-	sender := &http.Client{
-		Transport:     lifeline{life, http.DefaultTransport.(*http.Transport).Clone()},
-		CheckRedirect: noRedirect,
-	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = exportTimeout
+	sender := &http.Client{Transport: lifeline{life, transport}, CheckRedirect: noRedirect}
 	client, err := sentry.NewClient(sentry.ClientOptions{
 		Dsn:         dsn,
 		Environment: environment,
@@ -71,7 +70,7 @@ func (s *Sentry) Capture(err error, tags map[string]string) {
 	kind := kindOf(err)
 	event.Fingerprint = []string{kind}
 	if kind == kindOther {
-		event.Fingerprint = append(event.Fingerprint, shapeOf(err))
+		event.Fingerprint = append(event.Fingerprint, varying.ReplaceAllString(words(err), "*"))
 	}
 	// There is no stack: by the time that a run has failed, it is always the same.
 	event.Exception = []sentry.Exception{{Type: kind, Value: words(err)}}
@@ -101,42 +100,20 @@ func (s *Sentry) Close(timeout time.Duration) bool {
 	return sent
 }
 
-// varying is what differs between two errors of one cause: what is quoted, ids
-// and numbers.
-var varying = text.NewPattern(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
-
-// shapeOf describes an error that has no kind by its innermost cause: its type,
-// and its text without what varies.
-func shapeOf(err error) string {
-	for {
-		inner := errors.Unwrap(err)
-		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
-			inner = many.Unwrap()[0]
-		}
-		if inner == nil {
-			return fmt.Sprintf("%T: %s", err, varying.ReplaceAllString(words(err), "*"))
-		}
-		err = inner
-	}
-}
-
 // lifeline is a transport whose requests end with the life of their client.
 type lifeline struct {
 	life context.Context
 	*http.Transport
 }
 
-// RoundTrip sends a request until its context or the life ends.
+// RoundTrip sends a request until the life ends.
 func (l lifeline) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(l.life, cancel)
-	// The client ends the request's context when it has read the answer.
-	context.AfterFunc(req.Context(), func() {
-		stop()
-		cancel()
-	})
-	return l.Transport.RoundTrip(req.WithContext(ctx))
+	return l.Transport.RoundTrip(req.WithContext(l.life))
 }
+
+// varying is what differs between two errors of one cause: what is quoted, ids
+// and numbers.
+var varying = text.NewPattern(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
 
 // kindOther is what OpenTelemetry calls an error that nobody has a name for.
 const kindOther = "_OTHER"

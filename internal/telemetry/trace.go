@@ -176,13 +176,12 @@ func end(span trace.Span, err error) {
 	span.End()
 }
 
-// Generator returns a generator that makes a client span of each call through
-// next. The address is the base URL of its API, "" for the provider's own.
-func (t *Tracer) Generator(next llm.Generator, provider, model, address string) llm.Generator {
+// Generator returns a generator that makes a client span of each call through next.
+func (t *Tracer) Generator(next llm.Generator, provider, model string) llm.Generator {
 	if t == nil {
 		return next
 	}
-	return &tracedGenerator{t.tracer, next, operationChat + " " + model, target(operationChat, provider, model, address)}
+	return &tracedGenerator{t.tracer, next, operationChat + " " + model, target(operationChat, provider, model)}
 }
 
 type tracedGenerator struct {
@@ -203,14 +202,13 @@ func (g *tracedGenerator) Generate(ctx context.Context, req llm.Request) (llm.Re
 	return resp, err
 }
 
-// Embedder returns an embedder that makes a client span of each call through
-// next. The address is as for [Tracer.Generator].
-func (t *Tracer) Embedder(next llm.Embedder, provider, model, address string) llm.Embedder {
+// Embedder returns an embedder that makes a client span of each call through next.
+func (t *Tracer) Embedder(next llm.Embedder, provider, model string) llm.Embedder {
 	if t == nil {
 		return next
 	}
 	return &tracedEmbedder{t.tracer, next, operationEmbeddings + " " + model,
-		target(operationEmbeddings, provider, model, address)}
+		target(operationEmbeddings, provider, model)}
 }
 
 type tracedEmbedder struct {
@@ -270,8 +268,6 @@ const (
 	// OpenTelemetry, general.
 	serviceName    = "service.name"
 	serviceVersion = "service.version"
-	serverAddress  = "server.address"
-	serverPort     = "server.port"
 	errorType      = "error.type"
 
 	// OpenTelemetry's conventions for generative AI, as of semconv 1.40; later
@@ -323,32 +319,12 @@ const (
 // langfuseVersion begins the version of a prompt that came from Langfuse.
 const langfuseVersion = "langfuse:"
 
-// provider says how OpenTelemetry calls one of our providers, and where it is
-// unless the operator names an address.
-type provider struct{ name, address string }
+// providers are what OpenTelemetry calls those of ours that it has another name for.
+var providers = map[string]string{"gemini": "gcp.gemini"}
 
-var providers = map[string]provider{
-	"openai":    {"openai", "https://api.openai.com"},
-	"gemini":    {"gcp.gemini", "https://generativelanguage.googleapis.com"},
-	"anthropic": {"anthropic", "https://api.anthropic.com"},
-}
-
-// target are the attributes of any call to a model at an address, which is a URL
-// or "" for the provider's own.
-func target(operation, providerName, model, address string) []attribute.KeyValue {
-	p, known := providers[providerName]
-	if !known {
-		p.name = providerName
-	}
-	if address == "" {
-		address = p.address
-	}
-	host, port := hostPort(address)
-	attrs := texts(genAIOperation, operation, genAIProvider, p.name, genAIModel, model, serverAddress, host)
-	if port != 0 {
-		attrs = append(attrs, attribute.Int(serverPort, port))
-	}
-	return attrs
+// target are the attributes of any call to a model.
+func target(operation, provider, model string) []attribute.KeyValue {
+	return texts(genAIOperation, operation, genAIProvider, cmp.Or(providers[provider], provider), genAIModel, model)
 }
 
 // texts are attributes by name and value in turn, but for those without a value.
@@ -359,23 +335,6 @@ func texts(pairs ...string) (attrs []attribute.KeyValue) {
 		}
 	}
 	return attrs
-}
-
-// hostPort takes the host and port out of a URL; the port is 0 where it is left to
-// the scheme.
-func hostPort(address string) (string, int) {
-	if !strings.Contains(address, "://") {
-		address = "//" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", 0
-	}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil || port < 0 || port > 65535 {
-		port = 0
-	}
-	return u.Hostname(), port
 }
 
 // asked are the attributes of a request to generate; its texts are none of them.

@@ -62,7 +62,7 @@ type Result struct {
 
 // Line is one object of the answer.
 type Line struct {
-	No       int             // 1-based line of the answer where the object starts
+	No       int             // 1-based line of the answer where the object starts, or what wraps it
 	Object   json.RawMessage // one valid compact JSON object; no key twice, at any level, whatever its case
 	Repaired bool            // the answer's own text was not valid JSON
 }
@@ -114,10 +114,9 @@ type reader struct {
 	count counter
 	res   Result
 
-	row     int   // line number of the last object taken
-	rowHead int   // index of the first object of that line
-	cutHead int   // index of the first object after one that was cut off in a string; -1 without
-	wraps   []int // ends of the wrapper objects around pos
+	row     int // line number of the last object taken
+	rowHead int // index of the first object of that line
+	cutHead int // index of the first object after one that was cut off in a string; -1 without
 }
 
 // The scanner may look at each byte a few times: once for each object around
@@ -176,11 +175,8 @@ func (r *reader) object(at int) {
 	case f.reason == ReasonTangled && f.end == 0:
 		r.skip(at, f.reason, r.src[at:])
 		r.stopped = true
-	case f.reason == "" && f.inner > at:
-		r.wraps = append(r.wraps, f.end)
-		r.pos, r.fresh = f.inner, false
 	case f.reason == "":
-		r.take(at, f)
+		r.take(at, f.object, f.repaired)
 		r.pos, r.fresh = f.end, false
 	case f.end > at: // its extent is known: what follows is not affected
 		r.skip(at, f.reason, r.src[at:f.end])
@@ -198,13 +194,22 @@ func (r *reader) object(at int) {
 	}
 }
 
-// take adds an object to the result.
-func (r *reader) take(at int, f finding) {
+// take adds an object to the result, or those that a wrapper holds.
+func (r *reader) take(at int, object json.RawMessage, repaired bool) {
+	if inner := wrapped(object); inner != nil {
+		for _, o := range inner {
+			r.take(at, o, repaired)
+		}
+		return
+	}
+	if r.stopped || r.full() {
+		return
+	}
 	no := r.count.at(r.src, at)
 	if no != r.row {
 		r.row, r.rowHead = no, len(r.res.Lines)
 	}
-	r.res.Lines = append(r.res.Lines, Line{No: no, Object: f.object, Repaired: f.repaired})
+	r.res.Lines = append(r.res.Lines, Line{No: no, Object: object, Repaired: repaired})
 }
 
 // resume moves from an object without an end to the next line that starts one.
@@ -223,17 +228,8 @@ func (r *reader) resume(at int) {
 	r.pos = len(r.src)
 }
 
-// prose skips the rest of the line. Inside a wrapper it is the wrapper's other
-// keys, and skipped with them.
+// prose skips the rest of the line.
 func (r *reader) prose() {
-	for n := len(r.wraps); n > 0; n = len(r.wraps) {
-		end := r.wraps[n-1]
-		r.wraps = r.wraps[:n-1]
-		if end > r.pos {
-			r.pos, r.fresh = end, false
-			return
-		}
-	}
 	text := r.src[r.pos:lineEnd(r.src, r.pos)]
 	if r.closesThought(text) {
 		return
@@ -443,7 +439,6 @@ func (r *reader) closesThought(text string) bool {
 func (r *reader) forget() {
 	r.drop(0, ReasonThought)
 	r.cutHead = -1
-	r.wraps = nil
 }
 
 // comment skips the comment that stands here. An object inside one is not meant.

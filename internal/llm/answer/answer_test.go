@@ -141,11 +141,11 @@ func TestReadArrays(t *testing.T) {
 		{"array in an item", "- [{\"a\":1}]", []string{`1 {"a":1}`}},
 
 		{"wrapper", `{"actions":[{"action":"keep"},{"action":"none"}]}`, []string{`1 {"action":"keep"}`, `1 {"action":"none"}`}},
-		{"wrapper over lines", "{\n  \"actions\": [\n    {\"a\":1},\n    {\"a\":2}\n  ]\n}\n{\"a\":3}", []string{`3 {"a":1}`, `4 {"a":2}`, `7 {"a":3}`}},
+		{"wrapper over lines", "{\n  \"actions\": [\n    {\"a\":1},\n    {\"a\":2}\n  ]\n}\n{\"a\":3}", []string{`1 {"a":1}`, `1 {"a":2}`, `7 {"a":3}`}},
 		{"wrapper with more", `{"summary":"x","actions":[{"a":1}],"tags":["y"]}` + "\n" + `{"a":2}`, []string{`1 {"a":1}`, `2 {"a":2}`}},
 		{"wrapper, any name", `{"plan":[{"a":1}]}`, []string{`1 {"a":1}`}},
 		{"wrapper in a wrapper", `{"result":[{"actions":[{"a":1}],"n":1},{"a":2}]} {"a":3}`, []string{`1 {"a":1}`, `1 {"a":2}`, `1 {"a":3}`}},
-		{"wrapper to repair", `{actions:[{"a":1},{'a':2,}],}`, []string{`1 {"a":1}`, `1~{"a":2}`}},
+		{"wrapper to repair", `{actions:[{"a":1},{'a':2,}],}`, []string{`1~{"a":1}`, `1~{"a":2}`}},
 		{"wrapper broken in an element", "{\"actions\":[\n{\"a\":1},\n{\"a\":oops\"},\n{\"a\":2}]}", []string{`2 {"a":1}`, `4 {"a":2}`, `3 broken`}},
 		{"wrapper without an end", `{"actions":[{"a":1},{"a":`, []string{`1 {"a":1}`, `1 cut off`}},
 		{"an action is no wrapper", `{"action":"update","actions":[{"a":1}]}`, []string{`1 {"action":"update","actions":[{"a":1}]}`}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -16,7 +17,6 @@ type finding struct {
 	object   json.RawMessage // compact
 	repaired bool
 	end      int    // offset after the object; 0 if it is not known
-	inner    int    // offset of the first object in a wrapper; 0 if the object is none
 	reason   string // "" with an object
 	inString bool   // cut off inside a string
 }
@@ -31,12 +31,7 @@ func (r *reader) find(at int) finding {
 	if s.reason != "" {
 		return finding{reason: s.reason, inString: s.inString}
 	}
-	f := finding{repaired: true, end: s.pos, object: s.out}
-	f.reason = examine(f.object)
-	if f.reason == "" && isWrapper(f.object) {
-		f.inner = s.inner
-	}
-	return f
+	return finding{repaired: true, end: s.pos, object: s.out, reason: examine(s.out)}
 }
 
 // exact reads an object that is JSON already.
@@ -63,11 +58,6 @@ func (r *reader) exact(at int) (finding, bool) {
 		return finding{}, false
 	}
 	f.object = compact.Bytes()
-	if f.reason == "" && isWrapper(f.object) {
-		if s := r.scan(at); s.reason == "" && s.pos == f.end {
-			f.inner = s.inner
-		}
-	}
 	return f, true
 }
 
@@ -153,43 +143,38 @@ var (
 		blanks + `[\[［]` + blanks + `([{｛])`)
 )
 
-// isWrapper tells whether a valid object only holds other objects together: it
-// is no action, it has one array of objects, and nothing else unless that array
+// wrapped returns the objects of a valid object that only holds others together, nil for
+// any other: it is no action, it has one array of objects, and nothing else unless that array
 // has a name that says so. {"subject":"...","evidence":[{...}]} is none.
-func isWrapper(object json.RawMessage) bool {
-	if !bytes.Contains(object, []byte("[{")) {
-		return false
-	}
+func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(object, &fields) != nil {
-		return false
+	if !bytes.Contains(object, []byte("[{")) || json.Unmarshal(object, &fields) != nil {
+		return nil
 	}
-	arrays, named := 0, false
+	arrays, named := 0, len(fields) == 1
 	for key, value := range fields {
 		if strings.EqualFold(key, "action") {
-			return false
+			return nil
 		}
-		if holdsObjects(value) {
+		if list := objects(value); list != nil {
 			arrays++
-			named = wrapperName.MatchString(key)
+			inner, named = list, named || wrapperName.MatchString(key)
 		}
 	}
-	return arrays == 1 && (named || len(fields) == 1)
+	if arrays != 1 || !named {
+		return nil
+	}
+	return inner
 }
 
-// holdsObjects tells whether a value is an array of at least one object, and of
-// nothing else.
-func holdsObjects(value json.RawMessage) bool {
-	var elements []json.RawMessage
-	if value[0] != '[' || json.Unmarshal(value, &elements) != nil {
-		return false
+// objects returns the elements of an array of objects and of nothing else, nil for any
+// other value.
+func objects(value json.RawMessage) (elements []json.RawMessage) {
+	if value[0] != '[' || json.Unmarshal(value, &elements) != nil ||
+		slices.ContainsFunc(elements, func(e json.RawMessage) bool { return e[0] != '{' }) || len(elements) == 0 {
+		return nil
 	}
-	for _, e := range elements {
-		if e[0] != '{' {
-			return false
-		}
-	}
-	return len(elements) > 0
+	return elements
 }
 
 // wrapperOpening returns the offset of the first object in a wrapper with a

@@ -34,7 +34,6 @@ type scan struct {
 	want  want
 	bare  bool            // a key without quotes was seen
 	out   json.RawMessage // the object, compact
-	inner int             // offset of the first object in an array of the object
 
 	work     *int
 	reason   string // why there is no object; "" as long as there may be one
@@ -120,9 +119,6 @@ func (s *scan) opens(c byte) {
 	if len(s.stack) >= MaxDepth {
 		s.reason = ReasonTooDeep
 		return
-	}
-	if c == '{' && s.inner == 0 && string(s.stack) == "{[" {
-		s.inner = s.pos
 	}
 	s.open(c)
 }
