@@ -160,9 +160,8 @@ func (a *App) Leases() *jobs.Leases {
 // Approver wires what approving a held plan, and applying a plan file, needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *App) Approver() *evolve.Pipeline {
-	e := a.Config.Evolve
-	p := &evolve.Pipeline{Store: a.Store, Now: a.Clock, Log: a.Log, EmbeddingsOptional: true, Privacy: PrivacyOf(a.Config), Impressions: a.Config.Impression.Enabled,
-		Limits: evolve.Limits{MaxActive: e.MaxActive, MaxCreates: e.MaxCreates, StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin}}
+	p := a.EvolveBase(nil, 0)
+	p.EmbeddingsOptional = true
 	if embed, _, err := a.Embeddings(); err == nil {
 		p.Embeddings = embed
 	}
@@ -393,7 +392,7 @@ func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 		case <-ctx.Done():
 		}
 	}()
-	groups, err := f.Store.Endless(ctx, f.Job.Name)
+	groups, err := f.App.Store.Endless(ctx, f.Job)
 	for _, id := range groups {
 		if err != nil {
 			break
@@ -401,15 +400,15 @@ func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 		if !f.Shard.Has(id) || f.GroupID != "" && f.GroupID != id {
 			continue
 		}
-		err = f.Leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
-			return f.settleGroup(ctx, held, f.Job.Name)
+		err = f.App.Leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
+			return f.settleGroup(ctx, held, f.Job)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
 			err = nil // who has it settles it
 		}
 	}
 	if err != nil {
-		f.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
+		f.App.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
 	}
 }
 

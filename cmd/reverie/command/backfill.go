@@ -65,9 +65,8 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	var done ending
-	batch := &application.FanOut{App: a.App, Shard: f.Shard, GroupID: f.GroupID, IgnoreRetry: true}
+	batch := a.BackfillRuns(p.Evolve, f.Backfill)
 	if !nothing {
-		batch = a.BackfillRuns(p.Evolve, f.Backfill)
 		done = a.backfillRuns(ctx, work, batch, f, est)
 	}
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, a.BackfillImpressions(f.Backfill))
