@@ -54,7 +54,12 @@ func (h *Held) Exclusive(fn func() error) error {
 // context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
 // could not be kept. A group that somebody else holds is a [reverie.BusyError].
 func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
-	return l.Within(ctx, ctx, groupID, fn)
+	giveBack, err := l.Turn(ctx, groupID)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	return l.begin(ctx, ctx, groupID, fn)
 }
 
 // Turn waits until no other of the process works on the group, or ctx ends, for one who has to
@@ -66,21 +71,8 @@ func (l *Leases) Turn(ctx context.Context, groupID string) (giveBack func(), err
 	return giveBack, nil
 }
 
-// Within is [Leases.With] for what is not to be begun any more when open has ended: what is
-// under way by then goes on while ctx lasts.
-func (l *Leases) Within(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
-	wait, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(open, cancel)()
-	giveBack, err := l.Turn(wait, groupID)
-	if err != nil {
-		return err
-	}
-	defer giveBack()
-	return l.begin(open, ctx, groupID, fn)
-}
-
-// begin is [Leases.Within] for one whose turn it is already.
+// begin is [Leases.With] for one whose turn it is already. Nothing is begun when open has
+// ended: what is under way by then goes on while ctx lasts.
 func (l *Leases) begin(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
 	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
 		return waitError(groupID, err)

@@ -324,7 +324,7 @@ func TestNotBegunBehindOthers(t *testing.T) {
 		all.Go(func() {
 			err := leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error {
 				all.Go(func() {
-					err := leases.Within(open, t.Context(), "g1", func(context.Context, *jobs.Held) error {
+					err := leases.With(open, "g1", func(context.Context, *jobs.Held) error {
 						t.Error("it was begun")
 						return nil
 					})

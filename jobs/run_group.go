@@ -41,11 +41,11 @@ func (r *Runner) RunGroup(ctx context.Context, res *GroupResult, take takeLease,
 type Request struct {
 	Group  reverie.Group
 	Window reverie.Window
-	Open   context.Context // ended: the window is not begun; nil: only ctx counts
-	// HasTurn says that no other of the process works on the group: see [Leases.Turn].
-	HasTurn bool
-	Held    *Held // the group's lease, where it is held already
-	DryRun  bool  // the job is to write nothing, so that no lease is needed and nothing is noted
+	// Open is given by who has the group's turn already, see [Leases.Turn]: when it has ended
+	// the window is not begun. nil: the turn is waited for.
+	Open   context.Context
+	Held   *Held // the group's lease, where it is held already
+	DryRun bool  // the job is to write nothing, so that no lease is needed and nothing is noted
 	// Then follows a window that is done, under the same lease; nil: nothing does. Its
 	// error is not one of the window: see [GroupResult.ThenErr].
 	Then func(ctx context.Context, held *Held, done Report) error
@@ -58,11 +58,10 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 		if req.Held != nil {
 			return work(ctx, req.Held)
 		}
-		open := cmp.Or(req.Open, ctx)
-		if req.HasTurn {
-			return r.Leases.begin(open, ctx, groupID, work)
+		if req.Open != nil {
+			return r.Leases.begin(req.Open, ctx, groupID, work)
 		}
-		return r.Leases.Within(open, ctx, groupID, work)
+		return r.Leases.With(ctx, groupID, work)
 	}
 	if req.DryRun {
 		done := r.runWindow(ctx, nil, reverie.DueGroup{Group: req.Group}, req.Window)

@@ -84,8 +84,8 @@ func TestEvolverAnswers(t *testing.T) {
 		t.Errorf("who leaves gets %+v; the run's context is %v", got, run.ctx.Err())
 	}
 	run.Started("r1")
-	run.Evolved(reverie.EvolveReply{RunID: "r1", Success: true})
-	run.Evolved(reverie.EvolveReply{RunID: "again"}) // does not count
+	run.Evolved(reverie.EvolveReply{RunSummary: reverie.RunSummary{RunID: "r1", Success: true}})
+	run.Evolved(reverie.EvolveReply{RunSummary: reverie.RunSummary{RunID: "again"}}) // does not count
 	if got := <-first; got.err != nil || !got.Done || got.Reply.RunID != "r1" || got.RunID != "r1" {
 		t.Errorf("answer is %+v", got)
 	}
@@ -161,7 +161,7 @@ func TestEvolverBeginsNothingMore(t *testing.T) {
 		if got := <-waits; !errors.Is(got.err, context.Canceled) {
 			t.Errorf("who waits for a place is told %+v", got)
 		}
-		run.Evolved(reverie.EvolveReply{RunID: "r1"})
+		run.Evolved(reverie.EvolveReply{RunSummary: reverie.RunSummary{RunID: "r1"}})
 		run.end <- nil
 		if got := <-under; got.err != nil || got.RunID != "r1" || len(w.begun) != 0 {
 			t.Errorf("who was under way is told %+v, and %d more have begun", got, len(w.begun))
@@ -198,7 +198,7 @@ func TestEvolverCloses(t *testing.T) {
 					t.Errorf("who waits for a place, or comes too late, is told %+v", got)
 				}
 			} else {
-				run.Evolved(reverie.EvolveReply{RunID: "r1"})
+				run.Evolved(reverie.EvolveReply{RunSummary: reverie.RunSummary{RunID: "r1"}})
 				run.end <- nil
 				closing.Wait()
 			}

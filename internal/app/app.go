@@ -160,9 +160,8 @@ func (a *App) Leases() *jobs.Leases {
 // Approver wires what approving a held plan, and applying a plan file, needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *App) Approver() *evolve.Pipeline {
-	e := a.Config.Evolve
-	p := &evolve.Pipeline{Store: a.Store, Now: a.Clock, Log: a.Log, EmbeddingsOptional: true, Privacy: PrivacyOf(a.Config), Impressions: a.Config.Impression.Enabled,
-		Limits: evolve.Limits{MaxActive: e.MaxActive, MaxCreates: e.MaxCreates, StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin}}
+	p := a.EvolveBase(nil, 0)
+	p.EmbeddingsOptional = true
 	if embed, _, err := a.Embeddings(); err == nil {
 		p.Embeddings = embed
 	}
@@ -384,9 +383,16 @@ func ApproveHeld(
 // but their last line. No window of theirs is due, so that nobody else would
 // come by. No group is waited for, and none begun, when stop is closed.
 func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
-	open, end := openUntil(ctx, stop)
+	ctx, end := context.WithCancel(ctx)
 	defer end()
-	groups, err := f.Store.Endless(ctx, f.Job.Name)
+	go func() {
+		select {
+		case <-stop:
+			end()
+		case <-ctx.Done():
+		}
+	}()
+	groups, err := f.App.Store.Endless(ctx, f.Job)
 	for _, id := range groups {
 		if err != nil {
 			break
@@ -394,34 +400,16 @@ func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 		if !f.Shard.Has(id) || f.GroupID != "" && f.GroupID != id {
 			continue
 		}
-		err = f.Leases().Within(open, ctx, id, func(ctx context.Context, held *jobs.Held) error {
-			return f.settleGroup(ctx, held, f.Job.Name)
+		err = f.App.Leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
+			return f.settleGroup(ctx, held, f.Job)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
 			err = nil // who has it settles it
 		}
 	}
 	if err != nil {
-		f.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
+		f.App.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
 	}
-}
-
-// openUntil is ctx, and ends when stop is closed, too.
-func openUntil(ctx context.Context, stop <-chan struct{}) (open context.Context, end func()) {
-	open, end = context.WithCancel(ctx)
-	select {
-	case <-stop: // at once
-		end()
-	default:
-		go func() {
-			select {
-			case <-stop:
-				end()
-			case <-open.Done():
-			}
-		}()
-	}
-	return open, end
 }
 
 // settleGroup is settle for one group, whose lease is held.

@@ -25,21 +25,17 @@ import (
 // FanOut is one job over many groups, as a command or the daemon starts it.
 type FanOut struct {
 	*App
-	Job         Job
-	Groups      jobs.Store // where what is due is found
-	Plan        jobs.Plan
-	Prepare     func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error
-	Shard       jobs.Shard
-	GroupID     string                 // only this one
-	IgnoreRetry bool                   // a person asks: groups that failed lately are tried again
-	Show        func(jobs.Report)      // what is printed of each run; one at a time
-	ShowGroup   func(jobs.GroupResult) // the same of each group
+	*jobs.Runner
+	Use       string                 // what its model is asked for
+	ShowGroup func(jobs.GroupResult) // what is printed of each group; one at a time
 }
 
 // FanOut is a job over the groups that have something pending by a plan, of which the log
 // tells.
 func (a *App) FanOut(j Job, plan jobs.Plan) *FanOut {
-	return &FanOut{App: a, Job: j, Groups: a.Store, Plan: plan, ShowGroup: a.logGroup(j.Name)}
+	f := &FanOut{App: a, Runner: a.runner(j), Use: j.Use, ShowGroup: a.logGroup(j.Name)}
+	f.Plan = plan
+	return f
 }
 
 // EvolveDue evolves what a plan says.
@@ -55,14 +51,14 @@ func (a *App) ImpressionsDue(p *entity.Pipeline, plan jobs.Plan) *FanOut {
 // ExtractDue extracts the sessions of a queue; due: no more of each than is due.
 func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, due bool) *FanOut {
 	f := a.FanOut(listed(a.ExtractJob(p, session.Request{Due: due})), DueSessions(queue))
-	f.Groups = queue
+	f.Runner.Store = queue
 	return f
 }
 
 // DreamDue dreams of the groups that are due.
 func (a *App) DreamDue(p *dream.Pipeline, due *DueDreams) *FanOut {
 	f := a.FanOut(a.DreamJob(p, dream.Request{Due: true}), due.Plan)
-	f.Groups = a.Store.Dreams()
+	f.Runner.Store = a.Store.Dreams()
 	return f
 }
 
@@ -75,7 +71,7 @@ func (a *App) MaintainDue(k *maintain.Keeper) *FanOut {
 		}
 		return jobs.Agenda{Windows: []reverie.Window{{}}}, nil
 	})
-	f.Groups = a.Store.Upkeeps()
+	f.Runner.Store = a.Store.Upkeeps()
 	return f
 }
 
@@ -85,7 +81,7 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	after := ""
 	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
-		if after, err = f.Store.LastAsked(ctx, f.Job.Use); err != nil {
+		if after, err = f.App.Store.LastAsked(ctx, f.Use); err != nil {
 			return jobs.Summary{}, err
 		}
 	}
@@ -97,18 +93,15 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	// much as some groups until it has planned its statements. The others are for what goes on
 	// beside: leases, the rows of calls.
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
-	runner := f.runner(f.Job)
-	runner.Store, runner.Plan, runner.Prepare = f.Groups, f.Plan, f.Prepare
-	runner.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
-	runner.Concurrency, runner.Shard, runner.GroupID, runner.After = c.Jobs.Concurrency+ahead, f.Shard, f.GroupID, after
-	runner.IgnoreRetry, runner.Show, runner.Report = f.IgnoreRetry, f.Show, f.report
-	summary, err := runner.Run(ctx, stop)
+	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
+	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
+	summary, err := f.Runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
 	if finished {
 		f.settle(ctx, stop)
 	}
-	f.metrics.FanOutDone(f.Job.Name, summary.Left, summary.Parked, f.Clock().Sub(began), finished)
+	f.metrics.FanOutDone(f.Job, summary.Left, summary.Parked, f.Clock().Sub(began), finished)
 	return summary, err
 }
 
@@ -118,7 +111,7 @@ func (a *App) parkRule() reverie.ParkRule {
 }
 
 func (f *FanOut) report(r jobs.GroupResult) {
-	f.metrics.GroupDone(f.Job.Name, string(r.Outcome))
+	f.metrics.GroupDone(f.Job, string(r.Outcome))
 	if f.ShowGroup != nil {
 		f.ShowGroup(r)
 	}
@@ -180,7 +173,7 @@ func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
 	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
 	if f.Replay {
 		again := &rewinding{App: a, dates: f}
-		batch.Plan, batch.Groups, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
+		batch.Plan, batch.Runner.Store, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
 	}
 	return batch
 }

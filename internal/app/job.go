@@ -195,7 +195,7 @@ type Evolved struct {
 // ended.
 func (a *App) Evolve(ctx, open context.Context, p Pipelines, g reverie.Group, req evolve.Request, evolved func(evolve.Result)) (end Evolved, err error) {
 	window := reverie.Window{Since: req.Since, Until: req.Until}
-	done := a.RunOne(ctx, a.EvolveJob(p.Evolve, req), jobs.Request{Group: g, Window: window, Open: open, HasTurn: open != nil,
+	done := a.RunOne(ctx, a.EvolveJob(p.Evolve, req), jobs.Request{Group: g, Window: window, Open: open,
 		DryRun: req.DryRun,
 		Then: func(ctx context.Context, held *jobs.Held, r jobs.Report) (err error) {
 			evolved(r.Result.(evolve.Result))

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/llm/offline"
 	"reverie/internal/llm/openai"
 	"reverie/internal/llm/recorded"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/session"
@@ -110,9 +111,7 @@ func (a *App) Evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	}
 	p := a.EvolveBase(set, maxOutput)
 	p.Model, p.Phase, p.Decider = model, a.phase(reverie.JobEvolve, a.Clock), j.decider
-	if j.embeddings != nil {
-		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
-	}
+	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
 
@@ -130,9 +129,9 @@ func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 
 // judgement is what new facts are held against memories with.
 type judgement struct {
-	embeddings *llm.Embeddings // nil: none is configured
-	optional   bool            // nobody has named the embedding model: one that fails is a warning
-	decider    decide.Decider  // compares, or goes by the exact text alone
+	embeddings pipeline.Embeddings // nil: none is configured
+	optional   bool                // nobody has named the embedding model: one that fails is a warning
+	decider    decide.Decider      // compares, or goes by the exact text alone
 }
 
 func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
@@ -217,9 +216,7 @@ func (a *App) extraction(set *prompts.Set) (*session.Pipeline, error) {
 			MaxSummaryTokens: maxSummary, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
 	}
-	if j.embeddings != nil {
-		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
-	}
+	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
 
@@ -239,9 +236,7 @@ func (a *App) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
 		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: maxOutput, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
 			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
-	if j.embeddings != nil {
-		p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
-	}
+	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
 

@@ -24,7 +24,6 @@ type Console struct {
 	JSON           bool // answers are for programs
 	Env            []string
 	Now            func() time.Time
-	Tick           func(every time.Duration) (ticks <-chan time.Time, stop func())
 }
 
 // Say prints to standard output.

@@ -12,16 +12,14 @@ import (
 
 // DreamReply is a result in the shape of the API.
 func DreamReply(r dream.Result) reverie.DreamReply {
-	reply := reverie.DreamReply{Success: r.Err == nil, Job: reverie.JobDream, GroupID: r.GroupID,
-		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Reason: r.Reason, Error: errorText(r.Err),
-		Narrative: r.Narrative, Changes: []reverie.ChangeReply{}, Refusals: r.Refusals,
-		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
+	reply := reverie.DreamReply{RunSummary: r.Summary(""), Job: reverie.JobDream, SessionID: r.SessionID,
+		Reason: r.Reason, Narrative: r.Narrative, Stats: r.Stats.Evolve(), Changes: []reverie.ChangeReply{}}
+	reply.Messages = nil // it reads none
 	if r.None != "" {
-		reply.Message = r.None
+		reply.Status, reply.Message = "", r.None
 		return reply
 	}
-	reply.Status, reply.DreamTime, reply.Sources = r.Status, when(r.At), r.Stats.DreamCounts()
-	reply.Changes = changeReplies(r.Changes)
+	reply.DreamTime, reply.Sources, reply.Changes = r.Ended(), r.Stats.DreamCounts(), reverie.ChangeReplies(r.Changes)
 	return reply
 }
 

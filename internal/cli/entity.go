@@ -36,18 +36,10 @@ func lastSupported(e reverie.Entity) string {
 
 // ImpressionReply is a result in the shape of the API, with the names of what changed.
 func ImpressionReply(r entity.Result, names map[string]string) reverie.ImpressionsReply {
-	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID,
-		DryRun: r.DryRun, Error: errorText(r.Err), Refusals: r.Refusals, Warnings: r.Warnings,
-		Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed,
-			Refused: r.Stats.Refused},
-		Changes: []reverie.EntityChangeReply{}}
-	if r.NoNew {
-		reply.Message = "nothing waits"
-		return reply
-	}
-	reply.Status, reply.ImpressionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
-	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, names)...)
-	return reply
+	return reverie.ImpressionsReply{RunSummary: r.Summary("nothing waits"), Job: reverie.JobImpression,
+		ImpressionTime: r.Ended(), Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated,
+			Postponed: r.Stats.Postponed, Refused: r.Stats.Refused},
+		Changes: append([]reverie.EntityChangeReply{}, reverie.EntityChangeReplies(r.Changes, names)...)}
 }
 
 // PrintImpression shows a run of the impression job to a person: what is known now

@@ -103,9 +103,6 @@ func (con *Console) PrintHistory(versions []reverie.Memory) error {
 	return con.Page("history", page)
 }
 
-// PrintChanges shows changes of memories, with what made each.
-func (con *Console) PrintChanges(changes []reverie.Change) error { return con.Page("changes", changes) }
-
 // recordNames are what counts of records are called, in the order in which they
 // are said.
 var recordNames = []struct {
@@ -163,9 +160,6 @@ type importReply struct {
 	Refused  int                                        `json:"refused_today"`
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
-
-// PrintMemoryDiff shows how what a group remembers differs between two instants.
-func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) error { return con.Page("memory_diff", d) }
 
 // tagDiff is how tags became others, "" where they did not.
 func tagDiff(s Style, before, after []string) string {

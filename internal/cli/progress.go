@@ -1,11 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"sync"
-	"time"
-
 	"github.com/schollz/progressbar/v3"
 
 	"reverie/dream"
@@ -93,6 +88,11 @@ func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
 	return bar.Finish
 }
 
+// WatchWindows shows how many windows are finished, of as many as are expected.
+func (con *Console) WatchWindows(windows int) Bar {
+	return con.NewBar(int64(windows), "evolving", "windows", progressbar.OptionSetPredictTime(true))
+}
+
 // ImportBar shows how much of a source has been read.
 type ImportBar struct {
 	Bar
@@ -113,79 +113,4 @@ func (b ImportBar) Read() {
 	if b.bar != nil {
 		_ = b.bar.Set64(min(b.in.BytesRead(), b.in.Size))
 	}
-}
-
-// Progress tells how far a long job is: a bar on a terminal, else a line every
-// 30 s.
-type Progress struct {
-	Bar
-	out   io.Writer
-	total int
-	now   func() time.Time
-	began time.Time
-	stop  func()
-
-	mu   sync.Mutex
-	done int
-}
-
-// progressEvery is how often a line is written where there is no terminal.
-const progressEvery = 30 * time.Second
-
-// NewProgress begins to tell of total windows.
-func (con *Console) NewProgress(total int) *Progress {
-	p := &Progress{out: con.Stderr, total: total, now: con.Now, began: con.Now()}
-	p.Bar = con.NewBar(int64(total), "evolving", "windows", progressbar.OptionSetPredictTime(true))
-	p.stop = sync.OnceFunc(p.Finish)
-	if p.bar != nil {
-		return p
-	}
-	tick, stop := con.Tick(progressEvery)
-	done := make(chan struct{})
-	var gone sync.WaitGroup
-	gone.Go(func() {
-		for {
-			select {
-			case <-tick:
-				p.line()
-			case <-done:
-				return
-			}
-		}
-	})
-	p.stop = sync.OnceFunc(func() {
-		stop()
-		close(done)
-		gone.Wait()
-	})
-	return p
-}
-
-// Add counts a finished window.
-func (p *Progress) Add() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done++
-	p.Set(min(p.done, p.total), p.total)
-}
-
-// line says how far it is, and how long the rest will take at this pace.
-func (p *Progress) line() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	left := "the time left is not known yet"
-	if took := p.now().Sub(p.began); p.done > 0 && took > 0 {
-		rest := took * time.Duration(max(p.total-p.done, 0)) / time.Duration(p.done)
-		left = "about " + rest.Round(time.Second).String() + " left"
-	}
-	fmt.Fprintf(p.out, "reverie: %d of %d windows, %s\n", p.done, p.total, left)
-}
-
-// End stops telling; the second time it does nothing.
-func (p *Progress) End() { p.stop() }
-
-// Ticker ticks until it is stopped.
-func Ticker(every time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTicker(every)
-	return t.C, t.Stop
 }

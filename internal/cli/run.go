@@ -334,48 +334,11 @@ func quotes(n int, evidence []reverie.Evidence) (lines []string) {
 	return lines
 }
 
-// errorText is an error in an answer, "" where there is none.
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// changeReplies are changes in the shape of the API.
-func changeReplies(changes []reverie.Change) []reverie.ChangeReply {
-	list := []reverie.ChangeReply{}
-	for _, c := range changes {
-		list = append(list, c.Reply())
-	}
-	return list
-}
-
-// messageStats are counts of messages in the shape of the API.
-func messageStats(st reverie.Stats) *reverie.MessageStats {
-	return &reverie.MessageStats{Cited: st.Cited, Considered: st.Considered, Filtered: st.Filtered, Deferred: st.Deferred}
-}
-
-// when is an instant in an answer; the zero time is none.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // ExtractReply is a result in the shape of the API.
 func ExtractReply(r session.Result) reverie.ExtractReply {
-	reply := reverie.ExtractReply{Success: r.Err == nil, Job: reverie.JobExtract, GroupID: r.GroupID,
-		SessionID: r.SessionID, RunID: r.RunID, DryRun: r.DryRun, Error: errorText(r.Err), Changes: changeReplies(r.Changes),
-		Summary: r.Summary, Folded: r.Folded, Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings),
-		Stats: r.Stats.Evolve()}
-	if r.NoNew {
-		reply.Message = "nothing waits"
-		return reply
-	}
-	reply.Status, reply.ExtractionTime, reply.Messages = r.Status, when(r.At), messageStats(r.Stats)
-	return reply
+	return reverie.ExtractReply{RunSummary: r.Result.Summary("nothing waits"), Job: reverie.JobExtract,
+		SessionID: r.SessionID, ExtractionTime: r.Ended(), Stats: r.Stats.Evolve(),
+		Changes: reverie.ChangeReplies(r.Changes), Summary: r.Summary, Folded: r.Folded}
 }
 
 // PrintExtraction shows a run of extraction to a person: the facts and the summary,

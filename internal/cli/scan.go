@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -14,7 +13,6 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
-	"reverie/internal/text"
 )
 
 // ScanReport prints findings as they come, and counts them.
@@ -179,73 +177,3 @@ func (p *textPlace) advance(text string) {
 }
 
 func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.column) }
-
-// ScanLineLimit is how much of a line is kept: more is no statement.
-const ScanLineLimit = 64 << 10
-
-// ScanLines holds each line of a text against the rules for statements. Of a long line it
-// looks at the beginning.
-func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
-	lines := bufio.NewReader(&countingReader{in, &report.Bytes})
-	for no := 1; ; no++ {
-		line, err := nextLine(lines)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		report.Texts++
-		if line == "" {
-			continue
-		}
-		for _, f := range ScanStatement(line) {
-			f.Where = fmt.Sprintf("%d:%s", no, cmp.Or(f.Where, "1"))
-			if err := report.Add(f); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// ScanStatement says what is wrong with a statement: its secrets and personal data, and
-// the first rule that it breaks besides.
-func ScanStatement(s string) []reverie.ScanFinding {
-	found := safety.Scan(s)
-	var refused *safety.StatementError
-	if err := safety.CheckStatement(s); errors.As(err, &refused) && refused.Rule != safety.RuleSecret {
-		found = append(found, reverie.ScanFinding{Class: reverie.ClassStatement, Rule: string(refused.Rule),
-			Excerpt: text.Excerpt(safety.Privacy{PII: safety.PIIMask}.Mask(s), 60)})
-	}
-	return found
-}
-
-// nextLine reads a line in bounded memory: of a long one only the beginning.
-func nextLine(in *bufio.Reader) (string, error) {
-	var line []byte
-	for {
-		part, more, err := in.ReadLine()
-		if err != nil {
-			return "", err
-		}
-		line = append(line, part[:min(len(part), ScanLineLimit-len(line))]...)
-		if !more {
-			return strings.TrimSuffix(string(line), "\r"), nil
-		}
-	}
-}
-
-// countingReader counts what is read.
-type countingReader struct {
-	io.Reader
-	n *int64
-}
-
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	*r.n += int64(n)
-	return n, err
-}

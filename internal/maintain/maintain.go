@@ -69,15 +69,12 @@ func (r Result) Reply() reverie.MaintainReply {
 	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
 		Status: r.Status,
 		DryRun: r.DryRun, Decayed: r.Decayed, Archived: len(r.Archived), Pruned: r.Pruned,
-		Changes: []reverie.ChangeReply{}}
+		Changes: reverie.ChangeReplies(r.Archived)}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()
 	}
 	if r.Nothing {
 		reply.Status, reply.Message = "", "nothing to do"
-	}
-	for _, c := range r.Archived {
-		reply.Changes = append(reply.Changes, c.Reply())
 	}
 	return reply
 }

@@ -29,6 +29,32 @@ type Result struct {
 	Err       error
 }
 
+// Summary is what the replies of all jobs say of a run; none is what to say where nothing
+// waited for it.
+func (r Result) Summary(none string) reverie.RunSummary {
+	s := reverie.RunSummary{Success: r.Err == nil, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun,
+		Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings)}
+	if r.Err != nil {
+		s.Error = r.Err.Error()
+	}
+	if r.NoNew {
+		s.Message = none
+		return s
+	}
+	s.Status = r.Status
+	s.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered,
+		Filtered: r.Stats.Filtered, Deferred: r.Stats.Deferred}
+	return s
+}
+
+// Ended is when the run was at its end, nil where it has not come to one.
+func (r Result) Ended() *time.Time {
+	if r.NoNew || r.At.IsZero() {
+		return nil
+	}
+	return &r.At
+}
+
 // Record adds what a plan did, and logs the lines that were refused.
 func (r *RunRecorder) Record(result *Result, plan reverie.Plan, changes []reverie.Change) {
 	result.Changes = append(result.Changes, changes...)

@@ -2,10 +2,8 @@ package recall
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"reverie/internal/text"
 )
@@ -81,30 +79,17 @@ const (
 	formTail = formHead + "."
 )
 
-// courtesies open or close a query and change nothing about what is asked. Longer
-// ones stand before those that they begin or end with. Those that may as well be part
-// of what is asked ("告诉我妈", "怎么说谢谢") count where a mark or a space parts them from it.
-var courtesies = struct{ before, beforeMark, after, afterMark []string }{
-	before: []string{"麻烦问一下", "想请问一下", "想请问", "请问一下", "请问下", "请问", "请教一下", "想问一下",
-		"问一下", "麻烦问下", "想问下", "问下",
-		"please tell me", "can you tell me", "could you tell me", "do you know", "tell me", "please", "pls", "plz",
-		"hey", "hi"},
-	beforeMark: []string{"请告诉我", "告诉我", "你好", "您好", "大家好", "good morning", "hello"},
-	after:      []string{"吗", "呢", "啊", "呀", "pls", "plz", "thx"},
-	afterMark: []string{"谢谢你", "谢谢您", "谢谢啦", "谢谢了", "谢谢", "多谢", "谢啦", "谢了", "感谢", "thank you",
-		"thanks a lot", "thanks", "please"},
-}
+// courtesies open or close a query and change nothing about what is asked.
+var courtesies = text.NewPattern(`^(?:(?:麻烦|想)?(?:请问(?:一下)?|问一下|问下[ ,])|(?:(?:can|could) you tell me|` +
+	`tell me|please|pls|hey|hi|hello|你好|您好|大家好)[ ,!])[ ,]*` +
+	`|(?:[,!?] ?thank you|[ ,!?]+(?:thanks|please|pls|谢谢[你您啦了]?|多谢)|谢谢啦|[吗呢啊呀])$`)
 
-// queryForm is the text of a query that is embedded. Ways to write one question
-// that differ in case, width, spaces, courtesies and what stands at its ends share one
-// form, and so one cached vector. A query of nothing else stays as it is.
+// queryForm is the text of a query that is embedded. Ways to write one question that differ
+// in case, width, spaces, courtesies and what stands at its ends share one form, and so one
+// cached vector. A query of nothing else stays as it is.
 func queryForm(query string) string {
 	folded := text.Fold(query)
-	form := trimForm(folded)
-	for before := ""; form != before; {
-		before = form
-		form = trimForm(withoutCourtesy(form))
-	}
+	form := trimForm(courtesies.ReplaceAllString(trimForm(folded), ""))
 	form = cmp.Or(form, folded, query) // of invisible characters alone nothing is left by folding
 	return firstCharacters(closeHan(form), maxQueryForm)
 }
@@ -127,38 +112,6 @@ func trimForm(s string) string {
 
 // isEmoji tells pictographs and their skin tones from symbols that say something (C++, 30°).
 func isEmoji(r rune) bool { return r >= 0x2190 && unicode.In(r, unicode.So, unicode.Sk) }
-
-// withoutCourtesy takes one courtesy off each end. English ones are whole words.
-func withoutCourtesy(s string) string {
-	s = withoutEnd(s, strings.CutPrefix, utf8.DecodeRuneInString, courtesies.before, courtesies.beforeMark)
-	return withoutEnd(s, strings.CutSuffix, utf8.DecodeLastRuneInString, courtesies.after, courtesies.afterMark)
-}
-
-// withoutEnd takes one courtesy off an end: any of loose where a word may end, one of
-// marked where a mark stands, too, or a space before or behind Chinese.
-func withoutEnd(s string, cut func(s, end string) (string, bool), edge func(string) (rune, int), loose,
-	marked []string) string {
-	for i, c := range slices.Concat(loose, marked) {
-		rest, ok := cut(s, c)
-		if !ok || strings.HasSuffix(c, "问下") && beginsNext(rest) {
-			continue
-		}
-		next, _ := edge(rest)
-		mark, _ := edge(strings.TrimSpace(rest))
-		chinese := c[0] >= utf8.RuneSelf
-		parted := strings.ContainsRune(formTail, mark) || isEmoji(mark)
-		if rest == "" || parted || next == ' ' && (chinese || i < len(loose)) || chinese && i < len(loose) {
-			return rest
-		}
-	}
-	return s
-}
-
-// beginsNext tells whether a text behind 下 is one word with it: 下周, 下个月.
-func beginsNext(s string) bool {
-	next, _ := utf8.DecodeRuneInString(s)
-	return strings.ContainsRune("周个次午半班雨", next) // no text: RuneError, which is none of them
-}
 
 // closeHan drops spaces beside Chinese characters and kana, which have none.
 func closeHan(s string) string {

@@ -7,21 +7,26 @@ import (
 // The shapes that the command line prints under --json and the HTTP API
 // answers with. Times are RFC 3339 in UTC.
 
+// RunSummary is what the replies of all jobs say of a run.
+type RunSummary struct {
+	Success  bool          `json:"success"`
+	GroupID  string        `json:"group_id"`
+	RunID    string        `json:"run_id,omitempty"`
+	Status   RunStatus     `json:"status,omitempty"`
+	DryRun   bool          `json:"dry_run,omitempty"`
+	Message  string        `json:"message,omitempty"` // why nothing was done
+	Error    string        `json:"error,omitempty"`
+	Messages *MessageStats `json:"messages,omitempty"`
+	Refusals []Refusal     `json:"refusals,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
 // EvolveReply says what one run of evolve did to a group.
 type EvolveReply struct {
-	Success       bool          `json:"success"`
-	GroupID       string        `json:"group_id"`
-	RunID         string        `json:"run_id,omitempty"`
+	RunSummary
 	EvolutionTime *time.Time    `json:"evolution_time,omitempty"`
-	Status        RunStatus     `json:"status,omitempty"`
-	DryRun        bool          `json:"dry_run,omitempty"`
-	Message       string        `json:"message,omitempty"` // "no new messages"
-	Error         string        `json:"error,omitempty"`
 	Stats         EvolveStats   `json:"stats"`
-	Messages      *MessageStats `json:"messages,omitempty"`
 	Changes       []ChangeReply `json:"changes"`
-	Refusals      []Refusal     `json:"refusals,omitempty"`
-	Warnings      []string      `json:"warnings,omitempty"`
 }
 
 // EvolveStats counts memories. Kept are those that were active when the run
@@ -88,6 +93,15 @@ func (c Change) Reply() ChangeReply {
 		r.Evidence = append(r.Evidence, EvidenceReply{e.MessageID, e.Author, e.Quote})
 	}
 	return r
+}
+
+// ChangeReplies are changes in the shape that a run reports.
+func ChangeReplies(changes []Change) []ChangeReply {
+	list := make([]ChangeReply, len(changes))
+	for i, c := range changes {
+		list[i] = c.Reply()
+	}
+	return list
 }
 
 // ListReply is a page of memories.
@@ -221,12 +235,9 @@ type HeldReply struct {
 
 // Reply is the run as clients see it, in its group as that stands now.
 func (d RunDetail) Reply(g GroupEntry) RunReply {
-	r := RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: []ChangeReply{},
+	r := RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: ChangeReplies(d.Changes),
 		Decisions: append([]Decision{}, d.Decisions...), Entities: EntityChangeReplies(d.Entities, d.Names), Held: []HeldReply{},
 		Calls: d.Calls, Cut: d.Cut}
-	for _, c := range d.Changes {
-		r.Changes = append(r.Changes, c.Reply())
-	}
 	for _, h := range d.Held {
 		r.Held = append(r.Held, HeldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps})
 	}
@@ -242,44 +253,27 @@ type RejectReply struct {
 
 // ExtractReply says what one run of extraction did with a session.
 type ExtractReply struct {
-	Success        bool            `json:"success"`
+	RunSummary
 	Job            Job             `json:"job"` // extract
-	GroupID        string          `json:"group_id"`
 	SessionID      string          `json:"session_id"`
-	RunID          string          `json:"run_id,omitempty"`
 	ExtractionTime *time.Time      `json:"extraction_time,omitempty"`
-	Status         RunStatus       `json:"status,omitempty"`
-	DryRun         bool            `json:"dry_run,omitempty"`
-	Message        string          `json:"message,omitempty"` // "nothing waits"
-	Error          string          `json:"error,omitempty"`
-	Stats          EvolveStats     `json:"stats"`              // of memories of kind session
-	Messages       *MessageStats   `json:"messages,omitempty"` // deferred are those that stay in the buffer
+	Stats          EvolveStats     `json:"stats"` // of memories of kind session
 	Changes        []ChangeReply   `json:"changes"`
 	Summary        string          `json:"summary,omitempty"` // the session's summary memory, as it was renewed
 	Folded         *SessionSummary `json:"folded,omitempty"`  // its rolling summary, as it was renewed
-	Refusals       []Refusal       `json:"refusals,omitempty"`
-	Warnings       []string        `json:"warnings,omitempty"`
 }
 
 // DreamReply says what one run of dream did with a group.
 type DreamReply struct {
-	Success   bool          `json:"success"`
+	RunSummary
 	Job       Job           `json:"job"` // dream
-	GroupID   string        `json:"group_id"`
-	RunID     string        `json:"run_id,omitempty"`
 	SessionID string        `json:"through_session,omitempty"`
 	DreamTime *time.Time    `json:"dream_time,omitempty"`
-	Status    RunStatus     `json:"status,omitempty"`
-	DryRun    bool          `json:"dry_run,omitempty"`
-	Reason    string        `json:"reason,omitempty"`  // why it was due
-	Message   string        `json:"message,omitempty"` // why there was no dream
-	Error     string        `json:"error,omitempty"`
+	Reason    string        `json:"reason,omitempty"`   // why it was due
 	Stats     EvolveStats   `json:"stats"`              // of memories of kind dream
 	Sources   *DreamCounts  `json:"material,omitempty"` // what it took in; nothing, where it was not applied
 	Narrative string        `json:"narrative,omitempty"`
 	Changes   []ChangeReply `json:"changes"`
-	Refusals  []Refusal     `json:"refusals,omitempty"`
-	Warnings  []string      `json:"warnings,omitempty"`
 }
 
 // DreamCounts counts what a dream took in, and how.
@@ -348,20 +342,11 @@ func (d Dream) Page(message string) DreamPage {
 
 // ImpressionsReply says what one run of the impression job did to a group.
 type ImpressionsReply struct {
-	Success        bool                `json:"success"`
+	RunSummary
 	Job            Job                 `json:"job"` // impression
-	GroupID        string              `json:"group_id"`
-	RunID          string              `json:"run_id,omitempty"`
 	ImpressionTime *time.Time          `json:"impression_time,omitempty"`
-	Status         RunStatus           `json:"status,omitempty"`
-	DryRun         bool                `json:"dry_run,omitempty"`
-	Message        string              `json:"message,omitempty"` // "nothing waits"
-	Error          string              `json:"error,omitempty"`
 	Stats          ImpressionStats     `json:"stats"`
-	Messages       *MessageStats       `json:"messages,omitempty"`
 	Changes        []EntityChangeReply `json:"changes"`
-	Refusals       []Refusal           `json:"refusals,omitempty"`
-	Warnings       []string            `json:"warnings,omitempty"`
 }
 
 // ImpressionStats counts entities, and what was observed and is not part of one:

@@ -1,22 +1,18 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/cmd/reverie/command"
-	"reverie/internal/cli"
 	"reverie/internal/llm/llmtest"
 )
 
@@ -191,42 +187,11 @@ func TestBackfillShards(t *testing.T) {
 	}
 }
 
-// TestBackfillProgress: without a terminal a line now and then; with one, a bar,
-// and none of the lines.
+// TestBackfillProgress is a bar on a terminal.
 func TestBackfillProgress(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
-	s.nightsOf("g1", 3, 6)
-	ticks, told := make(chan time.Time), make(chan string, 10)
-	answer := scribe(t)
-	n := 0
-	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		if n++; n == 3 { // two are done by now
-			ticks <- time.Time{}
-			ticks <- time.Time{} // the line of the first is written
-		}
-		return answer(r)
-	})
-	var moments atomic.Int64
-	var out bytes.Buffer
-	errs := writerFunc(func(p []byte) (int, error) { told <- string(p); return len(p), nil })
-	s.set("REVERIE_JOBS_CONCURRENCY=1")
-	con := cli.Console{Env: s.env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: errs,
-		Now: func() time.Time { return later.Add(time.Duration(moments.Add(1)) * time.Millisecond) },
-		Tick: func(every time.Duration) (<-chan time.Time, func()) {
-			if every != 30*time.Second {
-				t.Errorf("it ticks every %s", every)
-			}
-			return ticks, func() {}
-		}}
-	if err := command.Run(t.Context(), con, append([]string{"backfill"}, march...)...); err != nil {
-		t.Fatal(err)
-	}
-	if line := <-told; !strings.HasPrefix(line, "reverie: 2 of 4 windows, about ") || !strings.HasSuffix(line, " left\n") {
-		t.Errorf("the line is %q", line)
-	}
-
-	s.model.Respond(answer)
+	s.model.Respond(scribe(t))
 	s.nightsOf("g2", 3, 6)
 	shown := terminalOutput(t, func(tty *os.File) {
 		if err := run(t.Context(), append([]string{"backfill", "--group", "g2"}, march...), s.env, strings.NewReader(""), tty, tty); err != nil {
@@ -239,11 +204,6 @@ func TestBackfillProgress(t *testing.T) {
 		}
 	}
 }
-
-// writerFunc is a writer.
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // history writes the chat of ten nights in which facts are noted, said again,
 // changed and dropped, never one of them twice in a night nor many at once.

@@ -165,14 +165,14 @@ func TestGroupsSet(t *testing.T) {
 	set("--day-boundary", "00:00", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "", "time_zone": "Asia/Shanghai",
 		"language": "", "paused": false, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": ""}})
 	s.run("evolve", "--group", "g1").want(t, 0)
-	set("--time-zone", "Europe/Berlin", "--name", "Tea").shows(t, `g1: name "Tea"`,
+	set("--time-zone", "Europe/Berlin", "--name", "Tea").shows(t, `g1: name Tea`,
 		"g1: dates in Europe/Berlin, applies from 2026-01-16 on; 2026-01-15 still ends at 2026-01-15 16:00 UTC")
 	doc := set("--time-zone", "Asia/Tokyo", "--day-boundary", "02:30", "--json").document(t)
 	if doc["applies_from"] != "2026-01-16" {
 		t.Errorf("the reply is %v", doc)
 	}
 	set("--language", "zh").shows(t, "g1: language zh")
-	set("--language", "").shows(t, "g1: language that of the messages")
+	set("--language", "").shows(t, "g1: language none")
 	if o := s.run("groups", "list").want(t, 0); strings.Contains(o.stdout, "IMPRESSIONS") {
 		t.Errorf("a column says of all groups that they are as configured:\n%s", o.stdout)
 	}
@@ -184,18 +184,18 @@ func TestGroupsSet(t *testing.T) {
 	if o := s.run("groups", "list").want(t, 0); strings.Contains(o.stdout, "SILENCE") {
 		t.Errorf("a column says of all groups that they are as configured:\n%s", o.stdout)
 	}
-	set("--session-silence", "45m").shows(t, "g1: sessions end after a silence of 45m\n")
+	set("--session-silence", "45m").shows(t, "g1: session-silence 45m\n")
 	set("--session-silence", "45m").shows(t, "nothing changed")
 	s.run("groups", "list").want(t, 0).shows(t, "SILENCE", "45m")
-	set("--session-silence", "default").shows(t, "g1: sessions end after a silence of 30m, as configured\n")
-	set("--dream-idle", "12h", "--dream-sessions", "5", "--dream-interval", "2h").shows(t, "g1: dreams when a session has been silent for 12h\n",
-		"g1: dreams when 5 sessions have ended\n", "g1: dreams are at least 2h apart\n")
+	set("--session-silence", "default").shows(t, "g1: session-silence 30m, as configured\n")
+	set("--dream-idle", "12h", "--dream-sessions", "5", "--dream-interval", "2h").shows(t, "g1: dream-idle 12h\n",
+		"g1: dream-sessions 5\n", "g1: dream-interval 2h\n")
 	set("--dream-sessions", "5").shows(t, "nothing changed")
 	set("--dream-idle", "off", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "Tea", "time_zone": "Asia/Tokyo", "language": "",
 		"paused": false, "day_boundary": "02:30", "impressions": "", "session_silence": "", "dream_idle": "off", "dream_sessions": "5", "dream_interval": "2h", "team": ""}})
 	s.run("groups", "list").want(t, 0).shows(t, "DREAMS", "idle off, sessions 5, interval 2h")
-	set("--dream-idle", "default", "--dream-sessions", "off", "--dream-interval", "default").shows(t, "g1: dreams when a session has been silent for 24h, as configured\n",
-		"g1: does not dream for a number of sessions\n", "g1: dreams are at least 1h apart, as configured\n")
+	set("--dream-idle", "default", "--dream-sessions", "off", "--dream-interval", "default").shows(t, "g1: dream-idle 24h, as configured\n",
+		"g1: dream-sessions off\n", "g1: dream-interval 1h, as configured\n")
 	s.run("groups", "add", "g2", "--impressions", "off", "--session-silence", "2h", "--dream-idle", "off", "--dream-interval", "30m").want(t, 0)
 	s.run("groups", "add", "g3", "--impressions", "default", "--session-silence", "default", "--dream-sessions", "default").want(t, 0)
 	if diff := cmp.Diff([]string{"g1||||off|", "g2|off|2h|off||30m", "g3|||||"},

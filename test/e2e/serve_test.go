@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	again, err := c.evolve(servedGroup, 3)
-	if want := (reverie.EvolveReply{Success: true, GroupID: servedGroup, Message: "no new messages", Changes: []reverie.ChangeReply{}}); err != nil || !cmp.Equal(want, again) {
+	if want := (reverie.EvolveReply{RunSummary: reverie.RunSummary{Success: true, GroupID: servedGroup, Message: "no new messages"}, Changes: []reverie.ChangeReply{}}); err != nil || !cmp.Equal(want, again) {
 		t.Errorf("with nothing new: %s, %v", cmp.Diff(want, again), err)
 	}
 	found, err := client.Do[reverie.SearchReply](t.Context(), c.Client, search(servedGroup, "Lin drinks tea", nil))

@@ -25,7 +25,7 @@ func newAudit(a *app) *cobra.Command {
 		if err != nil && !a.JSON {
 			return err
 		}
-		return errors.Join(a.Show(reply, func() error { return a.PrintAudit(list) }), err, unsound(list))
+		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, unsound(list))
 	})
 	groupFlag(cmd, &groupID, "check this group only")
 	return cmd

@@ -65,9 +65,8 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	var done ending
-	batch := &application.FanOut{App: a.App, Shard: f.Shard, GroupID: f.GroupID, IgnoreRetry: true}
+	batch := a.BackfillRuns(p.Evolve, f.Backfill)
 	if !nothing {
-		batch = a.BackfillRuns(p.Evolve, f.Backfill)
 		done = a.backfillRuns(ctx, work, batch, f, est)
 	}
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, a.BackfillImpressions(f.Backfill))
@@ -76,20 +75,20 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 // backfillRuns does the work, under the eyes of whoever waits for it.
 func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut, f backfillFlags,
 	est application.Estimate) ending {
-	progress := a.NewProgress(est.Windows)
-	defer progress.End()
+	bar, windows := a.WatchWindows(est.Windows), 0
 	out := a.printer(reverie.JobEvolve)
 	batch.Show = func(e jobs.Report) {
-		progress.Clear()
+		bar.Clear()
 		out.Window(e)
-		progress.Add()
+		windows++
+		bar.Set(min(windows, est.Windows), est.Windows)
 	}
 	batch.ShowGroup = func(r jobs.GroupResult) {
-		progress.Clear()
+		bar.Clear()
 		out.Group(r)
 	}
 	summary, err := batch.Run(work, ctx.Done())
-	progress.End()
+	bar.Finish()
 	if f.Replay && err != nil {
 		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew "+
 			"would be taken back again")

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,18 +125,18 @@ var groupSettings = []struct {
 	of          func(*reverie.Group) *string
 	change      func(*reverie.GroupChange) **string
 
+	calendar   bool   // it divides time into dates
 	write      string // what can be written
 	check      func(reverie.Group) error
 	configured func(*config.Config) string
-	says, off  string // what a value means to people, and what it means to be off
 }{
 	{flag: "name", usage: "name, for people",
 		of:     func(g *reverie.Group) *string { return &g.Name },
 		change: func(c *reverie.GroupChange) **string { return &c.Name }},
-	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai",
+	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai", calendar: true,
 		of:     func(g *reverie.Group) *string { return &g.TimeZone },
 		change: func(c *reverie.GroupChange) **string { return &c.TimeZone }},
-	{flag: "day-boundary",
+	{flag: "day-boundary", calendar: true,
 		usage:  "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before",
 		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
 		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
@@ -153,8 +154,7 @@ var groupSettings = []struct {
 			}
 			return nil
 		},
-		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] },
-		says:       "impressions %s", off: "impressions off"},
+		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] }},
 	{flag: "session-silence",
 		usage: "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, " +
 			"as [session] silence says",
@@ -162,8 +162,7 @@ var groupSettings = []struct {
 		change:     func(c *reverie.GroupChange) **string { return &c.SessionSilence },
 		write:      "write a duration from 1m to 720h, such as 45m, or default",
 		check:      func(g reverie.Group) error { _, err := g.Silence(0); return err },
-		configured: func(c *config.Config) string { return c.Session.Silence.String() },
-		says:       "sessions end after a silence of %s"},
+		configured: func(c *config.Config) string { return c.Session.Silence.String() }},
 	{flag: "dream-idle",
 		usage: "after how long a silence of a session the group dreams: a duration such as 12h, off, or default, as " +
 			"[dream] idle says",
@@ -171,8 +170,7 @@ var groupSettings = []struct {
 		change:     func(c *reverie.GroupChange) **string { return &c.DreamIdle },
 		write:      "write a duration from 1m to 8760h, such as 12h, off, or default",
 		check:      checkDreams,
-		configured: func(c *config.Config) string { return c.Dream.Idle.String() },
-		says:       "dreams when a session has been silent for %s", off: "does not dream for silence alone"},
+		configured: func(c *config.Config) string { return c.Dream.Idle.String() }},
 	{flag: "dream-sessions",
 		usage:  "after how many sessions the group dreams: a number such as 5, off, or default, as [dream] sessions says",
 		of:     func(g *reverie.Group) *string { return &g.DreamSessions },
@@ -180,8 +178,7 @@ var groupSettings = []struct {
 		write: fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default",
 			reverie.MaxDreamSessions),
 		check:      checkDreams,
-		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) },
-		says:       "dreams when %s sessions have ended", off: "does not dream for a number of sessions"},
+		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) }},
 	{flag: "dream-interval",
 		usage: "how far apart dreams of the group are at least: a duration such as 2h, or default, as [dream] interval " +
 			"says",
@@ -189,8 +186,7 @@ var groupSettings = []struct {
 		change:     func(c *reverie.GroupChange) **string { return &c.DreamInterval },
 		write:      "write a duration from 1m to 8760h, such as 2h, or default",
 		check:      checkDreams,
-		configured: func(c *config.Config) string { return c.Dream.Interval.String() },
-		says:       "dreams are at least %s apart", off: "dreams may follow each other at once"},
+		configured: func(c *config.Config) string { return c.Dream.Interval.String() }},
 	{flag: "team",
 		usage: "team whose memories the group recalls beside its own: its name, off, or default, as [team] name says",
 		of:    func(g *reverie.Group) *string { return &g.Team },
@@ -204,8 +200,7 @@ var groupSettings = []struct {
 			}
 			return reverie.CheckTeam(g.Team)
 		},
-		configured: func(c *config.Config) string { return c.Team.Name },
-		says:       "belongs to the team %s", off: "belongs to no team"},
+		configured: func(c *config.Config) string { return c.Team.Name }},
 }
 
 func checkDreams(g reverie.Group) error {
@@ -301,15 +296,13 @@ func newGroupsSet(a *app) *cobra.Command {
 		for _, s := range groupSettings {
 			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
 				*s.change(&change) = s.of(&to)
+				if s.calendar && *s.of(&to) == "" {
+					return fmt.Errorf("--%s must not be empty", s.flag)
+				}
 			}
 		}
 		if change == (reverie.GroupChange{}) {
 			return fmt.Errorf("nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
-		}
-		for flag, value := range map[string]*string{"time-zone": change.TimeZone, "day-boundary": change.DayBoundary} {
-			if value != nil && *value == "" {
-				return fmt.Errorf("--%s must not be empty", flag)
-			}
 		}
 		return nil
 	})
@@ -320,30 +313,15 @@ func newGroupsSet(a *app) *cobra.Command {
 func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie.Window) error {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if g.Name != before.Name {
-		line("name %q", g.Name)
-	}
-	if g.Language != before.Language {
-		language := g.Language
-		if language == "" {
-			language = "that of the messages"
-		}
-		line("language %s", language)
-	}
 	for _, s := range groupSettings {
-		value := *s.of(&g)
-		if s.write == "" || value == *s.of(&before) {
+		value, note := *s.of(&g), ""
+		if s.calendar || value == *s.of(&before) {
 			continue
 		}
-		note := ""
-		if value == "" {
+		if s.write != "" && value == "" {
 			value, note = s.configured(a.Config), ", as configured"
 		}
-		if text := fmt.Sprintf(s.says, value); value != reverie.GroupOff && value != "" && value != "0" {
-			line("%s%s", text, note)
-		} else {
-			line("%s%s", s.off, note)
-		}
+		line("%s %s%s", s.flag, cmp.Or(cli.Visible(value), "none"), note)
 	}
 	switch {
 	case g.SameCalendar(before):

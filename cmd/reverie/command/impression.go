@@ -34,7 +34,7 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 	if f.group == "" {
 		batch := a.ImpressionsDue(p.Impression, f.plan(a, a.Queue()))
 		if f.dryRun {
-			batch.Groups = a.Store
+			batch.Runner.Store = a.Store
 		}
 		return a.runAll(ctx, batch, f, func() string { return nothingWaits }, one)
 	}

@@ -154,7 +154,7 @@ type ending struct {
 // runMany does a job over groups, and prints what becomes of them. When ctx ends no
 // further group is begun; when work ends, those under way are cut.
 func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, nothing func() string) ending {
-	out := a.printer(batch.Job.Name)
+	out := a.printer(batch.Job)
 	batch.Show, batch.ShowGroup = out.Window, out.Group
 	s, err := batch.Run(work, ctx.Done())
 	return ending{s, err, out.Summary(s, err, nothing())}
@@ -244,8 +244,8 @@ func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, due bool, 
 		failed++
 		fmt.Fprintf(a.Stderr, "reverie: group %q: %s\n", g.ID, cli.VisibleLines(err))
 	}
-	query := reverie.DueQuery{Job: batch.Job.Name, GroupID: batch.GroupID}
-	err := application.EachGroup(ctx, batch.Groups, query, batch.Shard, func(g reverie.DueGroup) error {
+	query := reverie.DueQuery{Job: batch.Job, GroupID: batch.GroupID}
+	err := application.EachGroup(ctx, batch.Runner.Store, query, batch.Shard, func(g reverie.DueGroup) error {
 		if s := g.Setback; s != nil && (s.ParkedAt != nil || due && reverie.LeftAlone(s.RetryAt, a.Now())) {
 			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows "+
 				"why\n", g.ID, g.ID)

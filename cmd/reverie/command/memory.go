@@ -157,7 +157,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 			if len(changes) == 0 {
 				return a.Say("%s: no changes in %s\n", cli.Visible(groupID), cli.Plural(days, "day"))
 			}
-			return a.PrintChanges(changes)
+			return a.Page("changes", changes)
 		})
 	}))
 	groupNeeded(cmd, &groupID)
@@ -246,7 +246,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 		if !all {
 			d.Passing = nil
 		}
-		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.PrintMemoryDiff(d) })
+		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.Page("memory_diff", d) })
 	}))
 	groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()

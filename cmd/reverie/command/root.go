@@ -23,9 +23,6 @@ func Run(ctx context.Context, con cli.Console, args ...string) error {
 	if con.Now == nil {
 		con.Now = fault.Clock(time.Now)
 	}
-	if con.Tick == nil {
-		con.Tick = cli.Ticker
-	}
 	a := &app{flags: map[string]string{}, Console: con}
 	root := newRoot(a)
 	root.SetArgs(args)

@@ -141,7 +141,7 @@ func newService(s *store.Store) *api.Service {
 		Evolver: api.NewEvolver(api.EvolverOptions{Concurrency: 2, Log: quiet(),
 			Wait: func() (<-chan time.Time, func()) { return nil, func() {} },
 			Run: func(_ context.Context, o api.EvolveOrder) error {
-				o.Evolved(reverie.EvolveReply{Success: true, GroupID: o.GroupID, Message: "no new messages", Changes: []reverie.ChangeReply{}})
+				o.Evolved(reverie.EvolveReply{RunSummary: reverie.RunSummary{Success: true, GroupID: o.GroupID, Message: "no new messages"}, Changes: []reverie.ChangeReply{}})
 				return nil
 			}}),
 	}

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -83,24 +84,12 @@ func New(opts Options) (*Server, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.RequestTimeout <= 0 {
-		o.RequestTimeout = 30 * time.Second
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = 1 << 20
-	}
-	if o.MaxMessagesBody <= 0 {
-		o.MaxMessagesBody = 64 << 20
-	}
-	if o.MaxConns <= 0 {
-		o.MaxConns = roomForConns()
-	}
-	if o.MaxBodies <= 0 {
-		o.MaxBodies = roomForBodies(o.MaxBody)
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.RequestTimeout = cmp.Or(max(o.RequestTimeout, 0), 30*time.Second)
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), 1<<20)
+	o.MaxMessagesBody = cmp.Or(max(o.MaxMessagesBody, 0), 64<<20)
+	o.MaxConns = cmp.Or(max(o.MaxConns, 0), roomForConns())
+	o.MaxBodies = cmp.Or(max(o.MaxBodies, 0), roomForBodies(o.MaxBody))
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Context == nil {
 		o.Context = func(ctx context.Context) context.Context { return ctx }
 	}

@@ -31,7 +31,6 @@ type drawnBar struct{ Class, X, Y, Width, Height string }
 type column struct {
 	Title, URL string
 	Up, Down   []part // stacked from the line of nothing on
-	Gap        bool   // it stands for what is left out
 }
 
 // part is a part of a column: its class in the style sheet, and how much it is.
@@ -69,9 +68,6 @@ func newChart(id, title, desc string, columns []column, scale func(float64) stri
 	for i, c := range columns {
 		x := float64(i * columnWidth)
 		drawn := drawnColumn{X: number(x), Width: number(columnWidth), Title: c.Title, URL: c.URL}
-		if c.Gap {
-			drawn.Bars = []drawnBar{{"bar-gap", number(x), "0", number(columnWidth), number(chartHeight)}}
-		}
 		y := axis
 		for _, p := range c.Up {
 			y -= p.N * unit

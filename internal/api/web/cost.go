@@ -27,8 +27,8 @@ func (s *site) costPage(v *visit) (any, error) {
 	if !slices.Contains(costDays, span) {
 		span = api.CostDays
 	}
-	if found, err := v.filtered(groupID, "cost"); !found {
-		return costView{CostsReply: reverie.CostsReply{GroupID: groupID}, Span: span, Spans: costDays}, err
+	if err := v.aboutFiltered(groupID, "cost"); err != nil {
+		return nil, err
 	}
 	until := v.site.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
 	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span),

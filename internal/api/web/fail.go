@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 const errorTemplate = "error"
@@ -126,29 +124,6 @@ func (v *visit) back() string {
 		return from
 	}
 	return ""
-}
-
-// refusal is what is wrong with what was asked of a page that is shown all the same, so
-// that it can be asked for otherwise.
-type refusal struct {
-	Status int
-	Text   string
-	Find   string // where to look for it; "" = nowhere
-}
-
-// refuse has the page be shown with a status and with what is wrong, instead of what was
-// asked for.
-func (v *visit) refuse(status int, key string, args ...any) {
-	v.Refused = &refusal{Status: status, Text: v.t(key, args...)}
-}
-
-// unknown refuses a choice that is none of a list; "" is one that was not made.
-func unknown[T ~string](v *visit, key string, chosen T, known []T) bool {
-	if chosen == "" || slices.Contains(known, chosen) {
-		return false
-	}
-	v.refuse(http.StatusUnprocessableEntity, key, text.Excerpt(string(chosen), 40))
-	return true
 }
 
 // errStale says that a form is not one of this login's pages.

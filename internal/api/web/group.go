@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,7 +9,6 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 // groupsPerPage is how many groups one page lists.
@@ -92,9 +90,6 @@ func (s *site) talkPage(v *visit) (any, error) {
 	d := talkData{Session: v.FormValue("session"), Around: v.FormValue("around")}
 	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.Group.ID, SessionID: d.Session, Around: d.Around,
 		Before: v.FormValue("before"), After: v.FormValue("after"), Limit: messagesShown})
-	if errors.Is(err, reverie.ErrNotFound) {
-		return d, s.missingTalk(v, d)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +110,6 @@ func (s *site) talkPage(v *visit) (any, error) {
 		}
 	}
 	return d, nil
-}
-
-// missingTalk has the page say what of a conversation is not there: the session, or a
-// message, as one that was answered and never came in.
-func (s *site) missingTalk(v *visit, d talkData) error {
-	if d.Session != "" {
-		_, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.Group.ID, SessionID: d.Session, Limit: 1})
-		if errors.Is(err, reverie.ErrNotFound) {
-			v.refuse(http.StatusNotFound, "talk.no_session", text.Excerpt(d.Session, 60))
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	v.refuse(http.StatusNotFound, "talk.no_message")
-	return nil
 }
 
 // peopleShown is how many people and things a page lists.

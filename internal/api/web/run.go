@@ -107,11 +107,8 @@ func (s *site) runsPage(v *visit) (any, error) {
 		Status: reverie.RunStatus(v.FormValue("status")),
 		Before: v.FormValue("before"), Limit: runsPerPage}
 	d := runsView{Query: q, Jobs: reverie.Jobs, Statuses: reverie.RunStatuses}
-	if found, err := v.filtered(q.GroupID, "runs"); !found {
-		return d, err
-	}
-	if unknown(v, "runs.no_job", q.Job, d.Jobs) || unknown(v, "runs.no_status", q.Status, d.Statuses) {
-		return d, nil
+	if err := v.aboutFiltered(q.GroupID, "runs"); err != nil {
+		return nil, err
 	}
 	reply, err := s.Runs(v.Context(), q)
 	if err != nil {

@@ -17,7 +17,6 @@ type timelineView struct {
 	Group   reverie.GroupReply
 	Changed chart // created, updated and deleted
 	Kept    chart
-	Gaps    bool        // the pictures leave out dates
 	Nights  []nightView // newest first
 	Before  string      // the date that the older nights come before; "" = there are none
 	Newest  bool        // the page begins at the newest night
@@ -141,65 +140,28 @@ func (n nightView) sum(l lang) string {
 	return text
 }
 
-// draw makes the pictures, in which time goes from the left to the right.
+// draw makes the pictures: a column for each night, the newest on the right. Dates on which
+// nothing was done have none.
 func (d *timelineView) draw(v *visit) {
 	if len(d.Nights) == 0 {
 		return
 	}
-	dates := datesOfNights(d.Nights)
-	d.Gaps = slices.Contains(dates, "")
-	changed, kept := make([]column, len(dates)), make([]column, len(dates))
-	for i, date := range dates {
-		if date == "" {
-			gap := column{Title: v.t("timeline.gap", dates[i-1], dates[i+1]), Gap: true}
-			changed[i], kept[i] = gap, gap
-		}
-	}
-	for _, n := range d.Nights {
-		i := slices.Index(dates, n.Date)
-		title := fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
-		changed[i] = column{Title: title, URL: nightURL(n.Date),
+	slots := max(len(d.Nights), nightsPerPage) // few nights are no wide columns
+	changed, kept := make([]column, slots), make([]column, slots)
+	for i, n := range d.Nights {
+		at, title := slots-1-i, fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
+		changed[at] = column{Title: title, URL: nightURL(n.Date),
 			Up:   []part{{"bar-created", float64(n.Created)}, {"bar-updated", float64(n.Updated)}},
 			Down: []part{{"bar-deleted", float64(n.Deleted)}}}
-		kept[i] = column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(n.Kept)}}}
+		kept[at] = column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(n.Kept)}}}
 	}
-	first, last := dates[0], dates[len(dates)-1]
+	first, last := d.Nights[len(d.Nights)-1].Date, d.Nights[0].Date
 	whole := func(n float64) string { return grouped(int(n)) }
 	d.Changed = newChart("changed", v.t("timeline.changed"), v.t("timeline.desc", first, last), changed, whole)
 	d.Kept = newChart("kept", v.t("timeline.kept"), v.t("timeline.desc", first, last), kept, whole)
-	d.Kept.Low, d.Kept.First, d.Kept.Last = true, first, last
-}
-
-// How many dates a picture of nights has.
-const (
-	fewestDates = 30
-	mostDates   = 120
-)
-
-// datesOfNights are the dates from the first night to the last one, those on which
-// nothing was done included unless they are too many: then "" stands for those between
-// two nights. Before a short time there are more.
-func datesOfNights(nights []nightView) (dates []string) {
-	first, err := time.Parse(time.DateOnly, nights[len(nights)-1].Date)
-	last, lastErr := time.Parse(time.DateOnly, nights[0].Date)
-	if err == nil && lastErr == nil && last.Sub(first) < mostDates*24*time.Hour {
-		if earliest := last.AddDate(0, 0, 1-fewestDates); earliest.Before(first) {
-			first = earliest
-		}
-		for ; !first.After(last); first = first.AddDate(0, 0, 1) {
-			dates = append(dates, first.Format(time.DateOnly))
-		}
-		return dates
+	if d.Kept.Low, d.Kept.Last = true, last; len(d.Nights) == slots {
+		d.Kept.First = first
 	}
-	var before time.Time
-	for i, n := range slices.Backward(nights) {
-		date, err := time.Parse(time.DateOnly, n.Date)
-		if i < len(nights)-1 && (err != nil || !date.Equal(before.AddDate(0, 0, 1))) {
-			dates = append(dates, "")
-		}
-		dates, before = append(dates, n.Date), date
-	}
-	return dates
 }
 
 // changeView is a change of the log, as the template "change" shows it: what became of a

@@ -1,32 +1,19 @@
 package web
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"reverie/internal/reverie"
 )
 
-// TestDatesOfNights has a picture show every date of a short time, and tell where it
-// leaves out some of a long one.
-func TestDatesOfNights(t *testing.T) {
-	nights := func(dates ...string) (list []nightView) {
-		for _, date := range dates {
-			list = append(list, nightView{Night: reverie.Night{Date: date}})
-		}
-		return list
-	}
-	if got := datesOfNights(nights("2026-03-02", "2026-03-01", "2026-01-10")); len(got) != 52 || got[0] != "2026-01-10" || slices.Contains(got, "") {
-		t.Errorf("of a short time: %q", got)
-	}
-	got := datesOfNights(nights("2026-06-03", "2026-06-01", "2026-01-02", "2026-01-01"))
-	if want := []string{"2026-01-01", "2026-01-02", "", "2026-06-01", "", "2026-06-03"}; !slices.Equal(got, want) {
-		t.Errorf("of a long time: %q", got)
-	}
-	d := timelineView{Nights: nights("2026-06-01", "2026-01-02")}
+// TestTimelineColumns draws a column for each night, the newest on the right.
+func TestTimelineColumns(t *testing.T) {
+	d := timelineView{Nights: []nightView{{Night: reverie.Night{Date: "2026-06-01"}, Created: 1}, {Night: reverie.Night{Date: "2026-01-02"}}}}
 	d.draw(&visit{lang: english})
-	if gap := d.Changed.Columns[1]; !d.Gaps || len(d.Changed.Columns) != 3 || len(gap.Bars) != 1 || gap.Title != "between 2026-01-02 and 2026-06-01 nothing was done" {
+	columns := d.Changed.Columns
+	if len(columns) != nightsPerPage || columns[nightsPerPage-1].URL != "#n2026-06-01" || columns[nightsPerPage-2].URL != "#n2026-01-02" ||
+		len(columns[nightsPerPage-1].Bars) != 1 || columns[0].URL != "" {
 		t.Errorf("%+v", d.Changed)
 	}
 }

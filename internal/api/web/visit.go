@@ -28,8 +28,7 @@ type visit struct {
 	tab     string              // of the group's pages
 	Group   *reverie.GroupReply // that the page is about; nil for none
 	notices []notice
-	Refused *refusal // what is wrong with what was asked for; nil for nothing
-	bad     error    // what the query of the address says wrongly; the page is not shown then
+	bad     error // what the query of the address says wrongly; the page is not shown then
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -57,21 +56,12 @@ func (v *visit) about(groupID, tab string) error {
 	return err
 }
 
-// filtered is about of a group that the visitor has named in a filter; "" is none. Of one
-// that is not there the page says so.
-func (v *visit) filtered(groupID, tab string) (found bool, err error) {
+// aboutFiltered is about of a group that the visitor has chosen in a filter; "" is none.
+func (v *visit) aboutFiltered(groupID, tab string) error {
 	if groupID == "" {
-		return true, nil
+		return nil
 	}
-	switch err = v.about(groupID, tab); {
-	case errors.Is(err, reverie.ErrNotFound):
-		v.refuse(http.StatusNotFound, "filter_group.missing", text.Excerpt(groupID, 60))
-		v.Refused.Find = query(homeURL, "q", groupID)
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return true, nil
+	return v.about(groupID, tab)
 }
 
 // Zone is where the page's times are told, {{when .At $.Zone}}: the group's, else UTC.

@@ -145,11 +145,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	case err != nil:
 		s.fail(v, err)
 	default:
-		status := http.StatusOK
-		if v.Refused != nil {
-			status = v.Refused.Status
-		}
-		s.render(v, status, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
+		s.render(v, http.StatusOK, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
@@ -28,51 +27,25 @@ func hidden(r rune) bool {
 		r == 0x2028 || r == 0x2029
 }
 
-// visible is a text of strangers as HTML: escaped, with hidden characters shown by their
-// numbers.
+// visible is a text of strangers as HTML: escaped, with hidden characters shown by the
+// number of the first of them in a row, and how many there are.
 func visible(b *strings.Builder, text string) {
 	for text != "" {
-		i := strings.IndexFunc(text, hidden)
-		if i < 0 {
-			break
+		plain := strings.IndexFunc(text, hidden)
+		if plain < 0 {
+			plain = len(text)
 		}
-		b.WriteString(html.EscapeString(text[:i]))
-		text = unhide(b, text[i:])
-	}
-	b.WriteString(html.EscapeString(text))
-}
-
-// mostUnhidden is how many hidden characters in a row are shown one by one, the same one
-// after the other counted as one.
-const mostUnhidden = 8
-
-// unhide shows the hidden characters that a text begins with, and returns the rest.
-func unhide(b *strings.Builder, text string) string {
-	for range mostUnhidden {
-		first, size := utf8.DecodeRuneInString(text)
-		if size == 0 || !hidden(first) {
-			return text
+		b.WriteString(html.EscapeString(text[:plain]))
+		rest := strings.TrimLeftFunc(text[plain:], hidden)
+		if row := []rune(text[plain : len(text)-len(rest)]); len(row) > 0 {
+			fmt.Fprintf(b, `<span class="hidden-char">U+%04X`, row[0])
+			if len(row) > 1 {
+				b.WriteString(" × " + grouped(len(row)))
+			}
+			b.WriteString("</span>")
 		}
-		n := 0
-		for r := first; size > 0 && r == first; n++ {
-			text = text[size:]
-			r, size = utf8.DecodeRuneInString(text)
-		}
-		showHidden(b, fmt.Sprintf("%04X", first), n)
+		text = rest
 	}
-	rest := strings.TrimLeftFunc(text, hidden)
-	if n := utf8.RuneCountInString(text[:len(text)-len(rest)]); n > 0 {
-		showHidden(b, "…", n)
-	}
-	return rest
-}
-
-func showHidden(b *strings.Builder, number string, n int) {
-	b.WriteString(`<span class="hidden-char">U+` + number)
-	if n > 1 {
-		b.WriteString(" × " + grouped(n))
-	}
-	b.WriteString("</span>")
 }
 
 // say is a text of strangers on a line of its own direction.
