@@ -107,13 +107,18 @@ func (s *chunkInput) inputSHA256(model string) string {
 	return llm.InputSHA256(model, s.prompt.System, s.prompt.User)
 }
 
-func (r *run) saveChunk(ctx context.Context, s *chunkInput, input, text string, status reverie.ChunkStatus) error {
+// row is the ledger's row of a chunk.
+func (r *run) row(s *chunkInput, input, text string, status reverie.ChunkStatus) reverie.Chunk {
 	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit,
 		MessageIDs: pipeline.IDs(s.state.Pending)}
 	for _, h := range s.shown {
 		chunk.MemoryIDs = append(chunk.MemoryIDs, h.ID)
 	}
-	err := r.recorder.Save(ctx, chunk)
+	return chunk
+}
+
+func (r *run) saveChunk(ctx context.Context, s *chunkInput, input, text string, status reverie.ChunkStatus) error {
+	err := r.recorder.Save(ctx, r.row(s, input, text, status))
 	if r.result.RunID == "" {
 		r.started(r.recorder.Row.ID)
 	}

@@ -197,12 +197,12 @@ func TestErasedEvidence(t *testing.T) {
 	s.want(`select round(strength::numeric, 3) from memories where statement = 'Early.' and status = 'active'`, "0.510")
 
 	taken := s.rewind(night(1).Since, false)
-	if taken.Restored != 2 || taken.Deprecated != 1 || s.pending() != 5 {
+	if taken.Restored != 3 || taken.Deprecated != 1 || s.pending() != 5 {
 		t.Errorf("taken back %+v, %d pending", taken, s.pending())
 	}
-	again := []string{"Changed twice. v2 deprecated", "Changed twice. v3 deprecated", // what it said before is erased
-		"Early. v1 deprecated waits", "Early. v2 deprecated waits", "Early. v3 held waits"}
-	if got := s.lives()[:5]; !slices.Equal(got, again) {
+	again := []string{"Changed twice. v2 deprecated waits", "Changed twice. v3 deprecated waits", // what it said before is erased
+		"Changed twice. v4 deprecated waits", "Early. v1 deprecated waits", "Early. v2 deprecated waits", "Early. v3 held waits"}
+	if got := s.lives()[:6]; !slices.Equal(got, again) {
 		t.Errorf("taken back: %q", s.lives())
 	}
 	s.want(`select count(*) from memories where status = 'held' and ended_at is not null`, "2")

@@ -80,6 +80,7 @@ func TestRewindOfADeadRun(t *testing.T) {
 	}
 	s.want(`select attempt, status from runs order by started_at`, "1|succeeded", "1|failed", "2|succeeded")
 	s.wantSound()
+	s.wantWithdrawn()
 }
 
 // TestRewindLeavesAnswersOfUndoneRunsAlone does not take up the answer of a run

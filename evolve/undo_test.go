@@ -47,6 +47,7 @@ func TestUndoOfNights(t *testing.T) {
 				}
 			}
 			s.wantSound()
+			s.wantWithdrawn()
 		})
 	}
 }

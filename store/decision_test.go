@@ -201,13 +201,13 @@ func TestRewindKeepsDecisions(t *testing.T) {
 	plan.Impressions = true
 	plan.Decisions = []reverie.Decision{decided(1, reverie.DecisionAdd, reverie.BasisNone, "plays go", "", st.MemoryID)}
 	must(w.Apply(ctx, w.lease, plan))(t)
-	must(w.Rewind(ctx, w.lease, reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Reason: "again"}))(t)
+	w.rewind(time.Time{})
 	why := must(w.Why(ctx, "", st.MemoryID))(t)
 	v := why.Versions[0]
 	if len(why.Versions) != 1 || len(v.Decisions) != 1 || v.Run.UndoneAt == nil || len(v.Evidence) != 0 {
 		t.Errorf("taken back: %+v", v)
 	}
-	if len(v.Later) != 1 || v.Later[0].Action != reverie.ActionUndo || v.Later[0].Reason != "again" || v.Later[0].RunID != "" {
+	if len(v.Later) != 1 || v.Later[0].Action != reverie.ActionUndo || v.Later[0].Reason != "wrong model" || v.Later[0].RunID != "" {
 		t.Errorf("later: %+v", v.Later)
 	}
 }
@@ -243,7 +243,7 @@ func TestApplyQueuesForImpressions(t *testing.T) {
 			// Once more, after one of them was used: it does not wait again.
 			_, err := raw(t).Exec(`update message_uses set run_id = $1 where message_id = 'said' and job = 'impression'`, plan.RunID)
 			check(t, err)
-			must(w.Rewind(ctx, w.lease, reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve}))(t)
+			w.rewind(time.Time{})
 			plan.RunID = w.chunk("", 1, nil)
 			must(w.Apply(ctx, w.lease, plan))(t)
 			if n := count(t, raw(t), queued, noon); n != max(tt.want-1, 0) {

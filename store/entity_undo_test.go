@@ -233,7 +233,9 @@ func TestUndoEntitiesChangedSince(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 
 	before := w.known()
-	dry := must(w.TryUndo(t.Context(), query, []string{first.RunID}))(t)[0]
+	query.DryRun = true
+	dry := must(w.UndoAll(t.Context(), reverie.Lease{}, query, []string{first.RunID}))(t)[0]
+	query.DryRun = false
 	if diff := cmp.Diff(before, w.known()); diff != "" {
 		t.Errorf("trying it changed (-before +after):\n%s", diff)
 	}

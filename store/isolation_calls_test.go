@@ -23,7 +23,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
+	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
 
 var (
 	always   = time.Time{}
@@ -112,14 +112,12 @@ var calls = map[string]func(a asked) []any{
 	"ApplyHeld": func(a asked) []any {
 		return r(a.ApplyHeld(ctx(), a.lease, reverie.HeldPlan{GroupID: home, RunID: a.held, ChunkNo: 1, Kind: reverie.KindGroup}, []reverie.Step{a.removal()}, nil))
 	},
-	"Rewind": func(a asked) []any {
-		return r(a.Rewind(ctx(), a.lease, reverie.RewindQuery{GroupID: home, Job: reverie.JobEvolve, Reason: "again"}))
-	},
+	"Rewindable": func(a asked) []any { return r(a.Rewindable(ctx(), home, earlier)) },
 	"Undo": func(a asked) []any {
 		return r(a.Undo(ctx(), a.lease, reverie.UndoQuery{GroupID: home, RunID: a.run, Requeue: true, Force: true}))
 	},
-	"TryUndo": func(a asked) []any {
-		return r(a.TryUndo(ctx(), reverie.UndoQuery{GroupID: home, Requeue: true}, []string{a.run, a.held}))
+	"UndoAll": func(a asked) []any {
+		return r(a.UndoAll(ctx(), a.lease, reverie.UndoQuery{GroupID: home, Requeue: true, DryRun: true}, []string{a.run, a.held}))
 	},
 	"LastWork": func(a asked) []any { return r(a.LastWork(ctx(), home, later)) },
 	"Work":     func(a asked) []any { return r(a.Work(ctx(), home, earlier, later, 9)) },

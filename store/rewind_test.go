@@ -44,10 +44,22 @@ func (w *world) finish(plan reverie.Plan) {
 	check(w.t, second(w.FinishRun(w.t.Context(), w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunSucceeded})))
 }
 
-var back = reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Reason: "wrong model"}
+// rewind takes back what runs did since the first that consumed a message of since or later.
+// It returns how many runs that were, and what it came to together.
+func (w *world) rewind(since time.Time) (runs int, sum reverie.Undone) {
+	w.t.Helper()
+	back := must(w.Rewindable(w.t.Context(), group, since))(w.t)
+	q := reverie.UndoQuery{GroupID: group, Reason: "wrong model", Requeue: true, Again: true}
+	for _, u := range must(w.UndoAll(w.t.Context(), w.lease, q, back.Runs))(w.t) {
+		sum.Requeued += u.Requeued
+		sum.Restored, sum.Deprecated, sum.Weakened = sum.Restored+u.Restored, sum.Deprecated+u.Deprecated, sum.Weakened+u.Weakened
+		sum.Left = append(sum.Left, u.Left...)
+	}
+	return len(back.Runs), sum
+}
 
-// Only the lease's holder takes runs back, and only of its own group.
-func TestRewindIsFenced(t *testing.T) {
+// Only the lease's holder takes runs back, and only of its own group; all of them or none.
+func TestUndoAllIsFenced(t *testing.T) {
 	w := newWorld(t)
 	w.nights(2, 2)
 	w.ensure("other")
@@ -59,23 +71,24 @@ func TestRewindIsFenced(t *testing.T) {
 			(select count(*) from memory_change_log) + (select count(*) from runs where undone_at is not null)`)
 	}
 	before := rows()
-	wantErr(t, second(w.Rewind(t.Context(), stale, back)), reverie.ErrLeaseLost)
-	foreign, unknown, dry := back, back, back
-	foreign.GroupID, unknown.GroupID, unknown.DryRun, dry.DryRun = "other", "nobody", true, true
-	wantErr(t, second(w.Rewind(t.Context(), w.lease, foreign)), reverie.ErrInvalid)
-	wantErr(t, second(w.Rewind(t.Context(), w.lease, unknown)), reverie.ErrNotFound)
-	if res := must(w.Rewind(t.Context(), stale, dry))(t); res.Runs != 2 || res.Messages != 4 || res.Deprecated != 8 {
-		t.Errorf("a dry run counts %+v", res)
+	back := must(w.Rewindable(t.Context(), group, time.Time{}))(t)
+	all := reverie.UndoQuery{GroupID: group, Requeue: true}
+	foreign, dry := all, all
+	foreign.GroupID, dry.DryRun = "other", true
+	wantErr(t, second(w.UndoAll(t.Context(), stale, all, back.Runs)), reverie.ErrLeaseLost)
+	wantErr(t, second(w.UndoAll(t.Context(), w.lease, foreign, back.Runs)), reverie.ErrInvalid)
+	wantErr(t, second(w.UndoAll(t.Context(), w.lease, all, append(back.Runs, reverie.NewID()))), reverie.ErrNotFound)
+	if list := must(w.UndoAll(t.Context(), reverie.Lease{}, dry, back.Runs))(t); len(list) != 2 || list[0].Requeued+list[1].Requeued != 4 {
+		t.Errorf("a dry run counts %+v", list)
 	}
-	foreignLease := must(w.AcquireLease(t.Context(), "other", reverie.LeaseGroup, "host:1:c", time.Minute))(t)
-	if res := must(w.Rewind(t.Context(), foreignLease, foreign))(t); res.Runs != 0 || res.Skipped == nil {
-		t.Errorf("a group without runs: %+v", res)
+	if none := must(w.Rewindable(t.Context(), "other", time.Time{}))(t); len(none.Runs) != 0 || none.Earliest != nil {
+		t.Errorf("a group without runs: %+v", none)
 	}
 	if after := rows(); after != before {
 		t.Errorf("something was written: %d, then %d", before, after)
 	}
-	if res := must(w.Rewind(t.Context(), w.lease, back))(t); res.Runs != 2 || len(w.active()) != 0 {
-		t.Errorf("%+v", res)
+	if runs, _ := w.rewind(time.Time{}); runs != 2 || len(w.active()) != 0 {
+		t.Errorf("%d runs", runs)
 	}
 }
 
@@ -85,65 +98,47 @@ func TestRewindChoosesRuns(t *testing.T) {
 	w := newWorld(t)
 	w.nights(3, 10)
 	other := must(w.StartRun(t.Context(), w.lease, reverie.Run{Job: "dream", WindowSince: noon, WindowUntil: noon}))(t)
-	q := back
-	q.Since = noon.Add((11 - 1000) * time.Minute) // of the second night's first message
-	if res := must(w.Rewind(t.Context(), w.lease, q))(t); res.Runs != 2 || res.Messages != 20 || !res.Earliest.Equal(q.Since) {
-		t.Errorf("%+v, want two runs from %v on", res, q.Since)
+	since := noon.Add((11 - 1000) * time.Minute) // of the second night's first message
+	if back := must(w.Rewindable(t.Context(), group, since))(t); back.Earliest == nil || !back.Earliest.Equal(since) {
+		t.Errorf("%+v", back)
+	}
+	if runs, res := w.rewind(since); runs != 2 || res.Requeued != 20 {
+		t.Errorf("%d runs, %+v, want two from %v on", runs, res, since)
 	}
 	for _, r := range must(w.Runs(t.Context(), reverie.RunQuery{GroupID: group}))(t) {
 		if undone := r.UndoneAt != nil; undone == (r.ID == other.ID || r.StartedAt.Equal(noon.Add(time.Hour))) {
 			t.Errorf("that run %s of %s at %s is undone is %v", r.ID, r.Job, r.StartedAt, undone)
 		}
 	}
-	q.Since = noon
-	if res := must(w.Rewind(t.Context(), w.lease, q))(t); res.Runs != 0 {
-		t.Errorf("nothing was sent since: %+v", res)
+	if runs, _ := w.rewind(noon); runs != 0 {
+		t.Errorf("nothing was sent since: %d runs", runs)
 	}
 }
 
-func TestRewindSurvivesALostReply(t *testing.T) {
+func TestUndoAllSurvivesALostReply(t *testing.T) {
 	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
 		t.Run(name, func(t *testing.T) {
 			var n network
 			w := openWorld(t, n.options())
 			w.nights(2, 2)
+			back := must(w.Rewindable(t.Context(), group, time.Time{}))(t)
+			q := reverie.UndoQuery{GroupID: group, Requeue: true, Again: true}
 			n.once("COMMIT", f)
-			res := must(w.Rewind(t.Context(), w.lease, back))(t)
-			if res.Runs != 2 || res.Messages != 4 || res.Deprecated != 8 || len(w.active()) != 0 {
-				t.Errorf("%+v", res)
+			list := must(w.UndoAll(t.Context(), w.lease, q, back.Runs))(t)
+			if len(list) != 2 || list[0].Requeued+list[1].Requeued != 4 || len(w.active()) != 0 {
+				t.Errorf("%+v", list)
 			}
-			if c := count(t, raw(t), `select count(*) from memory_change_log where action = 'undo'`); c != 8 {
-				t.Errorf("%d changes, want 8", c)
-			}
+			logged := count(t, raw(t), `select count(*) from memory_change_log where action = 'undo'`)
 			n.once("COMMIT", f)
-			if again := must(w.Rewind(t.Context(), w.lease, back))(t); again.Runs != 0 {
-				t.Errorf("again: %+v", again)
+			for _, again := range must(w.UndoAll(t.Context(), w.lease, q, back.Runs))(t) {
+				if !again.Over {
+					t.Errorf("again: %+v", again)
+				}
+			}
+			if c := count(t, raw(t), `select count(*) from memory_change_log where action = 'undo'`); c != logged || c < 8 {
+				t.Errorf("%d changes, before %d", c, logged)
 			}
 		})
-	}
-}
-
-// A rewind sends as much for twenty runs as for two.
-func TestRewindRoundTripsDoNotGrow(t *testing.T) {
-	var n network
-	w := openWorld(t, n.options())
-	cost := func(runs, messages int) int64 {
-		w.nights(1, 2) // stays
-		w.nights(runs, messages)
-		q := back
-		q.Since = noon.Add(time.Duration(w.sent-runs*messages+1-1000) * time.Minute)
-		start := n.trips.Load()
-		res := must(w.Rewind(t.Context(), w.lease, q))(t)
-		if res.Runs != runs || res.Messages != runs*messages || res.Restored == 0 || res.Deprecated == 0 {
-			t.Errorf("%+v", res)
-		}
-		return n.trips.Load() - start
-	}
-	cost(2, 2)
-	few, many := cost(2, 2), cost(20, 20)
-	t.Logf("%d requests", few)
-	if many < few || many > few+1 { // one more where what waited for a change waits no longer
-		t.Errorf("%d requests for 2 runs, %d for 20", few, many)
 	}
 }
 
@@ -155,9 +150,8 @@ func BenchmarkRewind(b *testing.B) {
 		b.StopTimer()
 		w.nights(400, 125)
 		b.StartTimer()
-		res := must(w.Rewind(b.Context(), w.lease, back))(b)
-		if res.Runs != 400 || res.Messages != 50_000 {
-			b.Fatalf("%+v", res)
+		if runs, res := w.rewind(time.Time{}); runs != 400 || res.Requeued != 50_000 {
+			b.Fatalf("%d runs, %+v", runs, res)
 		}
 	}
 }

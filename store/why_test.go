@@ -175,14 +175,14 @@ func TestWhyAfterARewind(t *testing.T) {
 	must(w.Apply(ctx, w.lease, third))(t)
 	s.runs = []string{first.RunID, second.RunID, third.RunID}
 	w.now = noon.Add(3 * time.Hour)
-	must(w.Rewind(ctx, w.lease, reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Since: since, Reason: "a better model"}))(t)
+	w.rewind(since)
 	why := must(w.Why(ctx, group, w.active()["likes tea"].ID))(t)
 	var got [][]string
 	for _, v := range why.Versions {
 		got = append(got, s.what(v))
 	}
 	want := [][]string{{"likes tea", "create: said so run 1", "evidence message m0001 2026-01-15"},
-		{"likes green tea", "update: said so run 2"}, {"likes tea", "undo: a better model"}}
+		{"likes green tea", "update: said so run 2", "later undo strength 0.51 -> 0.30: wrong model"}, {"likes tea", "undo: wrong model"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -260,7 +260,7 @@ func TestWhyOfLateAndUndoneSupport(t *testing.T) {
 	if len(v.Decisions) != 1 || len(v.Later) != 1 || v.Later[0].RunID != v.Decisions[0].RunID || !v.Later[0].Approved || v.Approved || v.Decisions[0].UndoneAt != nil {
 		t.Errorf("once approved: %+v", v)
 	}
-	must(w.Rewind(ctx, w.lease, reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Since: since}))(t)
+	w.rewind(since)
 	v = must(w.Why(ctx, group, tea.ID))(t).Versions[0]
 	if len(v.Decisions) != 1 || v.Later[0].Action != reverie.ActionUndo || v.Decisions[0].UndoneAt == nil || v.Run.UndoneAt != nil {
 		t.Errorf("once taken back: %+v", v)

@@ -173,7 +173,7 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 	var err error
 	if q.DryRun {
 		if runIDs, err = which(ctx); err == nil {
-			list, err = history.New(s.DB()).TryUndo(ctx, q, runIDs)
+			list, err = history.New(s.DB()).UndoAll(ctx, reverie.Lease{}, q, runIDs)
 		}
 	} else {
 		err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {

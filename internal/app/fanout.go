@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -286,9 +285,9 @@ func (a *App) loads(ctx context.Context, g reverie.DueGroup, f Backfill) ([]reve
 		if err != nil {
 			return nil, 0, err
 		}
-		if back.Runs > 0 {
+		if back > 0 {
 			loads, err := a.Store.WindowLoads(ctx, g.ID, windows)
-			return loads, back.Runs, err
+			return loads, back, err
 		}
 	}
 	agenda, err := jobs.Dates(a.Store, f.From, f.To, a.Clock)(ctx, g)
@@ -365,7 +364,7 @@ func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 		return jobs.Dates(r.Store, from.(string), r.dates.To, r.Clock)(ctx, g)
 	}
 	back, windows, err := r.wouldRewind(ctx, g, r.dates)
-	if err != nil || back.Runs > 0 {
+	if err != nil || back > 0 {
 		return jobs.Agenda{Windows: windows}, err
 	}
 	return jobs.Dates(r.Store, r.dates.From, r.dates.To, r.Clock)(ctx, g)
@@ -374,68 +373,64 @@ func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 // prepare takes back what a group's runs did, before the first of its dates is
 // evolved anew.
 func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
-	q, err := rewindOf(g, r.dates)
-	if err != nil || q == nil {
+	back, err := r.rewindable(ctx, g, r.dates)
+	if err != nil || len(back.Runs) == 0 {
+		return err
+	}
+	c, err := jobs.CalendarOf(g.Group)
+	if err != nil {
 		return err
 	}
 	return held.Exclusive(func() error {
-		back, err := history.New(r.Store.DB()).Rewind(ctx, held.Lease(), *q)
-		if err != nil || back.Runs == 0 {
+		q := reverie.UndoQuery{GroupID: g.ID, Requeue: true, Again: true, Reason: "replay from " + r.dates.From + " on"}
+		if _, err := history.New(r.Store.DB()).UndoAll(ctx, held.Lease(), q, back.Runs); err != nil {
 			return err
 		}
-		c, err := jobs.CalendarOf(g.Group)
 		r.from.Store(g.ID, firstDate(c, r.dates, back))
-		r.Log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
-			"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
-		return err
+		r.Log.Info("taken back", "group_id", g.ID, "runs", len(back.Runs))
+		return nil
 	})
 }
 
 // firstDate is where the evolution begins anew: at --from, or earlier where a run
 // that was taken back had a message of before.
-func firstDate(c jobs.Calendar, f Backfill, back reverie.Rewound) string {
-	if back.Messages == 0 {
+func firstDate(c jobs.Calendar, f Backfill, back history.Rewindable) string {
+	if back.Earliest == nil {
 		return f.From
 	}
-	return min(f.From, c.Containing(back.Earliest).Date)
+	return min(f.From, c.Containing(*back.Earliest).Date)
 }
 
-// wouldRewind says what a replay would take back of a group, and which closed
+// wouldRewind says how many runs of a group a replay would take back, and which closed
 // dates it would evolve.
-func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (reverie.Rewound, []reverie.Window, error) {
-	q, err := rewindOf(g, f)
-	if err != nil || q == nil {
-		return reverie.Rewound{}, nil, err
-	}
-	q.DryRun = true
-	back, err := history.New(a.Store.DB()).Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
-	if err != nil || back.Runs == 0 {
-		return back, nil, err
+func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (runs int, closed []reverie.Window, err error) {
+	back, err := a.rewindable(ctx, g, f)
+	if err != nil || len(back.Runs) == 0 {
+		return 0, nil, err
 	}
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
-		return back, nil, err
+		return 0, nil, err
 	}
 	windows, err := c.Between(firstDate(c, f, back), f.To)
-	closed := windows[:0]
 	for _, w := range windows {
 		if !w.Until.After(a.Clock()) {
 			closed = append(closed, w)
 		}
 	}
-	return back, closed, err
+	return len(back.Runs), closed, err
 }
 
-// rewindOf is what a replay takes back of a group; nil: its calendar has none of
+// rewindable is what a replay takes back of a group: nothing, where its calendar has none of
 // the dates.
-func rewindOf(g reverie.DueGroup, f Backfill) (*reverie.RewindQuery, error) {
+func (a *App) rewindable(ctx context.Context, g reverie.DueGroup, f Backfill) (history.Rewindable, error) {
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
-		return nil, err
+		return history.Rewindable{}, err
 	}
 	windows, err := c.Between(f.From, f.To)
 	if err != nil || len(windows) == 0 {
-		return nil, err
+		return history.Rewindable{}, err
 	}
-	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.From)}, nil
+	return history.New(a.Store.DB()).Rewindable(ctx, g.ID, windows[0].Since)
 }

@@ -51,14 +51,6 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(of))
 }
 
-// PrintFaults prints as JSON what is wrong with scenarios.
-func (con *Console) PrintFaults(err error) error {
-	return PrintJSON(con.Stdout, struct {
-		Success bool          `json:"success"`
-		Faults  []*eval.Fault `json:"faults"`
-	}{false, eval.Faults(err)})
-}
-
 // PrintChecked says which scenarios there are, all of them in order.
 func (con *Console) PrintChecked(list []*eval.Scenario) error {
 	recorded, points := 0, 0

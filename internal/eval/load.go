@@ -15,7 +15,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -29,7 +28,7 @@ const (
 
 // Load reads the scenarios of a folder, or those whose names match one of the patterns
 // ("zh-*"). A folder that is a scenario itself is that one. What is wrong with any of
-// them is told at once, each a [*Fault] with file, line and field.
+// them is told at once, a line each, with the file; it is [reverie.ErrInvalid].
 func Load(dir string, names []string) ([]*Scenario, error) {
 	if _, err := os.Stat(filepath.Join(dir, scenarioFile)); err == nil && len(names) == 0 {
 		s, err := read(dir)
@@ -68,78 +67,77 @@ func Load(dir string, names []string) ([]*Scenario, error) {
 	return list, errors.Join(wrong...)
 }
 
-// read reads one scenario.
+// read reads one scenario. What its files say is only looked at where all of them can be read.
 func read(dir string) (*Scenario, error) {
 	s := &Scenario{Dir: dir, Name: filepath.Base(dir)}
-	r := &reader{s: s, lines: map[string][]int{}, unread: map[string]bool{}}
 	if abs, err := filepath.Abs(dir); err == nil { // of "." too
 		s.Name = filepath.Base(abs)
 	}
-	r.readScenario()
-	readLines(r, memoriesFile, false, func(_ int, m Memory) { s.Memories = append(s.Memories, m) })
-	readLines(r, messagesFile, true, func(_ int, m reverie.Message) {
-		m.GroupID = s.Name
-		s.Messages = append(s.Messages, m)
-	})
-	readLines(r, answersFile, false, func(line int, a Answer) { a.line = line; s.Answers = append(s.Answers, a) })
-	r.check()
-	s.faulty = len(r.faults) > 0
-	return s, errors.Join(r.faults...)
+	wrong := []error{s.readFacts()}
+	var err error
+	s.Memories, err = readLines[Memory](s, memoriesFile, false)
+	wrong = append(wrong, err)
+	s.Messages, err = readLines[reverie.Message](s, messagesFile, true)
+	wrong = append(wrong, err)
+	s.Answers, err = readLines[Answer](s, answersFile, false)
+	wrong = append(wrong, err)
+	if err := errors.Join(wrong...); err != nil {
+		return s, err
+	}
+	return s, s.check()
 }
 
-// reader reads one scenario and gathers what is wrong with it.
-type reader struct {
-	s      *Scenario
-	lines  map[string][]int // of the records of the other files, by file
-	unread map[string]bool  // files of which something could not be read: nobody knows what it would have said
-	faults faults
-
-	misnamed bool // a memory is named that is none
+// wrong is what is wrong with a file of the scenario, or with a line of it; 0 is no line.
+func (s *Scenario) wrong(file string, line int, format string, args ...any) error {
+	at := filepath.Join(s.Dir, file)
+	if line > 0 {
+		at = fmt.Sprintf("%s:%d", at, line)
+	}
+	return fmt.Errorf("%s: %s: %w", at, fmt.Sprintf(format, args...), reverie.ErrInvalid)
 }
-
-func (r *reader) file(name string) string { return filepath.Join(r.s.Dir, name) }
 
 // open reads a file; nil: it is not there, and need not be.
-func (r *reader) open(name string, required bool) []byte {
-	raw, err := os.ReadFile(r.file(name))
+func (s *Scenario) open(name string, required bool) ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(s.Dir, name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !required:
-		return nil
+		return nil, nil
 	case err != nil:
-		r.faults.add(r.file(name), 0, "", "%v", err)
-		r.unread[name] = true
-		return nil
+		return nil, s.wrong(name, 0, "%v", err)
 	}
-	return bytes.TrimPrefix(raw, []byte("\ufeff"))
+	return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
 }
 
-// readScenario reads scenario.toml, in which nothing may stand that is not known.
-func (r *reader) readScenario() {
-	raw := r.open(scenarioFile, true)
-	r.s.source = strings.Split(string(raw), "\n")
-	d := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields()
-	err := d.Decode(r.s)
+// readFacts reads scenario.toml, in which nothing may stand that is not known.
+func (s *Scenario) readFacts() error {
+	raw, err := s.open(scenarioFile, true)
+	if err != nil {
+		return err
+	}
+	err = toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(s)
 	var unknown *toml.StrictMissingError
 	var broken *toml.DecodeError
 	switch {
 	case errors.As(err, &unknown):
-		for _, e := range unknown.Errors {
-			line, _ := e.Position()
-			r.faults.add(r.file(scenarioFile), line, strings.Join(e.Key(), "."), "there is no such field")
-		}
+		line, _ := unknown.Errors[0].Position()
+		return s.wrong(scenarioFile, line, "%s: there is no such field", strings.Join(unknown.Errors[0].Key(), "."))
 	case errors.As(err, &broken):
 		line, _ := broken.Position()
-		r.faults.add(r.file(scenarioFile), line, strings.Join(broken.Key(), "."), "%s", strings.TrimPrefix(broken.Error(), "toml: "))
+		return s.wrong(scenarioFile, line, "%s", strings.TrimPrefix(broken.Error(), "toml: "))
 	case err != nil:
-		r.faults.add(r.file(scenarioFile), 0, "", "%v", err)
+		return s.wrong(scenarioFile, 0, "%v", err)
 	}
-	r.unread[scenarioFile] = r.unread[scenarioFile] || err != nil && unknown == nil
+	return nil
 }
 
 // readLines reads a file of JSON Lines, in which nothing may stand that is not known.
-func readLines[T any](r *reader, name string, required bool, each func(line int, record T)) {
+func readLines[T any](s *Scenario, name string, required bool) (list []T, err error) {
+	raw, err := s.open(name, required)
+	if err != nil {
+		return nil, err
+	}
 	line := 0
-	for text := range bytes.Lines(r.open(name, required)) {
+	for text := range bytes.Lines(raw) {
 		line++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
@@ -152,41 +150,12 @@ func readLines[T any](r *reader, name string, required bool, each func(line int,
 			err = errors.New("there is more on the line than one object")
 		}
 		if err != nil {
-			r.faults.add(r.file(name), line, "", "%s", strings.TrimPrefix(err.Error(), "json: "))
-			r.unread[name] = true
-			continue
+			return nil, s.wrong(name, line, "%s", strings.TrimPrefix(err.Error(), "json: "))
 		}
-		r.lines[name] = append(r.lines[name], line)
-		each(line, record)
+		list = append(list, record)
 	}
+	return list, nil
 }
-
-// at is the line of a key in the nth table of a name, or of the table itself; for no
-// table, of a key before the first one.
-func (r *reader) at(table string, n int, key string) int {
-	header, in := 0, table == ""
-	for i, l := range r.s.source {
-		l = strings.TrimSpace(l)
-		if strings.HasPrefix(l, "[") && strings.Contains(l, "]") && tableHeader.MatchString(l) {
-			if in {
-				break
-			}
-			if strings.HasPrefix(l, "[["+table+"]]") {
-				if n == 0 {
-					header, in = i+1, true
-				}
-				n--
-			}
-			continue
-		}
-		if before, _, ok := strings.Cut(l, "="); in && ok && strings.TrimSpace(before) == key {
-			return i + 1
-		}
-	}
-	return header
-}
-
-var tableHeader = text.NewPattern(`^\[+[a-z]+\]+`)
 
 // nights are the windows of the local dates that have messages.
 func nights(s *Scenario) ([]reverie.Window, error) {
@@ -201,61 +170,4 @@ func nights(s *Scenario) ([]reverie.Window, error) {
 		}
 	}
 	return list, nil
-}
-
-// Fault is one thing that is wrong with a scenario, and where it stands. It is a
-// reverie.ErrInvalid.
-type Fault struct {
-	File    string `json:"file,omitempty"`  // "" = of no file
-	Line    int    `json:"line,omitempty"`  // 0: of the file as a whole
-	Field   string `json:"field,omitempty"` // "" = the line as a whole
-	Problem string `json:"problem"`
-}
-
-func (f *Fault) Error() string {
-	var b strings.Builder
-	b.WriteString(f.File)
-	if f.Line > 0 {
-		fmt.Fprintf(&b, ":%d", f.Line)
-	}
-	if f.Field != "" {
-		b.WriteString(": " + f.Field)
-	}
-	return b.String() + ": " + f.Problem
-}
-
-// Is makes errors.Is(err, reverie.ErrInvalid) true.
-func (f *Fault) Is(target error) bool { return target == reverie.ErrInvalid }
-
-// Faults takes apart what Load and CheckAnswers return: one fault for each thing that is
-// wrong, in their order.
-func Faults(err error) (list []*Fault) {
-	if err == nil {
-		return nil
-	}
-	if fault, ok := err.(*Fault); ok {
-		return []*Fault{fault}
-	}
-	joined, several := err.(interface{ Unwrap() []error })
-	if one := (*Fault)(nil); !several || !errors.As(err, &one) {
-		return []*Fault{{Problem: err.Error()}} // of no scenario
-	}
-	for _, e := range joined.Unwrap() {
-		list = append(list, Faults(e)...)
-	}
-	return list
-}
-
-// faults gathers what is wrong, so that all of it is told at once.
-type faults []error
-
-func (f *faults) add(file string, line int, field, format string, args ...any) {
-	*f = append(*f, &Fault{File: file, Line: line, Field: field, Problem: fmt.Sprintf(format, args...)})
-}
-
-// check adds a fault unless something is so.
-func (f *faults) check(ok bool, file string, line int, field, format string, args ...any) {
-	if !ok {
-		f.add(file, line, field, format, args...)
-	}
 }

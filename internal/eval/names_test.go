@@ -89,7 +89,7 @@ func TestRecordAndPlay(t *testing.T) {
 			t.Fatal(err, r.Err())
 		}
 		c.want.Night, c.want.Purpose = "2026-03-02", purposeEvolve
-		if d := cmp.Diff([]Answer{c.want}, r.answers, cmp.AllowUnexported(Answer{})); d != "" {
+		if d := cmp.Diff([]Answer{c.want}, r.answers); d != "" {
 			t.Errorf("recorded (-want +got)\n%s", d)
 		}
 		if err := r.Save(); err != nil {

@@ -271,18 +271,6 @@ func (n names) shownIn(v prompts.MessageView, messages []reverie.Message) (id st
 	return id, found
 }
 
-// answerLine is what of a line names something.
-type answerLine struct {
-	Action    string `json:"action"`
-	OldID     string `json:"old_id"`
-	ID        string `json:"id"` // of a candidate, in a comparison
-	Statement string `json:"statement"`
-	Evidence  []struct {
-		Message json.RawMessage `json:"message"`
-		Quote   string          `json:"quote"`
-	} `json:"evidence"`
-}
-
 // line renames what a line names. What has no other name stays, and will be refused like any
 // other mistake; so does a line that is not of the form.
 func (r renaming) line(line json.RawMessage) json.RawMessage {

@@ -35,9 +35,6 @@ type Scenario struct {
 	Messages []reverie.Message `toml:"-"` // as sent, with group and defaults filled in
 	Nights   []reverie.Window  `toml:"-"` // the local dates that have messages
 	Answers  []Answer          `toml:"-"` // nil: none are recorded
-
-	source []string // the lines of the scenario's file
-	faulty bool     // it could not be read as a whole
 }
 
 // Expect is a fact that must be remembered. Matches are statements that are the fact in
@@ -93,7 +90,6 @@ type Answer struct {
 	Text    string            `json:"answer,omitempty"`
 	Finish  string            `json:"finish,omitempty"` // "" = stop
 
-	line int // of the file
 }
 
 // The actions of an expectation, and when a forbidden fact must not be there.

@@ -270,10 +270,7 @@ func TestWhatIsNotPruned(t *testing.T) {
 	if again.Known != 1 || queued != 0 || len(state.Context) != 0 {
 		t.Errorf("imported %+v, queued %d, shown %+v", again, queued, state.Context)
 	}
-	h := w.hold()
-	defer w.release(h)
-	rewind := reverie.RewindQuery{GroupID: w.group, Job: reverie.JobEvolve}
-	if _, err := history.New(w.store.DB()).Rewind(t.Context(), h.lease, rewind); !errors.Is(err, reverie.ErrConflict) {
+	if _, err := history.New(w.store.DB()).Rewindable(t.Context(), w.group, time.Time{}); !errors.Is(err, reverie.ErrConflict) {
 		t.Errorf("a rewind to what nobody can read: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Format is the number of the form of plan files.
-const Format = 2
+const Format = 3
 
 // mark says of a file that it is a plan.
 const mark = "plan"
@@ -26,24 +26,16 @@ const mark = "plan"
 // maxBytes bounds what is read of a file.
 const maxBytes = 256 << 20
 
-// File is a plan: what a run would write, and what that rests on.
+// File is a plan: the run that applying it makes, and what that rests on.
 type File struct {
-	Reverie       string    `json:"reverie"` // mark
-	Format        int       `json:"format"`
-	PlanID        string    `json:"plan_id"` // the id of the run that applying makes
-	GroupID       string    `json:"group_id"`
-	CreatedAt     time.Time `json:"created_at"`
-	Since         time.Time `json:"since,omitzero"` // the window; zero where nothing was pending
-	Until         time.Time `json:"until,omitzero"`
-	OpenEnded     bool      `json:"open_ended,omitempty"` // the window's end came from the clock
-	Days          int       `json:"days,omitempty"`       // of messages that were shown as context
-	Model         string    `json:"model"`
-	PromptVersion string    `json:"prompt_version,omitempty"`
-	PromptSHA256  string    `json:"prompt_sha256,omitempty"`
-	Heads         []Head    `json:"heads"`    // all memories that may have been before the model
-	Messages      []Message `json:"messages"` // in the order in which they were sent
-	Chunks        []Chunk   `json:"chunks"`
-	Seal          string    `json:"seal"`
+	Reverie   string      `json:"reverie"` // mark
+	Format    int         `json:"format"`
+	CreatedAt time.Time   `json:"created_at"`
+	Run       reverie.Run `json:"run"`      // its id is the plan's; the window is zero where nothing was pending
+	Heads     []Head      `json:"heads"`    // all memories that may have been before the model
+	Messages  []Message   `json:"messages"` // in the order in which they were sent
+	Chunks    []Chunk     `json:"chunks"`
+	Seal      string      `json:"seal"`
 }
 
 // Head is a memory that the plan rests on.
@@ -56,32 +48,21 @@ type Head struct {
 
 // Message is a message that a chunk consumes, or one that was consumed before and shown.
 type Message struct {
-	Chunk     int             `json:"chunk,omitempty"` // 0: it was consumed before
-	MessageID string          `json:"message_id"`
-	Outcome   reverie.Outcome `json:"outcome,omitempty"`
-	SHA256    string          `json:"sha256"` // see MessageSHA256
+	Chunk     int    `json:"chunk,omitempty"` // 0: it was consumed before
+	MessageID string `json:"message_id"`
+	SHA256    string `json:"sha256"` // see MessageSHA256
 }
 
 // Chunk is what the model answered about some messages, and what comes of it.
 type Chunk struct {
-	No          int                `json:"chunk"`
-	InputSHA256 string             `json:"input_sha256,omitempty"`
-	Answer      string             `json:"answer,omitempty"`
-	MemoryIDs   []string           `json:"memory_ids,omitempty"` // of the versions that were shown
-	Compared    int                `json:"compared,omitempty"`   // questions that the run has asked by then to compare facts
-	Steps       []reverie.Step     `json:"steps,omitempty"`
-	Held        []reverie.Step     `json:"held,omitempty"`   // wait for a person
-	Whole       bool               `json:"whole,omitempty"`  // all of the chunk does
-	Reason      string             `json:"reason,omitempty"` // why
-	Judged      []string           `json:"judged,omitempty"` // lineages that were to be judged again and stay as they are
-	Refusals    []reverie.Refusal  `json:"refusals,omitempty"`
-	Decisions   []reverie.Decision `json:"decisions,omitempty"`
+	Asked reverie.Chunk `json:"asked"`
+	Plan  reverie.Plan  `json:"plan"`
 }
 
 // Steps is how many steps a plan has, those that wait for a person included.
 func (f *File) Steps() (n int) {
 	for _, c := range f.Chunks {
-		n += len(c.Steps) + len(c.Held)
+		n += len(c.Plan.Steps) + len(c.Plan.Held)
 	}
 	return n
 }
@@ -140,7 +121,7 @@ func Read(in io.Reader) (*File, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("something comes after the plan's end: %w", reverie.ErrInvalid)
 	}
-	if !reverie.IsID(f.PlanID) || f.GroupID == "" {
+	if !reverie.IsID(f.Run.ID) || f.Run.GroupID == "" {
 		return nil, fmt.Errorf("the plan names no run or no group: %w", reverie.ErrInvalid)
 	}
 	return f, nil

@@ -35,33 +35,33 @@ type Step struct {
 // Plan is everything that one chunk writes in one transaction: the steps, the
 // outcome of each of its messages, and the lines that wait for a person.
 type Plan struct {
-	GroupID  string
-	RunID    string
-	ChunkNo  int
-	Kind     Kind
-	Steps    []Step
-	Outcomes map[string]Outcome // message id -> outcome, each message of the chunk once
-	Held     []Step             // kept in held_plans for runs approve; not applied
-	HeldAll  bool               // the whole plan is held: Steps is empty
+	GroupID  string             `json:"group_id"`
+	RunID    string             `json:"run_id"`
+	ChunkNo  int                `json:"chunk_no"`
+	Kind     Kind               `json:"kind"`
+	Steps    []Step             `json:"steps,omitempty"`
+	Outcomes map[string]Outcome `json:"outcomes,omitempty"` // message id -> outcome, each message of the chunk once
+	Held     []Step             `json:"held,omitempty"`     // kept in held_plans for runs approve; not applied
+	HeldAll  bool               `json:"held_all,omitempty"` // the whole plan is held: Steps is empty
 	// Used are the messages of SessionID that an extraction takes, instead of Outcomes.
-	SessionID string
-	Used      []string
+	SessionID string   `json:"session_id,omitempty"`
+	Used      []string `json:"used,omitempty"`
 	// Judged are the lineages of active memories that were to be judged again and stay as
 	// they are.
-	Judged []string
+	Judged []string `json:"judged,omitempty"`
 	// Dream is what a dream takes in, instead of Outcomes.
-	Dream *DreamUse
+	Dream *DreamUse `json:"dream,omitempty"`
 	// HeldReason says to a person why Held is held.
-	HeldReason string
-	Refusals   []Refusal
-	Decisions  []Decision // on the facts that the chunk would create
+	HeldReason string     `json:"held_reason,omitempty"`
+	Refusals   []Refusal  `json:"refusals,omitempty"`
+	Decisions  []Decision `json:"decisions,omitempty"` // on the facts that the chunk would create
 	// Impressions says that the messages which were shown wait for the impression
 	// job next, unless the group says otherwise for itself.
-	Impressions bool
-	Stats       Stats // the run's so far, this chunk included
+	Impressions bool  `json:"impressions,omitempty"`
+	Stats       Stats `json:"stats"` // the run's so far, this chunk included
 	// End is the run as it ends with this chunk, all in one; nil: it goes on, or ends by
 	// itself. Applying fills in what it leaves pending.
-	End *Run
+	End *Run `json:"end,omitempty"`
 }
 
 // Refusal says which line of an answer was not accepted, and by which rule. It

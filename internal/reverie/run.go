@@ -130,7 +130,7 @@ type Run struct {
 	Error         string     `db:"error" json:"error,omitempty"`
 	StartedAt     time.Time  `db:"started_at" json:"started_at"`
 	FinishedAt    *time.Time `db:"finished_at" json:"finished_at"`
-	UndoneAt      *time.Time `db:"undone_at" json:"undone_at,omitempty"` // its work was taken back: see [RewindQuery]
+	UndoneAt      *time.Time `db:"undone_at" json:"undone_at,omitempty"` // its work was taken back: see [UndoQuery]
 }
 
 // ChunkStatus is how far a chunk came.

@@ -1,6 +1,6 @@
 // Package history takes runs back, and tells what was when, by whom and why.
 //
-// What runs did is never deleted: taking them back writes new versions. See [History.Undo] and [History.Rewind].
+// What runs did is never deleted: taking them back writes new versions. See [History.Undo].
 package history
 
 import "reverie/store/pg"

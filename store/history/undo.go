@@ -15,17 +15,6 @@ import (
 	"reverie/store/pg"
 )
 
-// takeBack is what runs are taken back by: one that is undone, or all since a message,
-// for a replay.
-type takeBack struct {
-	groupID string
-	runs    pq.StringArray
-	reason  string
-	replay  bool
-	force   bool
-	again   bool // it was undone before: of what was put back then nothing is done
-}
-
 const (
 	// A run that still calls itself running is a dead process's: nobody else can
 	// hold the lease.
@@ -94,60 +83,60 @@ const (
 // reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
 // nothing is written.
 func (h *History) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
-	what := fmt.Sprintf("undo run %s of group %q", q.RunID, q.GroupID)
-	if q.DryRun {
-		list, err := h.TryUndo(ctx, q, []string{q.RunID})
-		if err != nil {
-			return reverie.Undone{}, err
-		}
-		return list[0], nil
+	list, err := h.UndoAll(ctx, lease, q, []string{q.RunID})
+	if err != nil {
+		return reverie.Undone{}, err
 	}
-	if q.GroupID != lease.GroupID {
-		return reverie.Undone{}, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
-	}
-	var xid string
-	return pg.Run(ctx, h.db, pg.Work{
-		What:      what,
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return store.LandedUnder(ctx, t, lease, xid) },
-	}, func(ctx context.Context, t *pg.Tx) (reverie.Undone, error) {
-		if err := store.Fence(ctx, t, lease); err != nil {
-			return reverie.Undone{}, err
-		}
-		result, err := h.undo(ctx, t, q)
-		if err != nil {
-			return result, err
-		}
-		return result, t.Get(ctx, &xid, pg.XIDQuery)
-	})
+	return list[0], nil
 }
 
-// TryUndo says what taking back these runs of a group would come to, one after the other
-// in the order given: it does so, in a transaction that it takes back, and that who writes to
-// these memories waits for. It needs no lease. Where one could not be taken back, those before
-// it are returned with the error.
-func (h *History) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
-	q.DryRun = false
+// UndoAll takes back these runs of a group, one after the other in the order given, in one
+// transaction: see [History.Undo]. A dry run needs no lease: it does so in a transaction that
+// it takes back, and that who writes to these memories waits for. Where one could not be
+// taken back, a dry run returns those before it with the error.
+func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery,
+	runIDs []string) ([]reverie.Undone, error) {
+	what := fmt.Sprintf("undo %d runs of group %q", len(runIDs), q.GroupID)
+	if !q.DryRun && q.GroupID != lease.GroupID {
+		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	var xid string
 	var list []reverie.Undone
 	err := h.db.Run(ctx, pg.Work{
-		What: fmt.Sprintf("look what undoing %d runs of group %q would change", len(runIDs), q.GroupID),
+		What:      what,
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return store.LandedUnder(ctx, t, lease, xid) },
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
-			for _, id := range runIDs {
-				q.RunID = id
+			if !q.DryRun {
+				if err := store.Fence(ctx, t, lease); err != nil {
+					return err
+				}
+			}
+			for _, q.RunID = range runIDs {
 				res, err := h.undo(ctx, t, q)
 				if err != nil {
-					return fmt.Errorf("run %s: %w", id, err)
+					return fmt.Errorf("run %s: %w", q.RunID, err)
 				}
-				res.UndoneAt = time.Time{}
 				list = append(list, res)
 			}
-			return store.ErrDryRun
+			if q.DryRun {
+				return store.ErrDryRun
+			}
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
 	})
-	if !errors.Is(err, store.ErrDryRun) {
-		return list, err
+	switch {
+	case !q.DryRun && err != nil:
+		return nil, err
+	case errors.Is(err, store.ErrDryRun):
+		err = nil
 	}
-	return list, nil
+	for i := range list {
+		if q.DryRun {
+			list[i].UndoneAt = time.Time{}
+		}
+	}
+	return list, err
 }
 
 func (h *History) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reverie.Undone, error) {
@@ -200,8 +189,7 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 		return back, err
 	}
 	if !again || q.Force {
-		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force, again: again}
-		if back, at, err = h.undoMemories(ctx, t, b, result); err != nil {
+		if back, at, err = h.undoMemories(ctx, t, q, again, result); err != nil {
 			return back, err
 		}
 	}
@@ -229,19 +217,32 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	return back, nil
 }
 
-// undoMemories takes back what a run did to memories, and what it holds, and says when.
-func (h *History) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns,
-	at time.Time, err error) {
-	if back, err = b.look(ctx, t, false); err != nil {
+// undoMemories takes back what a run did to memories, and what it holds, and says when. Of
+// one that was undone before, nothing is done about what was put back then.
+func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, again bool,
+	result *reverie.Undone) (back returns, at time.Time, err error) {
+	run := pq.StringArray{q.RunID}
+	if _, err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
 		return back, at, err
 	}
-	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
+	rows, err := pg.Select[TouchedRow](ctx, t, touchedQuery, q.GroupID, run)
+	if err != nil {
 		return back, at, err
 	}
-	if at, err = store.NextTimestamp(ctx, h.db, t, b.groupID); err != nil { // the heads are locked
+	if again {
+		rows = slices.DeleteFunc(rows, func(r TouchedRow) bool { return r.Settled })
+	}
+	back = unwind(rows, q.Force)
+	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, q.GroupID, q.RunID); err != nil {
 		return back, at, err
 	}
-	if result.Changes, err = b.write(ctx, t, at, back); err != nil {
+	if at, err = store.NextTimestamp(ctx, h.db, t, q.GroupID); err != nil { // the heads are locked
+		return back, at, err
+	}
+	if err := markUndone(ctx, t, q.GroupID, run, at, back); err != nil {
+		return back, at, err
+	}
+	if result.Changes, err = writeReturns(ctx, t, q, at, back.list); err != nil {
 		return back, at, err
 	}
 	result.Restored, result.Deprecated, result.Weakened = back.counts()
@@ -251,44 +252,23 @@ func (h *History) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result
 	return back, at, nil
 }
 
-// look reads what the runs have touched, and decides what becomes of it. A person's edit
-// locks its lineage, too.
-func (b takeBack) look(ctx context.Context, t *pg.Tx, dryRun bool) (returns, error) {
-	if !dryRun {
-		if _, err := t.Exec(ctx, lockTouchedQuery, b.groupID, b.runs, b.replay); err != nil {
-			return returns{}, err
-		}
-	}
-	rows, err := pg.Select[TouchedRow](ctx, t, touchedQuery, b.groupID, b.runs, b.replay)
-	if err != nil {
-		return returns{}, err
-	}
-	if b.again {
-		rows = slices.DeleteFunc(rows, func(r TouchedRow) bool { return r.Settled })
-	}
-	return unwind(rows, b.replay, b.force), nil
-}
-
-// write marks the runs as undone, with all that hangs on them, and writes the memories.
-func (b takeBack) write(ctx context.Context, t *pg.Tx, at time.Time, back returns) ([]reverie.Change, error) {
-	stay := back.stay()
+// markUndone marks the run as undone, with all that hangs on it.
+func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArray, at time.Time, back returns) error {
+	stay, goes := back.stay(), back.goes()
 	for _, w := range []struct {
 		query string
 		args  []any
 	}{
-		{undoRunsQuery, []any{at, store.Interrupted}},
-		{rejectPlansQuery, nil},
-		{withdrawEvidenceQuery, []any{at, stay}},
-		{store.JudgeAnewQuery, []any{stay, at}},
+		{undoRunsQuery, []any{run, at, store.Interrupted}},
+		{rejectPlansQuery, []any{run}},
+		{withdrawEvidenceQuery, []any{run, at, stay}},
+		{store.JudgeAnewQuery, []any{run, stay, at}},
+		{withdrawUndoneQuery, []any{at, goes}},
+		{judgeUndoneQuery, []any{at, goes}},
 	} {
-		if _, err := t.Exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
-			return nil, err
+		if _, err := t.Exec(ctx, w.query, append([]any{groupID}, w.args...)...); err != nil {
+			return err
 		}
 	}
-	for _, query := range []string{withdrawUndoneQuery, judgeUndoneQuery} {
-		if _, err := t.Exec(ctx, query, b.groupID, at, back.goes()); err != nil {
-			return nil, err
-		}
-	}
-	return writeReturns(ctx, t, b, at, back.list)
+	return nil
 }

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote, supported or let fade, and, where $3
-	// says so, those that were archived since the first of them began, of the kind that evolve
-	// compares with. What was said before the runs are versions before first.
+	// touchedLineages are the lineages that the runs wrote, supported or let fade. What was said
+	// before the runs are versions before first.
 	touchedLineages = `
 		changed as (
 			select m.lineage_id, array_agg(c.memory_id) filter (where c.action in ('delete', 'archive')) as ended,
@@ -28,22 +27,15 @@ const (
 				order by evidence_no desc))[1] as run_id
 			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null
 			group by lineage_id),
-		archived as (
-			select lineage_id from memories m
-			where $3 and group_id = $1 and kind = 'group' and status = 'archived'
-				and ended_at >= (select min(started_at) from runs where group_id = $1 and run_id = any ($2::uuid[]))
-				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
-					and n.version > m.version)),
 		faded as (
 			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
 			from memory_values v join memories m on m.group_id = v.group_id and m.memory_id = v.memory_id
-			where not $3 and v.group_id = $1 and v.run_id = any ($2::uuid[])
+			where v.group_id = $1 and v.run_id = any ($2::uuid[])
 			group by m.lineage_id),
 		touched as (
 			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
-				a.lineage_id is not null as archived, coalesce(c.run_id, s.run_id, f.run_id) as run_id
-			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id) full join faded f
-				using (lineage_id))`
+				coalesce(c.run_id, s.run_id, f.run_id) as run_id
+			from changed c full join supported s using (lineage_id) full join faded f using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
@@ -54,7 +46,7 @@ const (
 // version that no run made which is or was taken back and that still says something,
 // what evidence is left, and what persons set. A version that brings back an older one
 // has that one's run, so that it goes when that run goes. Where the newest state is not
-// the runs', and they are not all there were since ($3), the base is from before them.
+// the runs', the base is from before them.
 // An aim is the version whose strength counts in the end: the base of what the runs wrote,
 // and else the head. It is borne out by what was said of its lineage until it was first
 // written, and of its own text later. What it was worth before the runs is exact where
@@ -70,7 +62,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 	heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
 	bases as (
 		select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
-		where not v.undone and v.statement <> '` + text.Erased + `' and ($3 or h.mine or v.first is null
+		where not v.undone and v.statement <> '` + text.Erased + `' and (h.mine or v.first is null
 			or v.version < v.first)
 		order by v.lineage_id, v.version desc),
 	aims as (
@@ -82,10 +74,8 @@ var touchedQuery = `with ` + touchedLineages + `,
 				and o.content_hash = x.content_hash and o.run_id is not distinct from x.run_id) as origin
 		from (
 			select b.*, true as going, true as lasting from bases b join touched t using (lineage_id) where t.changed
-				or t.archived
 			union all
-			select h.*, false, t.withdrawn > 0 from heads h join touched t using (lineage_id) where not (t.changed
-				or t.archived)) x
+			select h.*, false, t.withdrawn > 0 from heads h join touched t using (lineage_id) where not t.changed) x
 		left join lateral (select * from memory_values v where v.group_id = $1 and v.memory_id = x.memory_id
 			and v.run_id = any ($2::uuid[])
 			order by v.value_no limit 1) p on true),
@@ -96,7 +86,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 			and o.memory_id = e.memory_id
 		where e.group_id = $1 and e.action <> 'delete' and e.withdrawn_at is null and (e.run_id is null
 			or e.run_id <> all ($2::uuid[]))
-			and ($3 or o.version <= x.origin or o.content_hash = x.content_hash)
+			and (o.version <= x.origin or o.content_hash = x.content_hash)
 			and not (x.going and ` + undoneRun("e") + `)
 		group by e.lineage_id, e.local_date),
 	edits as (
@@ -109,7 +99,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 		group by m.lineage_id),
 	exact as (
 		select x.* from aims x left join edits e using (lineage_id)
-		where not $3 and x.since is not null and (e.set_at is null or e.set_at < x.since)
+		where x.since is not null and (e.set_at is null or e.set_at < x.since)
 			and not exists (select 1 from dates d where d.lineage_id = x.lineage_id and d.last_at > x.since)
 			and not exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = x.lineage_id
 				and v.action <> 'delete'
@@ -129,7 +119,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 			max(d.sent_at) as sent_at
 		from dates d left join edits e using (lineage_id)
 		group by d.lineage_id)
-	select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived,
+	select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn,
 		t.run_id, h.mine,
 		h.memory_id as head_id, h.run_id as head_run_id, h.version, h.status, h.statement, h.tags, h.strength,
 			h.last_supported_at,
@@ -173,8 +163,7 @@ func undoneRun(row string) string {
 		and r.run_id = ` + row + `.run_id) is not null`
 }
 
-// TouchedRow is a lineage that runs wrote or supported which are taken back, or that
-// was archived since.
+// TouchedRow is a lineage that runs wrote or supported which are taken back.
 type TouchedRow struct {
 	LineageID string  `db:"lineage_id"`
 	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
@@ -185,8 +174,7 @@ type TouchedRow struct {
 	Mine      bool    `db:"mine"`      // its newest state is theirs
 	Ended     bool    `db:"ended"`     // the newest version was ended by one of them
 
-	Archived bool `db:"archived"` // the newest version was archived since, and comes back for that
-	Held     bool `db:"held"`     // it waits to be judged again, or did when they judged it
+	Held bool `db:"held"` // it waits to be judged again, or did when they judged it
 
 	HeadID          string         `db:"head_id"` // the newest version, whatever its status
 	Version         int            `db:"version"`

@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -15,12 +14,9 @@ import (
 const (
 	// What has no text any more can be read by nobody.
 	freeMessagesQuery = `update messages set run_id = null, outcome = null
-		where group_id = $1 and run_id = any ($2::uuid[]) and pruned_at is null`
+		where group_id = $1 and run_id = $2::uuid and pruned_at is null`
 
-	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at)
-		filter (where pruned_at is null) as earliest,
-			count(*) filter (where pruned_at is not null and sent_at >= $3::timestamptz) as pruned
-		from messages where group_id = $1 and run_id = any ($2::uuid[])`
+	prunedOfRunQuery = `select count(*) from messages where group_id = $1 and run_id = $2::uuid and pruned_at is not null`
 
 	// What a run of a session has extracted facts from, and what a dream has taken in.
 	extractedOfRun = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.run_id = $2
@@ -40,34 +36,22 @@ const (
 		order by u.session_id`
 )
 
-// consumed are the messages that runs of evolve have read.
-type consumed struct {
-	Messages, Pruned int
-	Earliest         *time.Time
-}
-
-// consumedBy counts them. Those whose text is gone, of since or later, are in the way of
-// reading them again: that is reverie.ErrConflict, with what to do about it.
-func consumedBy(ctx context.Context, t *pg.Tx, b takeBack, since time.Time, instead string) (consumed, error) {
-	c, err := pg.Get[consumed](ctx, t, consumedQuery, b.groupID, b.runs, pg.OrMinusInfinity(since))
-	if err == nil && c.Pruned > 0 {
-		return c, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
-			"%s: %w", c.Pruned, instead, reverie.ErrConflict)
-	}
-	return c, err
-}
-
-// requeue lets wait again what a run has read, and says how much that is.
+// requeue lets wait again what a run has read, and says how much that is. Messages whose text
+// is gone are in the way of it: that is reverie.ErrConflict.
 func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
-	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
-	c, err := consumedBy(ctx, t, b, time.Time{}, "undo it without requeue")
+	pruned, err := pg.Get[int](ctx, t, prunedOfRunQuery, run.GroupID, run.ID)
 	if err != nil {
 		return 0, err
 	}
-	var more int
-	if _, err := t.Exec(ctx, freeMessagesQuery, b.groupID, b.runs); err != nil {
+	if pruned > 0 {
+		return 0, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
+			"undo it without requeue: %w", pruned, reverie.ErrConflict)
+	}
+	freed, err := t.Exec(ctx, freeMessagesQuery, run.GroupID, run.ID)
+	if err != nil {
 		return 0, err
 	}
+	more := 0
 	switch run.Job {
 	case reverie.JobExtract:
 		more, err = h.requeueExtracted(ctx, t, run)
@@ -76,7 +60,7 @@ func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, 
 	case reverie.JobImpression:
 		more, err = requeueObserved(ctx, t, run)
 	}
-	return c.Messages + more, err
+	return freed + more, err
 }
 
 // requeueExtracted lets the messages that a run of a session has extracted facts from

@@ -26,73 +26,44 @@ type returns struct {
 	rows []TouchedRow // all that was touched
 	list []lineageReturn
 	left []leftLineage
-	kept int // of those left: as a person made them since
 }
 
 // leftLineage is one that is not brought back to what it was.
 type leftLineage struct {
 	TouchedRow
-	reason  string
-	stays   bool // as it is, with all that it rests on
-	persons bool
+	reason string
+	stays  bool // as it is, with all that it rests on
 }
 
-// fate decides what becomes of a lineage: whether it goes back to its base, and if not,
-// why. All runs since, which is a replay, take with them what was archived meanwhile.
-func (r TouchedRow) fate(replay, force bool) (back bool, left leftLineage) {
-	left = leftLineage{TouchedRow: r, persons: true}
-	switch {
-	case replay && (r.Mine || r.Archived || r.BaseID == nil && r.stands()):
-		return r.BaseID != nil || r.stands() || r.Archived, leftLineage{}
-	case replay && r.stands() && r.Changed:
-		left.reason = "a person restored it since"
-	case replay && r.Status == reverie.StatusArchived:
-		left.reason, left.persons = "it is archived, and stays so", false
-	case replay && !r.stands():
-		left.reason = "a person deleted it since; its messages may bring it up again"
-	case replay || !r.Changed:
-		return false, leftLineage{}
-	case r.Mine:
-		return r.BaseID != nil || r.stands(), leftLineage{}
-	case r.isBack():
-		return false, leftLineage{}
-	case force:
-		return true, leftLineage{}
-	default:
-		left.reason, left.stays, left.persons = r.since(), true, r.LastRunID == nil
-	}
-	return false, left
+// goes tells whether the lineage goes back to its base. What others have changed since does
+// so by force only.
+func (r TouchedRow) goes(force bool) bool {
+	return r.Changed && (r.Mine && (r.BaseID != nil || r.stands()) || !r.Mine && force && !r.isBack())
 }
 
 // unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
-func unwind(rows []TouchedRow, replay, force bool) returns {
+func unwind(rows []TouchedRow, force bool) returns {
 	res := returns{rows: rows}
 	goes := map[string]bool{}
-	left := map[string]leftLineage{}
 	for _, r := range rows {
-		goes[r.LineageID], left[r.LineageID] = r.fate(replay, force)
+		goes[r.LineageID] = r.goes(force)
 	}
 	free := freeStatements(rows, goes)
 	for _, r := range rows {
-		w, l := lineageReturn{TouchedRow: r}, left[r.LineageID]
+		w := lineageReturn{TouchedRow: r}
 		w.strength, w.supported = r.StrengthOf()
 		switch {
 		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
 			w.ends, w.newID = r.stands(), reverie.NewID()
-		case goes[r.LineageID] && r.BaseID != nil:
-			l = leftLineage{TouchedRow: r, reason: "another memory says by now what it would say again"}
-			w.ends = r.stands()
 		case goes[r.LineageID]:
-			w.ends = true
-		case r.stands() && !l.stays:
+			if w.ends = r.BaseID == nil || r.stands(); r.BaseID != nil {
+				res.left = append(res.left, leftLineage{r, "another memory says by now what it would say again", false})
+			}
+		case r.Changed && !r.Mine && !r.isBack():
+			res.left = append(res.left, leftLineage{r, r.since(), true})
+		case r.stands():
 			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength ||
 				!w.supported.Equal(r.LastSupportedAt))
-		}
-		if l.reason != "" {
-			res.left = append(res.left, l)
-			if l.persons {
-				res.kept++
-			}
 		}
 		if w.ends || w.newID != "" || w.weakens {
 			res.list = append(res.list, w)

@@ -41,7 +41,7 @@ const (
 			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
 			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
 			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
-				and run_id <> all ($4::uuid[]) offset 0) x)
+				and run_id <> $4::uuid offset 0) x)
 		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
@@ -58,23 +58,23 @@ const (
 
 // writeReturns writes what becomes of the lineages, with a row of the change log
 // for each, which it returns, and has judged again what rests on them.
-func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change,
-	error) {
-	if err := moveBack(ctx, t, b.groupID, at, list); err != nil {
+func writeReturns(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
+	list []lineageReturn) ([]reverie.Change, error) {
+	if err := moveBack(ctx, t, q.GroupID, at, list); err != nil {
 		return nil, err
 	}
-	if err := bringBack(ctx, t, b, at, list); err != nil {
+	if err := bringBack(ctx, t, q, at, list); err != nil {
 		return nil, err
 	}
 	log := make([]reverie.Change, len(list))
 	for i, w := range list {
-		log[i] = w.change(b.reason)
-		log[i].GroupID, log[i].CreatedAt = b.groupID, at
+		log[i] = w.change(q.Reason)
+		log[i].GroupID, log[i].CreatedAt = q.GroupID, at
 	}
-	if err := store.InsertChanges(ctx, t, b.groupID, nil, 0, at, log); err != nil {
+	if err := store.InsertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
 		return nil, err
 	}
-	_, err := store.Cascade(ctx, t, b.groupID, log, nil, at)
+	_, err := store.Cascade(ctx, t, q.GroupID, log, nil, at)
 	return log, err
 }
 
@@ -92,14 +92,14 @@ func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list 
 	return err
 }
 
-func bringBack(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) error {
+func bringBack(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time, list []lineageReturn) error {
 	var rows pg.Columns
 	for _, w := range list {
 		if w.newID != "" {
 			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.decayedAt(), w.Held)
 		}
 	}
-	_, err := rows.Exec(ctx, t, bringBackQuery, b.groupID, b.reason, at, b.runs)
+	_, err := rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
 	return err
 }
 

@@ -268,7 +268,5 @@ func TestEvalLive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "messages.jsonl"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if doc := s.run("eval", dir, "--recorded", "--json").want(t, 2, "messages.jsonl:1").document(t); doc["success"] != false || len(doc["faults"].(list)) != 2 {
-		t.Errorf("%v", doc)
-	}
+	s.run("eval", dir, "--recorded", "--json").want(t, 2, "messages.jsonl:1")
 }

@@ -97,19 +97,18 @@ func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error
 		File   string `json:"file"`
 		PlanID string `json:"plan_id"`
 		SHA256 string `json:"sha256"`
-	}{res.Reply(), name, plan.PlanID, sum}, func() error {
+	}{res.Reply(), name, plan.Run.ID, sum}, func() error {
 		err := told.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
 		if err != nil || name == "-" {
 			return err
 		}
 		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(),
 			"step"),
-			cli.Visible(plan.GroupID))
+			cli.Visible(plan.Run.GroupID))
 	})
 }
 
 func newApply(a *app) *cobra.Command {
-	var approve bool
 	cmd := a.command("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		in, err := a.Input(ctx, args[0])
 		if err != nil {
@@ -123,32 +122,33 @@ func newApply(a *app) *cobra.Command {
 			return err
 		}
 		began := time.Now()
-		res, err := a.applyPlan(ctx, plan, approve)
+		res, err := a.applyPlan(ctx, plan)
 		if err != nil && !a.JSON {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
 		res.Err = err
 		return cmp.Or(err, a.Show(res.Reply(), func() error { return a.printApplied(plan, res, time.Since(began)) }))
 	})
-	cmd.Flags().BoolVar(&approve, "approve", false, "apply what a run would have held, too: a person has read it")
+	cmd.Flags().Bool("approve", false, "removed: what is held is approved once it is applied")
+	removed(cmd, "approve", "--approve is gone: apply the plan without it, then `reverie runs approve RUN` what it holds")
 	return cmd
 }
 
 // applyPlan applies a plan under its group's lease.
-func (a *app) applyPlan(ctx context.Context, plan *planfile.File, approve bool) (res evolve.Result, err error) {
-	g, err := a.Store.Group(ctx, plan.GroupID)
+func (a *app) applyPlan(ctx context.Context, plan *planfile.File) (res evolve.Result, err error) {
+	g, err := a.Store.Group(ctx, plan.Run.GroupID)
 	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
 	}
 	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string,
 		_ reverie.Window) (evolve.Result, error) {
-		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan, approve)
+		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan)
 	})
 	j.Failed = func(context.Context, string, reverie.Window,
 		error) error {
 		return nil
 	} // a plan's fault is not the group's
-	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
+	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Run.WindowSince, Until: plan.Run.WindowUntil}})
 	res, _ = done.Last().Result.(evolve.Result)
 	return res, done.Err
 }
@@ -164,10 +164,8 @@ func (a *app) printApplied(plan *planfile.File, res evolve.Result, took time.Dur
 	}
 	err := a.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
 	fmt.Fprintf(a.Stdout, "  plan of %s UTC by %s, prompt version %s (%.12s)\n",
-		cli.Stamp(plan.CreatedAt), cli.Visible(plan.Model), cli.Visible(plan.PromptVersion), cli.Visible(plan.PromptSHA256))
-	if res.Stats.Approved > 0 {
-		fmt.Fprintf(a.Stdout, "  %s\n", cli.LetPass(res.Stats.Approved))
-	}
+		cli.Stamp(plan.CreatedAt), cli.Visible(plan.Run.Model), cli.Visible(plan.Run.PromptVersion),
+		cli.Visible(plan.Run.PromptSHA256))
 	a.Warn(res.Warnings...)
 	return err
 }
