@@ -71,48 +71,27 @@ func floatText(f float64) string {
 	return s
 }
 
-var (
-	passwordPair = text.NewPattern(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)` +
-		`('(?:[^'\\]|\\.)*'|[^\s&]*)`)
-	harmlessValue = text.NewPattern(`(?i)sslkey\s*=\s*$`) // the name of a file
-)
+// secretQuery are the names in the query of an address behind which a secret stands.
+var secretQuery = text.NewPattern(`(?i)(?:password|passwd|secret|token|key)=`)
 
-// redactAddress masks the password of a URL or of a key=value connection
-// string, wherever it stands. What it cannot read it masks whole.
-func redactAddress(text string) string {
-	out := passwordPair.ReplaceAllStringFunc(text, func(pair string) string {
-		m := passwordPair.FindStringSubmatch(pair)
-		if harmlessValue.MatchString(m[1]) {
-			return pair
-		}
-		return m[1] + mask
-	})
-	scheme, rest, isURL := strings.Cut(out, "://")
-	if !isURL {
-		if !strings.Contains(out, "=") {
-			return mask
-		}
-		return out
-	}
-	if _, err := url.Parse(text); err != nil {
+// redactAddress masks the password of a URL, and its query where that holds a secret. What
+// it cannot read, such as a connection string of key=value pairs, it masks whole.
+func redactAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash, perhaps
 		return mask
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	before, query, _ := strings.Cut(u.Redacted(), "?")
+	if _, has := u.User.Password(); has {
+		before = strings.Replace(before, ":xxxxx@", ":"+mask+"@", 1)
 	}
-	if strings.Contains(rest[end:], "@") { // a password with a bare slash, perhaps
-		return mask
+	switch {
+	case query == "":
+		return before
+	case secretQuery.MatchString(query):
+		query = mask
 	}
-	at := strings.LastIndex(rest[:end], "@")
-	if at < 0 {
-		return out
-	}
-	user, _, has := strings.Cut(rest[:at], ":")
-	if !has {
-		return out
-	}
-	return scheme + "://" + user + ":" + mask + rest[at:]
+	return before + "?" + query
 }
 
 // Redacted returns a copy whose secrets are masked, for printing and logging.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,9 +49,9 @@ type Embeddings struct {
 
 // NewEmbeddings returns embeddings through emb.
 func NewEmbeddings(emb Embedder, account Account, options EmbeddingOptions) *Embeddings {
-	setDefault(&options.Dims, DefaultDims)
-	setDefault(&options.Batch, 100)
-	setDefault(&options.BatchTokens, 30_000)
+	options.Dims = cmp.Or(options.Dims, DefaultDims)
+	options.Batch = cmp.Or(options.Batch, 100)
+	options.BatchTokens = cmp.Or(options.BatchTokens, 30_000)
 	return &Embeddings{embedder: emb, account: account.withDefaults(), options: options,
 		dims: options.Dims, settled: options.Explicit}
 }

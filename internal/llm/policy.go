@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,17 +33,11 @@ const (
 )
 
 func (o PolicyOptions) withDefaults() PolicyOptions {
-	setDefault(&o.Attempts, 4)
-	setDefault(&o.Backoff, time.Second)
-	setDefault(&o.BreakerFailures, 5)
-	setDefault(&o.BreakerDelay, 30*time.Second)
+	o.Attempts = cmp.Or(o.Attempts, 4)
+	o.Backoff = cmp.Or(o.Backoff, time.Second)
+	o.BreakerFailures = cmp.Or(o.BreakerFailures, 5)
+	o.BreakerDelay = cmp.Or(o.BreakerDelay, 30*time.Second)
 	return o
-}
-
-func setDefault[T int | time.Duration](v *T, def T) {
-	if *v == 0 {
-		*v = def
-	}
 }
 
 // Policy is how a server is called: when to try again, when to leave it alone,

@@ -38,10 +38,8 @@ var binDirs = []string{
 // else the highest version that has pgvector. With major > 0, the version of
 // existing data, it must be that one. data is for the error's text.
 func findInstallation(ctx context.Context, binDir, data string, major int) (installation, error) {
-	var dirs []string
-	if binDir != "" {
-		dirs = []string{binDir}
-	} else {
+	dirs := []string{binDir}
+	if binDir == "" {
 		dirs = candidates(ctx)
 	}
 	if ctx.Err() != nil {

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+
+	"reverie/internal/reverie"
 )
 
 // varDir is where clusters of root live whose directory the server's account
@@ -77,7 +79,7 @@ func Locate(dir string) (Location, error) {
 			return Location{}, err
 		}
 	}
-	loc.Socket = socketDir(loc.Dir)
+	loc.Socket = loc.path("run")
 	return loc, nil
 }
 
@@ -96,17 +98,6 @@ func (l *Location) forRoot() error {
 	}
 	l.account, l.User = acc, acc.name
 	return nil
-}
-
-// socketDir is the directory for the socket: in the cluster's own, or where
-// that path is too long, a short one in /tmp. Not in TMPDIR, which differs
-// between those who have to agree.
-func socketDir(dir string) string {
-	own := filepath.Join(dir, "run")
-	if len(own) <= maxSocketDir {
-		return own
-	}
-	return filepath.Join("/tmp", "reverie-"+shortHash(dir+"\x00"+strconv.Itoa(os.Geteuid())))
 }
 
 // prepare makes the directories, with the modes and owners that they need.
@@ -143,21 +134,17 @@ func makeDirs(dir string, mode os.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// prepareSocket makes the socket's directory. In /tmp anybody can put something
-// in its place, so what is there must be a directory of ours.
+// prepareSocket makes the socket's directory, closed to others.
 func (l Location) prepareSocket() error {
-	if err := os.Mkdir(l.Socket, 0o700); err == nil {
-		return l.account.own(l.Socket)
-	} else if !errors.Is(err, os.ErrExist) {
+	if len(l.Socket) > maxSocketDir {
+		return fmt.Errorf("the private database's directory %s: %w: its name is too long for the socket in it, of at most %d bytes: "+
+			"set REVERIE_DATABASE_DATA_DIR to a shorter one", l.Dir, reverie.ErrConfiguration, maxSocketDir-len("/run"))
+	}
+	if err := os.Mkdir(l.Socket, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("make the socket's directory: %w", err)
 	}
-	info, err := os.Lstat(l.Socket)
-	if err != nil {
-		return fmt.Errorf("look at the socket's directory: %w", err)
-	}
-	owner := info.Sys().(*syscall.Stat_t).Uid
-	if want := l.account.uidOrMine(); !info.IsDir() || owner != want && owner != uint32(os.Geteuid()) {
-		return fmt.Errorf("%s is not a directory of user id %d: remove it, or use another data directory", l.Socket, want)
+	if info, err := os.Lstat(l.Socket); err != nil || !info.IsDir() {
+		return errors.Join(fmt.Errorf("%s is not a directory: remove it", l.Socket), err)
 	}
 	if err := os.Chmod(l.Socket, 0o700); err != nil {
 		return fmt.Errorf("close the socket's directory to others: %w", err)
@@ -262,11 +249,4 @@ func (a *account) credential() *syscall.Credential {
 		return nil
 	}
 	return &syscall.Credential{Uid: a.uid, Gid: a.gid}
-}
-
-func (a *account) uidOrMine() uint32 {
-	if a == nil {
-		return uint32(os.Geteuid())
-	}
-	return a.uid
 }

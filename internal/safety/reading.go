@@ -166,27 +166,17 @@ func rot13(r rune) rune {
 }
 
 var (
-	base64Blob  = text.NewPattern(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	hexBlob     = text.NewPattern(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
-	percentBlob = text.NewPattern(`(?:%[0-9A-Fa-f]{2}){4,}`)
-	escapeBlob  = text.NewPattern(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
-	binaryBlob  = text.NewPattern(`\b(?:[01]{8}[ ,]?){4,}`)
-	morseBlob   = text.NewPattern(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
-	notHex      = text.NewPattern(`[^0-9A-Fa-f]+`)
+	base64Blob = text.NewPattern(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	hexBlob    = text.NewPattern(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
+	binaryBlob = text.NewPattern(`\b(?:[01]{8}[ ,]?){4,}`)
+	notHex     = text.NewPattern(`[^0-9A-Fa-f]+`)
 )
 
 // findEncoded returns the first piece of text that hides text: what decodes to words from
 // base64, hexadecimal, escapes or bits, and Morse. Nobody needs it in a memory.
 func findEncoded(s string) string {
-	for _, b := range []struct {
-		mark string
-		re   *text.Pattern
-	}{{"%", percentBlob}, {`\`, escapeBlob}, {".- ", morseBlob}, {"-. ", morseBlob}, {".. ", morseBlob}, {"-- ", morseBlob}} {
-		if strings.Contains(s, b.mark) {
-			if at := b.re.FindString(s); at != "" {
-				return strings.TrimSpace(at)
-			}
-		}
+	if at := rulesOf()[RuleEncoded].find(s); at != "" {
+		return at
 	}
 	at, _ := decodeBlob(s)
 	return at

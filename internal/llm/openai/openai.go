@@ -5,12 +5,7 @@ package openai
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"reverie/internal/llm"
@@ -177,33 +172,8 @@ type embedAnswer struct {
 }
 
 type embedding struct {
-	Index     int    `json:"index"`
-	Embedding vector `json:"embedding"`
-}
-
-// vector is read from numbers, or from the base64 of little-endian floats that some servers
-// send regardless.
-type vector []float32
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *vector) UnmarshalJSON(data []byte) error {
-	var numbers []float32
-	if json.Unmarshal(data, &numbers) == nil {
-		*v = numbers
-		return nil
-	}
-	var packed string
-	if err := json.Unmarshal(data, &packed); err != nil {
-		return err
-	}
-	raw, err := base64.StdEncoding.DecodeString(packed)
-	if err != nil || len(raw)%4 != 0 {
-		return errors.New("an embedding is neither numbers nor the base64 of floats")
-	}
-	for ; len(raw) > 0; raw = raw[4:] {
-		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
-	}
-	return nil
+	Index     int       `json:"index"`
+	Embedding []float32 `json:"embedding"`
 }
 
 // Embed implements [llm.Embedder].
