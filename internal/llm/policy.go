@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"golang.org/x/time/rate"
 
@@ -49,18 +49,14 @@ func (o PolicyOptions) withDefaults() PolicyOptions {
 type Policy struct {
 	options PolicyOptions
 	retry   retrypolicy.RetryPolicy[any]
-	breaker circuitbreaker.CircuitBreaker[any] // nil: there is none
+	breaker *breaker
 	limiter *limiter
 }
 
 // NewPolicy returns a policy with the given rules.
 func NewPolicy(options PolicyOptions) *Policy {
 	o := options.withDefaults()
-	p := &Policy{options: o, limiter: newLimiter(o)}
-	if o.BreakerFailures > 0 {
-		p.breaker = circuitbreaker.NewBuilder[any]().WithFailureThreshold(uint(o.BreakerFailures)).
-			WithSuccessThreshold(1).WithDelay(o.BreakerDelay).Build()
-	}
+	p := &Policy{options: o, breaker: &breaker{most: o.BreakerFailures, delay: o.BreakerDelay}, limiter: newLimiter(o)}
 	p.retry = retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool { return p.retryable(err) }).
 		WithMaxAttempts(o.Attempts).
@@ -88,7 +84,7 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 			return err
 		}
 		defer r.release()
-		report, err := p.acquire(provider, last)
+		report, err := p.breaker.acquire(provider, last)
 		if err != nil {
 			return err
 		}
@@ -155,26 +151,50 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	return backoff - rand.N(backoff/4+1)
 }
 
-// acquire asks the breaker for permission to call; last is the failure before, if any. How
-// the call went is to be reported, once. After several passing faults in a row the server is
-// left alone for a while; then one call tries it, and decides.
-func (p *Policy) acquire(provider string, last error) (report func(error), err error) {
-	if p.breaker == nil {
-		return func(error) {}, nil
+// breaker leaves a server alone for a while after several passing faults in a
+// row. Then one call tries it, and decides.
+type breaker struct {
+	most  int // passing faults in a row that open it; negative: it never opens
+	delay time.Duration
+
+	mu      sync.Mutex
+	faults  int       // in a row
+	retryAt time.Time // where it is open
+	trying  bool
+}
+
+func (b *breaker) open() bool { return b.most >= 0 && b.faults >= b.most }
+
+// acquire asks for permission to call; last is the failure before, if any. How the call
+// went is to be reported, once.
+func (b *breaker) acquire(provider string, last error) (report func(error), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	trial := b.open()
+	if wait := time.Until(b.retryAt); trial && (wait > 0 || b.trying) {
+		return nil, &BreakerError{Provider: provider, Wait: max(wait, 0), Last: last}
 	}
-	if !p.breaker.TryAcquirePermit() {
-		return nil, &BreakerError{Provider: provider, Wait: p.breaker.RemainingDelay(), Last: last}
+	b.trying = b.trying || trial
+	return func(err error) { b.report(trial, err) }, nil
+}
+
+// report counts how a call went. A caller that gave up says nothing about the server, and
+// neither does a call from before the server was left alone: the trial decides.
+func (b *breaker) report(trial bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.open() && !trial:
+		return
+	case passing(err) != nil, trial && gaveUp(err):
+		b.faults++
+		b.retryAt = time.Now().Add(b.delay)
+	case !gaveUp(err): // an answer, if only a refusal: the server is there
+		b.faults = 0
 	}
-	trial := p.breaker.IsHalfOpen()
-	return func(err error) {
-		switch {
-		case !trial && !p.breaker.IsClosed(): // a call from before the server was left alone
-		case passing(err) != nil, trial && gaveUp(err):
-			p.breaker.RecordFailure()
-		case !gaveUp(err): // an answer, if only a refusal: the server is there
-			p.breaker.RecordSuccess()
-		}
-	}, nil
+	if trial {
+		b.trying = false
+	}
 }
 
 // gaveUp tells whether it was the caller that ended the call, by his own deadline or

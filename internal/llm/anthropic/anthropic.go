@@ -4,6 +4,8 @@ package anthropic
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strings"
 
 	"reverie/internal/llm"
@@ -28,21 +30,23 @@ type Options = llm.ClientOptions
 type Client struct {
 	model       string
 	temperature *float64
-	api         *wire.API
+	api         wire.API
 }
 
 var _ llm.Generator = (*Client)(nil)
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	api, err := wire.New(Provider, DefaultBaseURL, o, false)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, false)
 	if err != nil {
 		return nil, err
 	}
-	api.BaseURL = strings.TrimSuffix(api.BaseURL, "/v1")
-	api.Header.Set("X-Api-Key", o.APIKey)
-	api.Header.Set("Anthropic-Version", "2023-06-01")
-	return &Client{model: o.Model, temperature: o.Temperature, api: api}, nil
+	return &Client{model: o.Model, temperature: o.Temperature, api: wire.API{
+		Provider: Provider,
+		BaseURL:  strings.TrimSuffix(base, "/v1"),
+		Header:   http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}},
+		Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+	}}, nil
 }
 
 // messageRequest is the body of POST /v1/messages.
@@ -95,7 +99,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 		return llm.Response{}, err
 	}
 	if answer.StopReason == "" && len(answer.Content) == 0 {
-		return llm.Response{}, c.api.Fail("the answer holds no message")
+		err := errors.New("the answer holds no message")
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
 	// What was read from or written to the provider's prompt cache counts as input.
 	u := answer.Usage

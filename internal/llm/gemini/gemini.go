@@ -3,12 +3,16 @@ package gemini
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
-	"path"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
+	"reverie/internal/reverie"
 )
 
 // Provider is how this adapter is called in settings, rows and errors.
@@ -24,10 +28,10 @@ type Options = llm.ClientOptions
 // Client is a [llm.Generator] and a [llm.Embedder]. It makes one HTTP request a
 // call and is safe for concurrent use.
 type Client struct {
-	model       string // models/gemini-2.5-flash
-	temperature *float64
+	model       string
+	temperature *float32
 	dims        int
-	api         *wire.API
+	models      *genai.Models
 }
 
 var (
@@ -37,88 +41,72 @@ var (
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	api, err := wire.New(Provider, DefaultBaseURL, o, false)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, false)
 	if err != nil {
 		return nil, err
 	}
-	switch path.Base(api.BaseURL) {
-	case "v1", "v1alpha", "v1beta": // people copy it from examples
-	default:
-		api.BaseURL += "/v1beta"
+	base, version := splitVersion(base)
+	// Backend, key and URL are all given, so that the SDK takes none of them
+	// from the environment. Without retry options it does not retry.
+	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
+		APIKey:      o.APIKey,
+		Backend:     genai.BackendGeminiAPI,
+		HTTPClient:  wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
+	})
+	if err != nil { // its words may hold the whole configuration, key included
+		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY",
+			Provider, reverie.ErrConfiguration)
 	}
-	api.Header.Set("X-Goog-Api-Key", o.APIKey)
-	c := &Client{model: o.Model, temperature: o.Temperature, dims: o.Dims, api: api}
-	if !strings.Contains(c.model, "/") { // else it is models/ or tunedModels/ already
-		c.model = "models/" + c.model
-	}
+	c := &Client{model: o.Model, dims: o.Dims, models: client.Models}
 	if c.dims <= 0 {
 		c.dims = llm.DefaultDims
+	}
+	if o.Temperature != nil {
+		c.temperature = genai.Ptr(float32(*o.Temperature))
 	}
 	return c, nil
 }
 
-// content is one side of a dialogue. In answers, thoughts are parts that say so.
-type content struct {
-	Role  string `json:"role,omitempty"`
-	Parts []part `json:"parts"`
+// splitVersion takes the API's version off the end of a base URL, where people
+// copy it from examples; the SDK wants it apart.
+func splitVersion(base string) (string, string) {
+	for _, version := range []string{"v1beta", "v1alpha", "v1"} {
+		if rest, found := strings.CutSuffix(base, "/"+version); found {
+			return rest, version
+		}
+	}
+	return base, "v1beta"
 }
 
-type part struct {
-	Text    string `json:"text"`
-	Thought bool   `json:"thought,omitempty"`
-}
-
-func said(role, text string) content { return content{role, []part{{Text: text}}} }
-
-// generateRequest is the body of POST /models/...:generateContent.
-type generateRequest struct {
-	Contents          []content `json:"contents"`
-	SystemInstruction *content  `json:"systemInstruction,omitempty"`
-	GenerationConfig  struct {
-		Temperature     *float64 `json:"temperature,omitempty"`
-		MaxOutputTokens int      `json:"maxOutputTokens,omitempty"`
-	} `json:"generationConfig"`
-}
-
-type generateAnswer struct {
-	Candidates     []candidate `json:"candidates"`
-	PromptFeedback struct {
-		BlockReason string `json:"blockReason"`
-	} `json:"promptFeedback"`
-	UsageMetadata struct {
-		Prompt     int `json:"promptTokenCount"`
-		ToolPrompt int `json:"toolUsePromptTokenCount"`
-		Candidates int `json:"candidatesTokenCount"`
-		Thoughts   int `json:"thoughtsTokenCount"`
-	} `json:"usageMetadata"`
-}
-
-type candidate struct {
-	Content      content `json:"content"`
-	FinishReason string  `json:"finishReason"`
-}
-
-// Generate implements [llm.Generator]. Only what comes as exactly one candidate with the
-// reason STOP is a whole answer.
+// Generate implements [llm.Generator]. The SDK returns a blocked prompt and an
+// answer that was cut off without an error, so only what comes as exactly one
+// candidate with the reason STOP is a whole answer.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
-	body := generateRequest{Contents: []content{said("user", req.User)}}
-	body.GenerationConfig.Temperature = c.temperature
-	body.GenerationConfig.MaxOutputTokens = min(max(req.MaxTokens, 0), 1<<30)
+	config := &genai.GenerateContentConfig{
+		Temperature:           c.temperature,
+		MaxOutputTokens:       int32(min(max(req.MaxTokens, 0), 1<<30)),
+		AutomaticContinuation: genai.Ptr(false), // would be further requests, unseen
+	}
 	if req.System != "" {
-		system := said("", req.System)
-		body.SystemInstruction = &system
+		config.SystemInstruction = genai.NewContentFromText(req.System, genai.RoleUser)
 	}
-	var answer generateAnswer
-	if err := c.api.Post(ctx, "/"+c.model+":generateContent", body, &answer); err != nil {
-		return llm.Response{}, err
+	var answer *genai.GenerateContentResponse
+	err := wire.Guard(func() (err error) {
+		answer, err = c.models.GenerateContent(ctx, c.model, genai.Text(req.User), config)
+		return err
+	})
+	if err != nil {
+		return llm.Response{}, wire.Fail(ctx, Provider, err)
 	}
-	u := answer.UsageMetadata // thoughts are billed as output
-	resp := llm.Response{Usage: llm.Usage{InputTokens: u.Prompt + u.ToolPrompt, OutputTokens: u.Candidates + u.Thoughts}}
+	resp := llm.Response{Usage: usage(answer.UsageMetadata)}
+	blocked := answer.PromptFeedback != nil && answer.PromptFeedback.BlockReason != ""
 	switch {
-	case answer.PromptFeedback.BlockReason != "":
+	case blocked:
 		resp.Finish = llm.FinishRefused
-	case len(answer.Candidates) == 0:
-		return llm.Response{}, c.api.Fail("the answer holds no candidate")
+	case len(answer.Candidates) == 0 || answer.Candidates[0] == nil:
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer,
+			Err: errors.New("the answer holds no candidate")}
 	default:
 		resp.Text = text(answer.Candidates[0])
 		resp.Finish = finish(answer.Candidates, resp.Text)
@@ -127,68 +115,76 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 }
 
 // text joins the parts of an answer, without the model's thoughts.
-func text(from candidate) string {
+func text(candidate *genai.Candidate) string {
+	if candidate.Content == nil {
+		return ""
+	}
 	var b strings.Builder
-	for _, part := range from.Content.Parts {
-		if !part.Thought {
+	for _, part := range candidate.Content.Parts {
+		if part != nil && !part.Thought {
 			b.WriteString(part.Text)
 		}
 	}
 	return b.String()
 }
 
-func finish(candidates []candidate, text string) llm.Finish {
+func finish(candidates []*genai.Candidate, text string) llm.Finish {
 	if len(candidates) != 1 {
 		return llm.FinishOther
 	}
 	switch candidates[0].FinishReason {
-	case "STOP":
+	case genai.FinishReasonStop:
 		if text == "" {
 			return llm.FinishOther
 		}
 		return llm.FinishStop
-	case "MAX_TOKENS":
+	case genai.FinishReasonMaxTokens:
 		return llm.FinishLength
-	case "SAFETY", "PROHIBITED_CONTENT", "SPII", "BLOCKLIST", "RECITATION":
+	case genai.FinishReasonSafety, genai.FinishReasonProhibitedContent, genai.FinishReasonSPII,
+		genai.FinishReasonBlocklist, genai.FinishReasonRecitation:
 		return llm.FinishRefused
 	default:
 		return llm.FinishOther
 	}
 }
 
-// embedRequest asks for one vector; POST /models/...:batchEmbedContents takes several.
-type embedRequest struct {
-	Model   string  `json:"model"`
-	Content content `json:"content"`
-	Dims    int     `json:"outputDimensionality"`
+// usage counts thoughts as output, which is how they are billed.
+func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
+	if u == nil {
+		return llm.Usage{}
+	}
+	return llm.Usage{
+		InputTokens:  int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),
+		OutputTokens: int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount),
+	}
 }
 
 // Embed implements [llm.Embedder]. The vectors are scaled to length one, since
 // the API does so only at the model's full width. Google reports no usage for
 // embeddings, so it is zero here.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-	var body struct {
-		Requests []embedRequest `json:"requests"`
+	contents := make([]*genai.Content, len(texts))
+	for i, text := range texts {
+		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
 	}
-	for _, text := range texts {
-		body.Requests = append(body.Requests, embedRequest{c.model, said("user", text), c.dims})
-	}
-	var answer struct {
-		Embeddings []struct {
-			Values []float32 `json:"values"`
-		} `json:"embeddings"`
-	}
-	if err := c.api.PostForVectors(ctx, "/"+c.model+":batchEmbedContents", body, &answer); err != nil {
-		return nil, llm.Usage{}, err
+	var answer *genai.EmbedContentResponse
+	err := wire.Guard(func() (err error) {
+		answer, err = c.models.EmbedContent(ctx, c.model, contents,
+			&genai.EmbedContentConfig{OutputDimensionality: genai.Ptr(int32(c.dims))})
+		return err
+	})
+	if err != nil {
+		return nil, llm.Usage{}, wire.FailEmbedding(ctx, Provider, err)
 	}
 	if len(answer.Embeddings) != len(texts) {
-		err := c.api.Fail("%d embeddings for %d texts", len(answer.Embeddings), len(texts))
-		err.Embedding = true
-		return nil, llm.Usage{}, err
+		return nil, llm.Usage{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Embedding: true,
+			Err: fmt.Errorf("%d embeddings for %d texts", len(answer.Embeddings), len(texts))}
 	}
 	vectors := make([][]float32, len(texts))
 	for i, e := range answer.Embeddings {
-		vectors[i] = normalized(e.Values)
+		if e != nil {
+			vectors[i] = normalized(e.Values)
+		}
 	}
 	return vectors, llm.Usage{}, nil
 }

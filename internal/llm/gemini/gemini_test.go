@@ -25,7 +25,7 @@ func open(t *testing.T, srv *llmtest.Server, suffix string) *Client {
 
 func body(json string) llmtest.Answer { return llmtest.Body(200, "application/json", json) }
 
-// All of these come with status 200.
+// The SDK returns all of these without an error.
 func TestOnlyOneStoppedCandidateIsAnAnswer(t *testing.T) {
 	candidate := func(reason string) string {
 		return `{"content":{"parts":[{"text":"x"}]},"finishReason":"` + reason + `"}`

@@ -59,7 +59,7 @@ func route(path string) (provider string, embeds bool) {
 		embeds           bool
 	}{
 		{"/chat/completions", "openai", false}, {"/embeddings", "openai", true}, {"/v1/messages", "anthropic", false},
-		{":generateContent", "gemini", false}, {":batchEmbedContents", "gemini", true},
+		{":generateContent", "gemini", false}, {":batchEmbedContents", "gemini", true}, {":embedContent", "gemini", true},
 	} {
 		if strings.HasSuffix(path, r.suffix) {
 			return r.provider, r.embeds
@@ -91,6 +91,12 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// oneText asks Gemini for one vector.
+type oneText struct {
+	Content words
+	Dims    int `json:"outputDimensionality"`
+}
+
 // read fills in what a body of any protocol asks for.
 func (r *Request) read(body []byte, embeds bool) error {
 	var in struct {
@@ -112,10 +118,8 @@ func (r *Request) read(body []byte, embeds bool) error {
 			MaxOutputTokens int
 			Temperature     *float64
 		}
-		Requests []struct {
-			Content words
-			Dims    int `json:"outputDimensionality"`
-		}
+		Requests []oneText
+		oneText
 	}
 	if err := json.Unmarshal(body, &r.Body); err != nil {
 		return fmt.Errorf("the body is no JSON object: %w", err)
@@ -141,6 +145,9 @@ func (r *Request) read(body []byte, embeds bool) error {
 		r.Temperature = in.GenerationConfig.Temperature
 		for _, c := range in.Contents {
 			r.User += string(c)
+		}
+		if strings.HasSuffix(r.Path, ":embedContent") {
+			in.Requests = []oneText{in.oneText}
 		}
 		for _, one := range in.Requests {
 			r.Texts, r.Dims = append(r.Texts, string(one.Content)), one.Dims
@@ -245,12 +252,15 @@ func embeddings(vectors [][]float32, req Request) object {
 		data[i] = object{"object": "embedding", "index": i, "embedding": v}
 		values[i] = object{"values": v}
 	}
-	if req.Provider == "gemini" {
-		return object{"embeddings": values}
+	switch {
+	case req.Provider == "openai":
+		tokens := 5 * len(req.Texts)
+		return object{"object": "list", "data": data, "model": req.Model,
+			"usage": object{"prompt_tokens": tokens, "total_tokens": tokens}}
+	case strings.HasSuffix(req.Path, ":embedContent") && len(values) == 1:
+		return object{"embedding": values[0]}
 	}
-	tokens := 5 * len(req.Texts)
-	return object{"object": "list", "data": data, "model": req.Model,
-		"usage": object{"prompt_tokens": tokens, "total_tokens": tokens}}
+	return object{"embeddings": values}
 }
 
 // keyHeaders are where the protocols carry the key.

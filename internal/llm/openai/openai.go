@@ -5,7 +5,9 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"reverie/internal/llm"
@@ -29,7 +31,7 @@ type Client struct {
 	temperature *float64
 	dims        int
 	newTokens   bool // the limit is called max_completion_tokens
-	api         *wire.API
+	api         wire.API
 }
 
 var (
@@ -39,15 +41,23 @@ var (
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
-	api, err := wire.New(Provider, DefaultBaseURL, o, true)
+	base, err := wire.Check(Provider, DefaultBaseURL, o, true)
 	if err != nil {
 		return nil, err
 	}
+	header := http.Header{}
 	if o.APIKey != "" {
-		api.Header.Set("Authorization", "Bearer "+o.APIKey)
+		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
-	return &Client{model: o.Model, temperature: o.Temperature, dims: o.Dims,
-		newTokens: namesNewTokens(api.BaseURL, o.Model), api: api}, nil
+	return &Client{
+		model: o.Model, temperature: o.Temperature, dims: o.Dims, newTokens: namesNewTokens(base, o.Model),
+		api: wire.API{
+			Provider: Provider,
+			BaseURL:  base,
+			Header:   header,
+			Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+		},
+	}, nil
 }
 
 // namesNewTokens tells by what name the limit of the answer is sent. OpenAI's
@@ -119,7 +129,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 		return llm.Response{}, err
 	}
 	if len(answer.Choices) == 0 {
-		return llm.Response{}, c.api.Fail("the answer holds no choice")
+		err := errors.New("the answer holds no choice")
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
 	resp := llm.Response{
 		Text:  answer.Choices[0].Message.Content,
@@ -184,8 +195,8 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 		body.Dimensions = c.dims
 	}
 	var answer embedAnswer
-	if err := c.api.PostForVectors(ctx, "/embeddings", body, &answer); err != nil {
-		return nil, llm.Usage{}, err
+	if err := c.api.Post(ctx, "/embeddings", body, &answer); err != nil {
+		return nil, llm.Usage{}, wire.FailEmbedding(ctx, Provider, err)
 	}
 	usage := llm.Usage{InputTokens: answer.Usage.PromptTokens}
 	vectors, err := inOrder(answer.Data, len(texts))

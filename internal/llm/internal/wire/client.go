@@ -1,6 +1,6 @@
-// Package wire is what the adapters of all providers share: [API], an HTTP API that
-// turns everything that is not a JSON answer into an [*llm.Error] with the status, the
-// provider's words and the time it asks for.
+// Package wire is what the adapters of all providers share: an HTTP client that
+// turns everything that is not a JSON answer into an [*llm.Error] with the
+// status, the provider's words and the time it asks for, and [API] on top of it.
 //
 // It follows no redirects, so that a key never travels to another host, reads
 // no more than [MaxAnswer] bytes, and keeps keys out of messages.
@@ -24,188 +24,50 @@ import (
 	"reverie/internal/reverie"
 )
 
-// API is one provider's HTTP API. Its errors are [*llm.Error].
-type API struct {
-	Provider string
-	BaseURL  string      // routes are appended to it; it has no slash at its end
-	Header   http.Header // sent with every request: the key, the API's version
-
-	key    string // to take it out of messages
-	client http.Client
+// NewClient returns an HTTP client on top of base, or of a transport of its own
+// if base is nil. The key is only needed to take it out of messages.
+func NewClient(base *http.Client, provider, key string) *http.Client {
+	var client http.Client
+	if base != nil {
+		client = *base
+	}
+	next := client.Transport
+	if next == nil {
+		next = newTransport()
+	}
+	client.Transport = &transport{provider: provider, key: key, next: next}
+	client.Jar = nil
+	return &client
 }
 
-// New returns the API that the options describe, or refuses settings that no call can be
-// made with. own is the provider's base URL. Servers other than that may need no key where
-// it is keyless elsewhere. Its errors are [reverie.ErrConfiguration] and do not hold the
-// key.
-func New(provider, own string, o llm.ClientOptions, keylessElsewhere bool) (*API, error) {
-	base := cmp.Or(o.BaseURL, own)
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: base URL %q: %w: write it like %s", provider, redacted(base), reverie.ErrConfiguration,
-			own)
+// newTransport is Go's default with room for as many idle connections to the
+// one server as there may be calls at once.
+func newTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
 	}
-	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key "+
-			"in the settings",
-			provider, reverie.ErrConfiguration)
-	}
-	hint := ""
-	if keylessElsewhere {
-		hint = ", or REVERIE_LLM_BASE_URL for a server that needs none"
-	}
-	base = strings.TrimRight(base, "/")
-	switch {
-	case o.APIKey == "" && (base == own || !keylessElsewhere):
-		return nil, fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY%s", provider, reverie.ErrConfiguration, hint)
-	case o.Model == "":
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", provider,
-			reverie.ErrConfiguration)
-	}
-	a := &API{Provider: provider, BaseURL: base, Header: http.Header{}, key: o.APIKey}
-	if o.HTTPClient != nil {
-		a.client = *o.HTTPClient
-	} else {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxIdleConnsPerHost = 32 // there is one server, and as many calls at once
-		a.client.Transport = transport
-	}
-	a.client.Jar = nil
-	a.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return a, nil
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = 32
+	return t
 }
 
-func redacted(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "…" // no telling where a secret may stand
+// Fail turns the error of a call into an [*llm.Error]. What the client of this
+// package has found is passed on; what is left is an answer that could not be
+// read.
+func Fail(ctx context.Context, provider string, err error) *llm.Error {
+	var e *llm.Error
+	if errors.As(err, &e) {
+		return e
 	}
-	u.RawQuery = ""
-	return u.Redacted()
+	return &llm.Error{Provider: provider, Fault: endOf(ctx, err, llm.FaultServer), Err: short(err)}
 }
 
-// MaxAnswer is how many bytes of an answer are read. A batch of 100 embeddings,
-// 3072 wide and written out in full, takes a quarter of it.
-const MaxAnswer = 32 << 20
-
-// Post sends in as JSON and reads the answer into out, in one request.
-func (a *API) Post(ctx context.Context, route string, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return a.Fail("%w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.BaseURL+route, bytes.NewReader(body))
-	if err != nil {
-		return a.Fail("%w", err)
-	}
-	req.Header = a.Header.Clone()
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "reverie")
-	resp, err := a.client.Do(req)
-	if err != nil {
-		if about, ok := errors.AsType[*url.Error](err); ok { // the address is of no use to anybody
-			err = about.Err
-		}
-		return a.fail(endOf(ctx, err, llm.FaultNetwork), 0, short(err))
-	}
-	defer resp.Body.Close()
-	answer, err := a.read(ctx, resp)
-	if err != nil {
-		return err
-	}
-	return a.decode(answer, out)
-}
-
-// PostForVectors is [API.Post] for a question about vectors.
-func (a *API) PostForVectors(ctx context.Context, route string, in, out any) error {
-	err := a.Post(ctx, route, in, out)
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		e.Embedding = true
-	}
-	return err
-}
-
-// read returns the JSON object of a success.
-func (a *API) read(ctx context.Context, resp *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
-	switch status := resp.StatusCode; {
-	case status >= 300 && status < 400:
-		return nil, a.fail(llm.FaultNotFound, status, redirectError(resp))
-	case status < 200 || status >= 400: // as much of the words as came says enough
-		return nil, a.refusal(resp, problemIn(body))
-	case err != nil:
-		return nil, a.fail(endOf(ctx, err, llm.FaultServer), status, fmt.Errorf("the answer broke off: %w", short(err)))
-	case len(body) > MaxAnswer:
-		return nil, a.fail(llm.FaultServer, status, fmt.Errorf("the answer is larger than %d MiB", MaxAnswer>>20))
-	}
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	if err := checkJSON(body); err != nil {
-		return nil, a.fail(llm.FaultServer, resp.StatusCode, err)
-	}
-	if p := errorIn(body); p.isSet() { // some gateways fail with status 200
-		return nil, a.refusal(resp, p)
-	}
-	return body, nil
-}
-
-// decode reads an answer. A field of an unexpected type stays empty, as compatible servers
-// write a few of them otherwise: what an adapter needs, it looks for.
-func (a *API) decode(body []byte, out any) error {
-	err := json.Unmarshal(body, out)
-	if err == nil || errors.As(err, new(*json.UnmarshalTypeError)) {
-		return nil
-	}
-	return a.Fail("%w", short(err))
-}
-
-// checkJSON wants a whole JSON object.
-func checkJSON(body []byte) error {
-	trimmed := bytes.TrimSpace(body)
-	switch {
-	case len(trimmed) == 0:
-		return errors.New("the answer is empty")
-	case trimmed[0] == '<':
-		return fmt.Errorf("the answer is a web page, not JSON (%s)", describe(body))
-	case trimmed[0] != '{':
-		return fmt.Errorf("the answer is no JSON object (%s)", describe(body))
-	case !json.Valid(trimmed):
-		return errors.New("the answer is no whole JSON object")
-	default:
-		return nil
-	}
-}
-
-// Fail is the error for an answer that does not hold what was asked for.
-func (a *API) Fail(format string, args ...any) *llm.Error {
-	return a.fail(llm.FaultServer, 0, fmt.Errorf(format, args...))
-}
-
-func (a *API) fail(fault llm.Fault, status int, err error) *llm.Error {
-	return &llm.Error{Provider: a.Provider, Fault: fault, Status: status, Err: err}
-}
-
-// refusal is the error for an answer that is not a success.
-func (a *API) refusal(resp *http.Response, p problem) error {
-	status := resp.StatusCode
-	if status < 300 {
-		status = p.status()
-	}
-	words := p.String()
-	if a.key != "" {
-		words = strings.ReplaceAll(words, a.key, "[key]")
-	}
-	e := a.fail(classify(status, p), status, errors.New(shorten(words)))
-	e.RetryAfter = max(retryAfter(resp.Header, time.Now()), p.retryDelay())
-	return e
-}
-
-func redirectError(resp *http.Response) error {
-	to, err := resp.Location()
-	if err != nil {
-		return errors.New("the server redirects elsewhere, which is not followed")
-	}
-	return fmt.Errorf("the server redirects to %s://%s%s, which is not followed", to.Scheme, to.Host, shorten(to.Path))
+// FailEmbedding is [Fail] for a call that asked for vectors.
+func FailEmbedding(ctx context.Context, provider string, err error) error {
+	e := *Fail(ctx, provider, err)
+	e.Embedding = true
+	return &e
 }
 
 // endOf tells whether a call ended because its caller gave up or its time was
@@ -230,3 +92,208 @@ type shortError struct{ err error }
 
 func (e *shortError) Error() string { return shorten(e.err.Error()) }
 func (e *shortError) Unwrap() error { return e.err }
+
+// Guard makes an SDK's panic over an answer of an unexpected shape an error.
+func Guard(call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the answer has a shape that the SDK cannot read: %v", r)
+		}
+	}()
+	return call()
+}
+
+// Check refuses settings that no call can be made with, and returns the base URL without
+// a slash at its end. Servers other than the provider's own may need no key where it is
+// keyless elsewhere. Its errors are [reverie.ErrConfiguration] and do not hold the key.
+func Check(provider, own string, o llm.ClientOptions, keylessElsewhere bool) (base string, err error) {
+	base = cmp.Or(o.BaseURL, own)
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%s: base URL %q: %w: write it like %s", provider, redacted(base), reverie.ErrConfiguration,
+			own)
+	}
+	base = strings.TrimRight(base, "/")
+	if strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key "+
+			"in the settings",
+			provider, reverie.ErrConfiguration)
+	}
+	hint := ""
+	if keylessElsewhere {
+		hint = ", or REVERIE_LLM_BASE_URL for a server that needs none"
+	}
+	switch {
+	case o.APIKey == "" && (base == own || !keylessElsewhere):
+		return "", fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY%s", provider, reverie.ErrConfiguration, hint)
+	case o.Model == "":
+		return "", fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", provider,
+			reverie.ErrConfiguration)
+	}
+	return base, nil
+}
+
+func redacted(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "…" // no telling where a secret may stand
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
+// API is one provider's HTTP API, for the adapters that need no SDK.
+type API struct {
+	Provider string
+	BaseURL  string       // checked by [Check]; routes are appended to it
+	Header   http.Header  // sent with every request: the key, the API's version
+	Client   *http.Client // made by [NewClient]
+}
+
+// Post sends in as JSON and reads the answer into out, in one request. Its errors are
+// [*llm.Error].
+func (a *API) Post(ctx context.Context, route string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return Fail(ctx, a.Provider, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.BaseURL+route, bytes.NewReader(body))
+	if err != nil {
+		return Fail(ctx, a.Provider, err)
+	}
+	req.Header = a.Header.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "reverie")
+	resp, err := a.Client.Do(req)
+	if err != nil {
+		return Fail(ctx, a.Provider, err)
+	}
+	defer resp.Body.Close()
+	if err := decode(resp, out); err != nil {
+		return Fail(ctx, a.Provider, err)
+	}
+	return nil
+}
+
+// decode reads an answer. A field of an unexpected type stays empty, as compatible servers
+// write a few of them otherwise: what an adapter needs, it looks for.
+func decode(resp *http.Response, out any) error {
+	err := json.NewDecoder(resp.Body).Decode(out)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		return nil
+	}
+	return err
+}
+
+// MaxAnswer is how many bytes of an answer are read. A batch of 100 embeddings,
+// 3072 wide and written out in full, takes a quarter of it.
+const MaxAnswer = 32 << 20
+
+// transport answers with a JSON object or an [*llm.Error]. That goes beyond
+// what http.RoundTripper asks for, on purpose: Gemini's SDK loses what a failed
+// answer says, and this is the one place below all three adapters.
+type transport struct {
+	provider string
+	key      string
+	next     http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, t.fail(endOf(req.Context(), err, llm.FaultNetwork), 0, short(err))
+	}
+	body, err := readAll(resp)
+	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	switch {
+	case err != nil && ok:
+		return nil, t.fail(endOf(req.Context(), err, llm.FaultServer), resp.StatusCode,
+			fmt.Errorf("the answer broke off: %w", err))
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return nil, t.fail(llm.FaultNotFound, resp.StatusCode, redirectError(resp))
+	case !ok: // as much of the words as came says enough
+		return nil, t.refusal(resp, body)
+	}
+	if err := checkJSON(body); err != nil {
+		return nil, t.fail(llm.FaultServer, resp.StatusCode, err)
+	}
+	if p := errorIn(body); p.isSet() { // some gateways fail with status 200
+		return nil, t.refusalOf(resp, p)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Type", "application/json") // it is; some servers say text/plain
+	return resp, nil
+}
+
+// readAll reads and closes the body. What was read stands beside an error.
+func readAll(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
+	if err != nil {
+		return body, err
+	}
+	if len(body) > MaxAnswer {
+		return body[:MaxAnswer], fmt.Errorf("it is larger than %d MiB", MaxAnswer>>20)
+	}
+	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
+}
+
+// checkJSON wants a whole JSON object.
+func checkJSON(body []byte) error {
+	trimmed := bytes.TrimSpace(body)
+	switch {
+	case len(trimmed) == 0:
+		return errors.New("the answer is empty")
+	case trimmed[0] == '<':
+		return fmt.Errorf("the answer is a web page, not JSON (%s)", describe(body))
+	case trimmed[0] != '{':
+		return fmt.Errorf("the answer is no JSON object (%s)", describe(body))
+	case !json.Valid(trimmed):
+		return errors.New("the answer is no whole JSON object")
+	default:
+		return nil
+	}
+}
+
+// refusal is the error for an answer that is not a success.
+func (t *transport) refusal(resp *http.Response, body []byte) error {
+	p := problemIn(body)
+	if !p.isSet() {
+		p.Message = describe(body)
+	}
+	return t.refusalOf(resp, p)
+}
+
+func (t *transport) refusalOf(resp *http.Response, p problem) error {
+	status := resp.StatusCode
+	if status < 300 {
+		status = p.status()
+	}
+	e := t.fail(classify(status, p), status, errors.New(t.clean(p.String())))
+	e.RetryAfter = max(retryAfter(resp.Header, time.Now()), p.retryDelay())
+	return e
+}
+
+func redirectError(resp *http.Response) error {
+	to, err := resp.Location()
+	if err != nil {
+		return errors.New("the server redirects elsewhere, which is not followed")
+	}
+	return fmt.Errorf("the server redirects to %s://%s%s, which is not followed", to.Scheme, to.Host, shorten(to.Path))
+}
+
+func (t *transport) fail(fault llm.Fault, status int, err error) *llm.Error {
+	return &llm.Error{Provider: t.provider, Fault: fault, Status: status, Err: err}
+}
+
+// clean shortens the provider's words and takes the key out of them.
+func (t *transport) clean(message string) string {
+	if t.key != "" {
+		message = strings.ReplaceAll(message, t.key, "[key]")
+	}
+	return shorten(message)
+}

@@ -29,21 +29,23 @@ type problemDetail struct {
 	RetryDelay string `json:"retryDelay"` // such as "27s"
 }
 
-// problemIn finds the problem in the body of a failure. Where there is none, the body
-// itself is its message.
+// problemIn finds the problem in the body of a failure; it is not set if there
+// is none.
 func problemIn(body []byte) problem {
 	var whole struct {
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 	}
-	_ = json.Unmarshal(body, &whole) // a web page, perhaps
+	if json.Unmarshal(body, &whole) != nil {
+		return problem{}
+	}
 	for _, raw := range []json.RawMessage{whole.Error, whole.Message, whole.Detail} {
 		if p := parseProblem(raw); p.isSet() {
 			return p
 		}
 	}
-	return problem{Message: describe(body)}
+	return problem{}
 }
 
 // errorIn finds the problem in the body of a success, where only "error" tells.

@@ -101,16 +101,12 @@ func TestEndpoint(t *testing.T) {
 		"": own, "http://localhost:11434/v1/": "http://localhost:11434/v1", "https://[::1]:8/": "https://[::1]:8",
 		"localhost:1": "", "/v1": "", "ftp://h": "", "http://": "", "http://h/?a=b": "", "http://h/#f": "", "::": "",
 	} {
-		api, err := New("p", own, llm.ClientOptions{BaseURL: base, APIKey: "k", Model: "m"}, false)
-		got := ""
-		if err == nil {
-			got = api.BaseURL
-		}
+		got, err := Check("p", own, llm.ClientOptions{BaseURL: base, APIKey: "k", Model: "m"}, false)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q became %q, %v", base, got, err)
 		}
 	}
-	if _, err := New("p", own, llm.ClientOptions{BaseURL: "ftp://me:hush@h/?key=hush"}, false); err == nil || strings.Contains(err.Error(), "hush") {
+	if _, err := Check("p", own, llm.ClientOptions{BaseURL: "ftp://me:hush@h/?key=hush"}, false); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("error is %v", err)
 	}
 }
