@@ -366,7 +366,11 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 	}
 	specs = map[reverie.Job]jobs.Spec{}
 	for _, j := range schedules {
-		if j.Spec.String() != "" {
+		switch {
+		case j.Spec.String() == "":
+		case errors.Is(CheckModels(a.Config, j.Job), config.ErrNeedsModel):
+			a.withoutModel(j.Job)
+		default:
 			specs[j.Job] = j.Spec
 			wanted = append(wanted, j.Job)
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -312,5 +313,5 @@ func recount(summary string, messages []questionMessage) string {
 			summary += " / " + string(text[:min(24, len(text))])
 		}
 	}
-	return strings.TrimPrefix(summary, " / ")
+	return cmp.Or(strings.TrimPrefix(summary, " / "), "Nobody but bots spoke.")
 }

@@ -46,6 +46,9 @@ func newDream(a *app) *cobra.Command {
 
 func (a *app) dream(ctx context.Context, f selection) error {
 	ctx, p, err := a.worker(ctx, reverie.JobDream)
+	if a.passesOver(f, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
