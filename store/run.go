@@ -412,7 +412,7 @@ func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, planned reverie.Plan
 	}
 	for _, c := range planned.Chunks {
 		_, err := t.Exec(ctx, `insert into run_chunks (`+chunkColumns+`)
-				values ($1, $2, $3, $4, $5::text[], $6::uuid[], '{}', $7, 'answered', '[]', $8)`,
+				values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7, 'answered', '[]', $8)`,
 			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...),
 			append(pq.StringArray{}, c.MemoryIDs...), pg.ValidText(c.Answer), s.db.Now())
 		if err != nil {

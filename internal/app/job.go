@@ -298,14 +298,13 @@ func (a *App) DreamRule() reverie.DreamRule {
 // DueDreams finds out which groups are due to dream.
 type DueDreams struct {
 	*App
-	looks  bool // and takes no lease: what is under way is not interrupted
 	mu     sync.Mutex
 	why    string // why the group that was asked about last is not due
 	unread int    // groups in which nothing is new, but extraction has something to read
 }
 
-// DueDreams finds out which groups are due to dream; looks: to plan alone.
-func (a *App) DueDreams(looks bool) *DueDreams { return &DueDreams{App: a, looks: looks} }
+// DueDreams finds out which groups are due to dream.
+func (a *App) DueDreams() *DueDreams { return &DueDreams{App: a} }
 
 // Plan is one window for a group that is due, and none for another. A group whose
 // rule cannot be read fails by itself.
@@ -320,9 +319,6 @@ func (d *DueDreams) Plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 		return jobs.Agenda{}, err
 	}
 	due, why := dream.Due(signs, rule, now)
-	if d.looks && signs.UnderWay {
-		due, why = false, dream.UnderWay
-	}
 	if !due {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -398,7 +398,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
-			_, err := a.DreamDue(p.Dream, a.DueDreams(false)).Run(ctx, stop)
+			_, err := a.DreamDue(p.Dream, a.DueDreams()).Run(ctx, stop)
 			return err
 		}
 		return a.nightly(ctx, p, stop)

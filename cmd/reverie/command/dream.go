@@ -70,7 +70,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 	if f.group != "" && (f.dryRun || !f.due) {
 		return one(reverie.Group{ID: f.group}, reverie.Window{})
 	}
-	due := a.DueDreams(f.dryRun)
+	due := a.DueDreams()
 	return a.runAll(ctx, a.DreamDue(p.Dream, due), f, func() string { return due.Nothing(f.group) }, one)
 }
 
@@ -109,9 +109,6 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	signs, err := a.Store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return "", err
-	}
-	if signs.UnderWay {
-		return fmt.Sprintf("%s: no dream yet; %s", g.ID, dream.UnderWay), nil
 	}
 	entry, err := a.groupEntry(ctx, g.ID)
 	if err != nil {
