@@ -220,7 +220,7 @@ func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 		}
 	}
 	reason := pipeline.TooManyRewrites(judged.Rewrites(s.state.Items), s.state.Active, r.Limits.HoldMin, r.Limits.HoldRatio,
-		"memories of the group")
+		"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person")
 	if reason == "" && closings > max(holdClosings, todos/2) {
 		reason = fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
 			closings, todos, max(holdClosings, todos/2))

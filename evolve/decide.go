@@ -88,7 +88,7 @@ func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.Hea
 	}
 	total := stats.Rewritten + n
 	reason := pipeline.TooManyRewrites(total, stats.Base, limits.HoldMin, limits.HoldRatio,
-		"memories that the group had")
+		"the run would delete or rewrite %d of the %d memories that the group had; at most %d pass without a person")
 	if stats.Base <= 2 && total >= stats.Base {
 		reason = fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
 	}

@@ -10,14 +10,13 @@ import (
 
 // TooManyRewrites says to a person that a run would delete or rewrite n of so many
 // memories, which is more than may pass: more than least, and than this share of them. It
-// is "" where they pass.
-func TooManyRewrites(n, of, least int, share float64, memories string) string {
+// is "" where they pass. The format takes n, how many there are and how many may pass.
+func TooManyRewrites(n, of, least int, share float64, format string) string {
 	allowed := max(least, int(share*float64(of)))
 	if n <= allowed {
 		return ""
 	}
-	return fmt.Sprintf("the run would delete or rewrite %d of the %d %s; at most %d pass without a person", n, of, memories,
-		allowed)
+	return fmt.Sprintf(format, n, of, allowed)
 }
 
 // HoldAll holds a whole plan for a reason, besides those for which lines of it are held.

@@ -62,7 +62,8 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 // without a person. Support is no harm, and the messages are used either way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
 	reason := pipeline.TooManyRewrites(stats.Rewritten+plan.Rewrites(heads), stats.Base, limits.HoldMin, limits.HoldRatio,
-		"facts that sessions of the group had left")
+		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
+			"at most %d pass without a person")
 	if reason == "" {
 		return
 	}
