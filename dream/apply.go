@@ -8,23 +8,22 @@ import (
 )
 
 // apply gives the plan its vectors and writes it, in one transaction with what the
-// dream takes in, the sessions that it covers, the chunk's status and the run's end. A dry run tells
-// what it would write.
-func (r *run) apply(ctx context.Context, plan reverie.Plan) (changes []reverie.Change, err error) {
-	// taken in now, and not before
-	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs)
-	changes = plan.Changes()
+// dream takes in, the sessions that it covers, the chunk's status and, with the last one,
+// the run's end. A dry run tells what it would write.
+func (r *run) apply(ctx context.Context, plan reverie.Plan, last bool) error {
+	changes := plan.Changes()
 	if !r.req.DryRun {
-		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, true); err != nil {
-			return nil, err
+		var err error
+		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, last); err != nil {
+			return err
 		}
 	}
 	r.recorder.Stats = plan.Stats
 	r.record(plan, changes)
-	return changes, nil
+	return nil
 }
 
-// record adds what the dream did to the result.
+// record adds what the dream did to the result and tells whoever watches.
 func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 	var narrative string
 	for _, step := range plan.Steps {
@@ -39,4 +38,7 @@ func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 	r.recorder.Record(&r.result.Result, plan, slices.DeleteFunc(changes, func(c reverie.Change) bool {
 		return narrative != "" && c.MemoryID == narrative
 	}))
+	if r.Progress != nil {
+		r.Progress(Progress{GroupID: plan.GroupID, Memories: plan.Stats.Material})
+	}
 }

@@ -2,43 +2,12 @@ package dream
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 )
-
-// What a dream that was deferred has paid for is with each that goes on with it,
-// wherever they are killed.
-func TestAnswersOutliveAChain(t *testing.T) {
-	s := hall(t).on(t, "chain")
-	s.small()
-	s.pipe.Embeddings = nil
-	for i := range 6 {
-		s.talk(fmt.Sprint("s", i), fmt.Sprintf("They met for s%d.", i), fmt.Sprintf("likes Lin drinks tea number %d", i))
-	}
-	first := s.answers(4)
-	_, err := s.runWith(s.pipe, Request{})
-	wantErr(t, err, reverie.ErrDeferred)
-	paid := *first
-	for _, call := range []string{"OpenRun", "Answers", "SaveAnswer"} {
-		asked := s.answers(1)
-		s.die(call, Request{})
-		if len(*asked) > 0 && call != "SaveAnswer" {
-			t.Errorf("before %s it asked about %q", call, *asked)
-		}
-	}
-	asked := s.answers(99)
-	res := s.dream(Request{})
-	if slices.ContainsFunc(paid, func(q string) bool { return slices.Contains(*asked, q) }) || len(paid) != 4 || res.Stats.Material != 12 {
-		t.Errorf("paid for %q, and then asked about %q: %+v", paid, *asked, res.Stats)
-	}
-	if kept := s.rows(`select max(n) <= 2 from (select count(*) as n from answers where group_id = $1 group by input_sha256) x`, s.group); kept[0] != "true" {
-		t.Error("an answer is kept more than twice")
-	}
-}
 
 // An item that rests on what a person deletes while the model thinks is not written,
 // and neither is anything else: it is dreamt of once more, without that. So it is with

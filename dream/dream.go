@@ -3,13 +3,11 @@
 // into a narrative and into lasting preferences, themes and open threads, checks the
 // answer and applies it as memories of kind dream.
 //
-// A run is one dream, of everything that is new up to a session, written in one
-// transaction. Its steps have a file each: trigger says when, gather reads the
-// material, pack divides it into questions that fit a budget, propose asks them, parse
-// and check read and try the answers, combine makes one dream of several, decide
-// compares the items with what is remembered, apply writes. What is asked about is
-// saved before it is asked, and answers are kept: whoever continues a dream that was
-// interrupted does not pay twice.
+// A run is one or more chunks, each of as much as fits one question, the oldest first.
+// Its steps have a file each: trigger says when, gather reads the material, propose
+// asks, check tries the answer, decide compares the items with what is remembered, apply
+// writes. What is asked about is saved before it is asked, and answers are kept: whoever
+// continues a dream that was interrupted does not pay twice.
 package dream
 
 import (
@@ -17,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"reverie/internal/decide"
@@ -37,9 +34,9 @@ type Store interface {
 	EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error)
 	pipeline.Ledger
 	// ResumeDream settles runs that are over but for their end, and returns the dream
-	// that was interrupted, if there is one, and the chunk of a dream that was not
-	// applied and of whose material anything is new still: of that one, else of one that
-	// was deferred or failed.
+	// that was interrupted, if there is one, and the chunk that was not applied and of
+	// whose material anything is new still: of that dream, else of one that was deferred
+	// or failed.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
@@ -49,7 +46,7 @@ type Store interface {
 type Limits struct {
 	MaxInputTokens  int     // estimated tokens of one question
 	MaxOutputTokens int     // of an answer
-	MaxItems        int     // new ones of one dream
+	MaxItems        int     // new ones of one answer
 	MaxActive       int     // items that a group remembers; creates beyond are refused
 	MaxShown        int     // memories of the group that were taken in before and are shown as context
 	MinConfidence   float64 // 0..1
@@ -77,11 +74,10 @@ type Pipeline struct {
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
 }
 
-// Progress is how far a dream has come, after each question.
+// Progress is how far a dream has come, after each chunk.
 type Progress struct {
-	GroupID   string
-	Questions int // answered
-	Of        int // as far as is known
+	GroupID  string
+	Memories int // taken in
 }
 
 // Request says of what to dream.
@@ -91,7 +87,7 @@ type Request struct {
 	// have ended; otherwise of everything that is new.
 	Due       bool
 	SessionID string // not Due: up to this session only; "" = all
-	DryRun    bool   // nothing is written but call rows and cached embeddings
+	DryRun    bool   // plan the first chunk only: nothing is written but call rows and cached embeddings
 }
 
 // Result is what a run did, as far as it came. Its Changes leave that of the narrative
@@ -108,14 +104,7 @@ type Result struct {
 // purposeDream is what calls of this job are for, in the ledger.
 const purposeDream = "dream"
 
-// chunkNo is the number of the only chunk of a dream.
-const chunkNo = 1
-
-// interrupted is why a dream is taken up whose process died.
-const interrupted = "the last dream was interrupted"
-
-// errGone ends a dream that was interrupted, and of whose material nothing is new
-// any more.
+// errGone ends a dream that was interrupted, and of whose material nothing is new any more.
 var errGone = errors.New("it was interrupted, and nothing is new any more of what it was about")
 
 // run is one run under way.
@@ -124,12 +113,12 @@ type run struct {
 	recorder pipeline.RunRecorder
 	req      Request
 
-	now       time.Time
-	begun     *reverie.Run   // a dream that was interrupted; nil: none was
-	resume    *reverie.Chunk // of a dream that was begun and not applied, that one first
-	asker     *llm.Asker     // nil until the run has been started
-	questions int            // that may be answered yet, as far as is known
-	result    Result
+	now    time.Time
+	query  reverie.DreamQuery
+	resume *reverie.Chunk // begun before, and not applied
+	limit  int            // sources of the next chunk at most; halved when an answer is cut off; 0 is no limit
+	asker  *llm.Asker     // nil until the run has been started
+	result Result
 }
 
 // Run dreams, if there is anything to dream of. The hold is nil exactly for a dry
@@ -144,14 +133,15 @@ func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Reque
 			Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	err := r.begin(ctx, hold)
-	if err == nil {
-		err = r.dream(ctx)
+	for more := true; more && err == nil; {
+		more, err = r.chunk(ctx)
 	}
 	return r.finish(ctx, err)
 }
 
-// begin looks for a dream of the group that was begun and not applied.
+// begin takes up a dream of the group that was interrupted.
 func (r *run) begin(ctx context.Context, hold pipeline.LeaseHolder) error {
+	r.query = reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.req.SessionID}
 	if r.req.DryRun {
 		return nil
 	}
@@ -163,119 +153,72 @@ func (r *run) begin(ctx context.Context, hold pipeline.LeaseHolder) error {
 	if r.resume = chunk; chunk != nil {
 		r.recorder.Before = chunk.RunID
 	}
-	r.begun = row
+	if row != nil {
+		r.recorder.Resume(*row)
+		r.query.Through, r.result.RunID, r.result.Reason = row.SessionID, row.ID, interrupted
+	}
 	return nil
 }
 
-// dream takes what is new through all steps.
-func (r *run) dream(ctx context.Context) error {
+// chunk takes what fits a question through all steps, and tells whether there may be more.
+func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
-		return err
+		return false, err
 	}
-	parts, err := pipeline.Then(ctx, &r.recorder, "propose", s, r.propose)
+	said, err := pipeline.Then(ctx, &r.recorder, "propose", s, r.propose)
 	if err != nil {
-		return err
-	}
-	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part, error) {
-		return r.combine(ctx, s, parts)
-	})
-	if err != nil {
-		return err
+		return false, err
 	}
 	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) {
-		return r.decide(ctx, s, whole)
+		return r.decide(ctx, s, said)
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = pipeline.Then(ctx, &r.recorder, "apply", plan, r.apply)
-	return err
+	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
+		more := (len(s.left) > 0 || s.taken) && !r.req.DryRun
+		return more, r.apply(ctx, plan, !more)
+	})
 }
 
-// open writes the ledger's row and prepares to ask on its behalf. What the dream is
-// of is saved in one with it, before anything is asked: whoever continues it asks the same.
-// A dream that was interrupted goes on under its own id exactly where it is of the same
-// still; else it has ended, and its answers are this one's.
+// open prepares to ask on behalf of the run, which is written with its first chunk.
 func (r *run) open(ctx context.Context, s *chunkInput) error {
-	same := r.same(s)
-	if same {
-		r.recorder.Resume(*r.begun)
-		r.result.Reason = interrupted
+	st := &r.recorder.Stats
+	if s.no = st.Chunks + 1; !r.recorder.Began && r.recorder.Row.ID == "" {
+		st.Base, st.Kept = len(s.state.Items), len(s.state.Items)
 	}
 	row := r.recorder.Row
 	row.Job, row.Model = reverie.JobDream, r.Model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.Dream, s.language)
-	if !same {
+	if row.SessionID == "" {
 		row.SessionID = s.through
 		row.WindowSince, row.WindowUntil = s.window(r.now)
 	}
-	r.recorder.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
 	r.recorder.Begin(row)
-	if err := r.recorder.Save(ctx, chunk(s, reverie.ChunkOpen)); err != nil {
+	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 		return err
 	}
 	r.result.RunID, r.result.SessionID = r.recorder.Row.ID, row.SessionID
-	r.asker = r.recorder.Asker(r.Model, r.Journal, purposeDream)
-	if same || r.begun == nil {
-		return nil
-	}
-	return r.abandon(ctx, fmt.Errorf("begun anew as run %s, since what is new has changed", r.recorder.Row.ID))
-}
-
-// same tells whether the dream that was interrupted is of the very versions that are
-// dreamt of now, and leaves it at the sessions that it reached up to.
-func (r *run) same(s *chunkInput) bool {
-	if r.begun == nil || r.resume == nil || r.resume.RunID != r.begun.ID ||
-		!slices.Equal(sorted(r.resume.MemoryIDs), sorted(s.ids())) {
-		return false
-	}
-	if s.through == r.begun.SessionID {
-		return true
-	}
-	i := slices.IndexFunc(s.state.Sessions, func(session reverie.Session) bool {
-		return session.ID == r.begun.SessionID
-	})
-	if i < 0 {
-		return false
-	}
-	s.through, s.state.Sessions = r.begun.SessionID, s.state.Sessions[:i+1]
-	return true
-}
-
-func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
-
-// abandon ends the dream that was interrupted.
-func (r *run) abandon(ctx context.Context, why error) error {
-	old := r.recorder
-	old.Row, old.Stats = *r.begun, r.begun.Stats
-	if err := old.End(ctx, why); err != why {
-		return err
+	if r.asker == nil {
+		r.asker = r.recorder.Asker(r.Model, r.Journal, purposeDream)
 	}
 	return nil
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
-	return r.recorder.Save(ctx, chunk(s, status))
-}
-
-func chunk(s *chunkInput, status reverie.ChunkStatus) reverie.Chunk {
-	ids, questions := s.questions()
-	return reverie.Chunk{No: chunkNo, MemoryIDs: ids, Questions: questions, Status: status}
-}
-
-// unusable ends a dream whose answers are of no use: asking the same again in
-// another run would not help, so that one begins anew.
-func (r *run) unusable(ctx context.Context, s *chunkInput, err error) error {
-	if !errors.Is(err, reverie.ErrUnusable) {
-		return err
-	}
-	return errors.Join(fmt.Errorf("%w; what it was about stays new", err), r.saveChunk(ctx, s, reverie.ChunkFailed))
+	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MemoryIDs: s.ids(), Status: status})
 }
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	err = r.recorder.End(ctx, err)
+	end := err
+	if r.result.None != "" && err == nil { // of one that was interrupted
+		end = errGone
+	}
+	if ended := r.recorder.End(ctx, end); ended != errGone {
+		err = ended
+	}
 	if r.recorder.Complete(&r.result.Result, err); r.result.None != "" && err == nil {
 		r.result.RunID, r.result.Reason, r.result.Stats = "", "", reverie.Stats{}
 	}

@@ -15,30 +15,19 @@ import (
 	"reverie/prompts"
 )
 
-// gather chooses what to dream of, lays it out as the model is to see it, and saves
-// which it is. It returns nil where there is to be no dream; then a dream that was
-// interrupted is over, if nothing is left of it, or waits for whoever asks for it.
+// gather chooses what to dream of next, lays it out as the model is to see it, and saves
+// which it is: whoever continues the dream asks the same. It returns nil where there is
+// nothing more.
 func (r *run) gather(ctx context.Context) (*chunkInput, error) {
-	state, err := r.read(ctx)
-	if err != nil {
+	s, err := r.read(ctx)
+	if err != nil || s == nil {
 		return nil, err
 	}
-	if r.result.None != "" {
-		if r.begun != nil && !r.remains() {
-			err = r.abandon(ctx, errGone)
-		}
-		return nil, err
+	if s.through = s.state.Signs.Through; s.through == "" && len(s.state.Sessions) > 0 {
+		s.through = s.state.Sessions[len(s.state.Sessions)-1].ID
 	}
-	answered, err := r.answered(ctx)
-	if err != nil {
+	if err := r.arrange(s); err != nil {
 		return nil, err
-	}
-	s, err := r.newChunkInput(state, answered)
-	if err != nil {
-		return nil, err
-	}
-	if s.through = state.Signs.Through; s.through == "" && len(state.Sessions) > 0 {
-		s.through = state.Sessions[len(state.Sessions)-1].ID
 	}
 	var lineages []string
 	for _, src := range s.sources() {
@@ -52,103 +41,62 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.open(ctx, s)
 }
 
-// read fetches the group with what is new of what is asked for, whatever a dream that
-// was not applied had chosen. It notes why there is to be no dream.
-func (r *run) read(ctx context.Context) (reverie.DreamState, error) {
-	q := reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.req.SessionID}
-	if r.req.Due {
-		return r.readDue(ctx, q)
-	}
-	state, err := r.fetch(ctx, q)
-	if err == nil && len(state.Material) == 0 {
-		r.result.None = nothingNew(state.Signs)
-	}
-	return state, err
-}
-
-// readDue fetches what is new of sessions that have ended, where the rule says so. Where
-// it does not, what was begun is finished: a dream that was interrupted goes on with
-// what is left of its choice.
-func (r *run) readDue(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
+// read fetches what is left of what a chunk was about that was begun and not applied, else
+// everything that is new. It notes why there is to be no dream.
+func (r *run) read(ctx context.Context) (*chunkInput, error) {
+	first := r.recorder.Stats.Chunks == 0
 	rule, err := r.rule(ctx)
 	if err != nil {
-		return reverie.DreamState{}, err
+		return nil, err
 	}
-	q.EndedBy = Ended(rule, r.now)
-	state, err := r.fetch(ctx, q)
-	if err != nil {
-		return state, err
+	if r.req.Due {
+		r.query.EndedBy = Ended(rule, r.now)
 	}
-	if r.req.DryRun && state.Signs.UnderWay {
-		r.result.None = UnderWay
-		return state, nil
+	s := &chunkInput{now: r.now, count: map[string]int{}, open: map[string]*reverie.HeadState{}}
+	if c := r.resume; c != nil {
+		r.resume = nil
+		q := r.query
+		q.MemoryIDs, s.taken = c.MemoryIDs, true
+		if s.state, err = r.fetch(ctx, q); err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(s.state.Material, func(a, b reverie.HeadState) int {
+			return cmp.Compare(slices.Index(c.MemoryIDs, a.ID), slices.Index(c.MemoryIDs, b.ID))
+		})
 	}
-	signs := state.Signs
-	signs.Interrupted = false // what the rule says, and not what was begun
-	due, why := Due(signs, rule, r.now)
-	switch {
-	case due:
+	if len(s.state.Material) == 0 {
+		s.taken = false
+		if s.state, err = r.fetch(ctx, r.query); err != nil {
+			return nil, err
+		}
+	}
+	if first && r.req.Due && r.recorder.Row.ID == "" {
+		due, why := Due(s.state.Signs, rule, r.now)
+		if !due {
+			r.result.None = why
+			return nil, nil
+		}
 		r.result.Reason = why
-		return state, nil
-	case r.begun != nil && r.remains():
-		r.result.Reason = interrupted
-		return r.chosen(ctx)
 	}
-	if r.result.None = why; r.begun == nil && state.Signs.Interrupted {
-		r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out " +
-			"--dry-run"
-	}
-	return state, nil
-}
-
-// chosen fetches what is left of what the dream that was interrupted had chosen, in the
-// order in which it was shown.
-func (r *run) chosen(ctx context.Context) (reverie.DreamState, error) {
-	ids := r.resume.MemoryIDs
-	state, err := r.fetch(ctx, reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.begun.SessionID, MemoryIDs: ids})
-	place := make(map[string]int, len(ids))
-	for i, id := range ids {
-		place[id] = i
-	}
-	slices.SortStableFunc(state.Material, func(a, b reverie.HeadState) int {
-		return cmp.Compare(place[a.ID],
-			place[b.ID])
-	})
-	return state, err
-}
-
-// remains tells whether anything is new still of what the dream that was interrupted
-// had chosen.
-func (r *run) remains() bool { return r.resume != nil && r.resume.RunID == r.begun.ID }
-
-// answered are the questions that a dream which was not applied has asked, each by the
-// versions that it was about: those that its answers may be to. They are asked in order,
-// and once a question is changed its answer is paid for again; what nobody was asked
-// about is laid out anew with all that has come since.
-func (r *run) answered(ctx context.Context) (list [][]string, err error) {
-	if r.resume == nil || r.Journal == nil {
+	if len(s.state.Material) == 0 {
+		if first {
+			r.result.None = nothingNew(s.state.Signs)
+		}
 		return nil, nil
 	}
-	kept, err := r.Journal.Answers(ctx, r.req.GroupID, r.resume.RunID, purposeDream)
-	if err != nil {
-		return nil, fmt.Errorf("read the answers of run %s: %w", r.resume.RunID, err)
-	}
-	ids := r.resume.MemoryIDs
-	for _, n := range r.resume.Questions[:min(len(kept), len(r.resume.Questions))] {
-		n = min(n, len(ids))
-		list, ids = append(list, ids[:n]), ids[n:]
-	}
-	return list, nil
+	return s, nil
 }
 
 // rule is that by which the group dreams.
-func (r *run) rule(ctx context.Context) (reverie.DreamRule, error) {
+func (r *run) rule(ctx context.Context) (rule reverie.DreamRule, err error) {
+	if !r.req.Due {
+		return rule, nil
+	}
 	group, err := r.Store.Group(ctx, r.req.GroupID)
 	if err != nil {
-		return reverie.DreamRule{}, fmt.Errorf("read group %q: %w", r.req.GroupID, err)
+		return rule, fmt.Errorf("read group %q: %w", r.req.GroupID, err)
 	}
-	rule, err := group.DreamRule(r.Rule)
-	if err != nil {
+	if rule, err = group.DreamRule(r.Rule); err != nil {
 		return rule, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
 	return rule, nil
@@ -162,9 +110,11 @@ func (r *run) fetch(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSta
 	return state, err
 }
 
-// chunkInput is a dream's material as the model sees it, and what is needed to read the
-// answers.
+// chunkInput is what one question is about, as the model sees it, and what is needed to
+// read the answer.
 type chunkInput struct {
+	no      int
+	taken   bool // up from a run that did not apply it: others may have come since
 	state   reverie.DreamState
 	through string         // the session that the dream reaches up to
 	count   map[string]int // of sources, by the first letter of their handles
@@ -173,30 +123,26 @@ type chunkInput struct {
 	loc      *time.Location
 	language string
 	asOf     string                        // local date of the newest material
-	batches  []batch                       // what the questions are about
-	known    batch                         // shown with every question, as are
+	known    batch                         // shown beside the material: what was taken in before
+	material batch                         // what the question is about
+	left     batch                         // for another chunk
 	items    []prompts.DreamItemView       // those of earlier dreams,
 	open     map[string]*reverie.HeadState // which are these, by handle
 	evidence map[string][]reverie.Evidence
 	hidden   []string          // ids of what breaks a rule of statements: it is not shown
 	refused  []reverie.Refusal // that first
-	several  bool              // the dream takes more than one question
-	asked    int               // questions that were answered
 }
 
-// newChunkInput lays a state out: what is left of questions that were answered before, each
-// by itself, and then the rest. What breaks a rule of statements came past our own
-// checks, by an import or by hand, and is shown to no model.
-func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chunkInput, error) {
-	loc, err := state.Group.Location()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+// arrange lays out as much of the state as fits one question. What breaks a rule of
+// statements came past our own checks, by an import or by hand, and is shown to no model.
+func (r *run) arrange(s *chunkInput) (err error) {
+	if s.loc, err = s.state.Group.Location(); err != nil {
+		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s := &chunkInput{state: state, now: r.now, loc: loc, count: map[string]int{}, open: map[string]*reverie.HeadState{}}
 	var texts []string
-	material := make([]*reverie.HeadState, 0, len(state.Material))
-	for i := range state.Material {
-		h := &state.Material[i]
+	material := make([]*reverie.HeadState, 0, len(s.state.Material))
+	for i := range s.state.Material {
+		h := &s.state.Material[i]
 		if broken := (*safety.StatementError)(nil); errors.As(safety.CheckSummary(h.Statement), &broken) {
 			s.hidden = append(s.hidden, h.ID)
 			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID,
@@ -205,27 +151,62 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 		}
 		material, texts = append(material, h), append(texts, h.Statement)
 	}
-	s.asOf, s.language = s.dateOf(material), prompts.Language(state.Group.Language, texts)
-	empty, err := r.render(s, question{}, nil)
+	s.asOf, s.language = s.dateOf(material), prompts.Language(s.state.Group.Language, texts)
+	room, err := r.room(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	if room <= 0 {
-		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above "+
-			"that: %w",
+		return fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above that: %w",
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	s.showBeside(r.Limits, room/4)
-	_, known := s.views(s.known)
-	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: known}}, nil); err != nil {
-		return nil, err
+	if room, err = r.room(s); err != nil {
+		return err
 	}
-	room = r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
-	for _, heads := range asAsked(material, answered) {
-		s.batches = append(s.batches, pack(s.numberSources(heads), room, s.tokens)...)
+	s.material = s.numberSources(material)
+	n := fitting(s.material, room, s.tokens)
+	if r.limit > 0 {
+		n = min(n, r.limit)
 	}
-	return s, nil
+	s.cut(n)
+	return nil
+}
+
+// keyTokens are for the keys that stand before sessions and memories.
+const keyTokens = 16
+
+// room is how many tokens material may have beside what is shown with it.
+func (r *run) room(s *chunkInput) (int, error) {
+	beside := *s
+	beside.material = nil
+	empty, err := r.render(&beside, nil)
+	return r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User) - keyTokens, err
+}
+
+// cut leaves what comes behind the first n sources for another chunk.
+func (s *chunkInput) cut(n int) {
+	s.material, s.left = s.material[:n], slices.Concat(s.material[n:], s.left)
+	heads := make([]*reverie.HeadState, n)
+	for i, src := range s.material {
+		heads[i] = src.head
+	}
+	s.asOf = s.dateOf(heads)
+}
+
+// covered are the sessions that no dream has to cover any more. While anything is left,
+// those that it is of are not among them, nor is the last one: a group without a session
+// that is not covered is due to nobody.
+func (s *chunkInput) covered() []reverie.Session {
+	if len(s.left) == 0 {
+		return s.state.Sessions
+	}
+	of := func(list batch, id string) bool {
+		return slices.ContainsFunc(list, func(src *source) bool { return src.head.SessionID == id })
+	}
+	return slices.DeleteFunc(slices.Clone(s.state.Sessions), func(session reverie.Session) bool {
+		return session.ID == s.through || of(s.left, session.ID) || !of(s.material, session.ID)
+	})
 }
 
 // dateOf is the local date of the newest of heads: never later than today.
@@ -290,32 +271,20 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 	return slices.DeleteFunc(list, func(h *reverie.HeadState) bool { return !fits[h] })
 }
 
-// handle is what an item of an earlier dream is called, its id where it is not shown.
-func (s *chunkInput) handle(item *reverie.HeadState) string {
-	for handle, h := range s.open {
-		if h.ID == item.ID {
-			return handle
-		}
-	}
-	return item.ID
-}
-
 // evidenced tells whether a source rests on messages.
 func (s *chunkInput) evidenced(src *source) bool { return len(s.evidence[src.head.LineageID]) > 0 }
 
-// ids are the versions that the dream takes in.
+// ids are the versions that the chunk takes in.
 func (s *chunkInput) ids() []string {
-	ids := make([]string, len(s.state.Material))
-	for i, h := range s.state.Material {
-		ids[i] = h.ID
+	var ids []string
+	for _, src := range s.material {
+		ids = append(ids, src.head.ID)
 	}
-	return ids
+	return append(ids, s.hidden...)
 }
 
 // sources are everything that may be cited.
-func (s *chunkInput) sources() []*source {
-	return slices.Concat(append(slices.Clip(s.batches), s.known)...)
-}
+func (s *chunkInput) sources() batch { return slices.Concat(s.known, s.material) }
 
 // window is from when to when what the dream takes in was said.
 func (s *chunkInput) window(now time.Time) (since, until time.Time) {
@@ -356,27 +325,6 @@ func factType(tags []string) string {
 		}
 	}
 	return ""
-}
-
-// asAsked divides material into what questions that were answered are about, in their
-// order, and the rest in its own.
-func asAsked(material []*reverie.HeadState, answered [][]string) (list [][]*reverie.HeadState) {
-	heads := make(map[string]*reverie.HeadState, len(material))
-	for _, h := range material {
-		heads[h.ID] = h
-	}
-	for _, ids := range answered {
-		var left []*reverie.HeadState
-		for _, id := range ids {
-			if h := heads[id]; h != nil {
-				left = append(left, h)
-				delete(heads, id)
-			}
-		}
-		list = append(list, left)
-	}
-	rest := slices.DeleteFunc(slices.Clone(material), func(h *reverie.HeadState) bool { return heads[h.ID] == nil })
-	return append(list, rest)
 }
 
 // numberSources are material as sources: sessions with their summary and facts, then
@@ -460,36 +408,25 @@ func (s *chunkInput) tokens(b batch) (n int) {
 	return n
 }
 
-// about is the question about a batch. It numbers what it shows by itself, behind what
-// is shown with every question: a new version that goes or comes changes the question
-// that shows it, and no other.
-func (s *chunkInput) about(b batch) question {
-	q := question{names: names{sources: map[string][]*source{}, items: s.open}}
-	shown, count, fresh := slices.Concat(s.known, b), map[string]int{}, []*reverie.HeadState{}
-	for _, src := range shown {
-		letter := src.handle[:1]
-		count[letter]++
-		src.handle = letter + strconv.Itoa(count[letter])
-		q.names.sources[src.handle] = []*source{src}
-		if src.fresh {
-			fresh = append(fresh, src.head)
+// fitting is how many sources fit a question of so many tokens: one at least. A session is
+// divided only where it does not fit a question alone.
+func fitting(b batch, room int, tokens func(batch) int) (n int) {
+	for n < len(b) {
+		end := n + 1
+		for end < len(b) && b[end].with(b[n]) {
+			end++
 		}
-	}
-	q.user.Sessions, q.user.Memories = s.views(shown)
-	q.asOf = s.dateOf(fresh)
-	return q
-}
-
-// questions are the versions that the dream takes in, those of each question together
-// and what is not shown last, and of how many each question is.
-func (s *chunkInput) questions() (ids []string, of []int) {
-	for _, b := range s.batches {
-		for _, src := range b {
-			ids = append(ids, src.head.ID)
+		switch fits := tokens(b[:end]) <= room; {
+		case !fits && n > 0:
+			return n
+		case !fits:
+			for n = 1; n < end && tokens(b[:n+1]) <= room; n++ {
+			}
+			return n
 		}
-		of = append(of, len(b))
+		n = end
 	}
-	return append(ids, s.hidden...), of
+	return n
 }
 
 // source is a memory that a model may name as what an item rests on.
@@ -506,59 +443,5 @@ func (src *source) with(other *source) bool {
 	return (src.summary || src.fact) && (other.summary || other.fact) && src.head.SessionID == other.head.SessionID
 }
 
-// names are what the handles of one question stand for, and nothing else: d1..dN are
-// items of earlier dreams; the others are sources, of c1..cN, the items of a part,
-// several.
-type names struct {
-	sources map[string][]*source
-	items   map[string]*reverie.HeadState
-	parts   map[string]item // c1..cN; nil where the question is about material
-}
-
-// batch is the part of the material that one question is about: sources of sessions, each
-// with its summary first, before memories of the group.
+// batch is sources of sessions, each with its summary first, before memories of the group.
 type batch []*source
-
-// proposal is one line of an answer that has the form of an item; nothing in it has
-// been checked yet.
-type proposal struct {
-	line       int
-	sort       reverie.DreamType
-	content    string
-	sources    []string // handles, as they were written
-	confidence float64
-	tags       []string
-	replace    string // handle of an item; "" for a new one
-	done       bool   // it closes the todo that it replaces
-	keep       bool   // it only bears out the item that it replaces: content is of no matter
-}
-
-// narrative is the summary line of an answer.
-type narrative struct {
-	line    int
-	content string
-	sources []string
-}
-
-// reply is what the model said, read.
-type reply struct {
-	narrative *narrative // nil: it gave none
-	proposals []proposal
-	refused   []reverie.Refusal
-}
-
-// item is a proposal that has stood the checks.
-type item struct {
-	proposal
-	target *reverie.HeadState // that it replaces; nil for a new one
-	rests  []*source          // each once, in the order given
-	hash   string             // of the content
-}
-
-// part is what one question came to.
-type part struct {
-	narrative string    // checked; "" where the answer had none that can be kept
-	rests     []*source // of the narrative
-	items     []item
-	asOf      string // local date of the newest material that it is about
-}

@@ -84,7 +84,7 @@ func TestPack(t *testing.T) {
 	for range 120 {
 		s, b := pile(rng)
 		room := rng.IntN(900) - rng.IntN(200)
-		packed := pack(b, room, s.tokens)
+		packed := pack(s, b, room)
 		if got, want := contents(t, s, packed...), contents(t, s, whole(b)...); !slices.Equal(got, want) {
 			t.Fatalf("room %d:\n got %q\nwant %q", room, got, want)
 		}
@@ -111,6 +111,15 @@ func TestPack(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pack divides material into chunks, one after the other.
+func pack(s *chunkInput, b batch, room int) (list []batch) {
+	for len(b) > 0 {
+		n := fitting(b, room, s.tokens)
+		list, b = append(list, b[:n]), b[n:]
+	}
+	return list
 }
 
 // whole is a batch as a list of one, or of none where it is empty.
@@ -148,7 +157,7 @@ func TestPackGrows(t *testing.T) {
 		heads = append(heads, s.session(strings.Repeat("They talked. ", 20), fact, fact, fact, fact, fact)...)
 	}
 	b := s.numberSources(heads)
-	few, many := pack(b[:600], 8000, s.tokens), pack(b, 8000, s.tokens)
+	few, many := pack(s, b[:600], 8000), pack(s, b, 8000)
 	if len(few) < 2 || len(many) > 2*len(few) || len(many) < 2*len(few)-1 {
 		t.Errorf("%d questions for 100 sessions, %d for 200", len(few), len(many))
 	}

@@ -122,7 +122,7 @@ func again(s *stage) {
 	s.talk("s2", "They met for cake.", "likes Lin drinks green tea! | again")
 	res := s.dream(Request{})
 	s.items("preference: Lin drinks green tea v1")
-	if len(res.Supported) != 1 || len(res.Refusals) != 1 || res.Refusals[0].Rule != ruleDuplicate || res.Refusals[0].Handle != "d1" || res.Stats.Refused != 1 {
+	if len(res.Supported) != 1 || len(res.Refusals) != 1 || res.Refusals[0].Rule != ruleDuplicate || res.Stats.Refused != 1 {
 		s.Errorf("%+v", res)
 	}
 	s.want(`select strength::numeric(4,2) from memories where group_id = $1 and statement = 'Lin drinks green tea'`, "0.51")

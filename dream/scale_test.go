@@ -2,7 +2,6 @@ package dream
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func (s *stage) fill(sessions int) {
 
 // TestScale dreams of ever more sessions with a small budget: each version is shown in
 // exactly one question and taken in, what is asked grows no faster than the material,
-// and the end is one dream.
+// and the end is one run.
 func TestScale(t *testing.T) {
 	h := hall(t)
 	cost := map[int]float64{}
@@ -67,7 +66,7 @@ func TestScale(t *testing.T) {
 		})
 		res := s.dream(Request{})
 		material := 3*n + 31
-		if len(shown) != material || res.Stats.Material != material || res.Stats.Sessions != n+1 || res.Stats.Asked != s.asked() || res.Stats.Chunks != 1 {
+		if len(shown) != material || res.Stats.Material != material || res.Stats.Sessions != n+1 || res.Stats.Asked != s.asked() || res.Stats.Chunks != res.Stats.Asked {
 			t.Errorf("%d sessions: %d of %d shown, %+v", n, len(shown), material, res.Stats)
 		}
 		for text, times := range shown {
@@ -76,7 +75,7 @@ func TestScale(t *testing.T) {
 			}
 		}
 		s.items("theme: The group plans the fair v1")
-		s.want(`select count(*) from memories where group_id = $1 and kind = 'dream'`, "2")
+		s.want(`select count(*) from memories where group_id = $1 and kind = 'dream' and status = 'active'`, "2")
 		s.want(`select (select count(*) from memory_sources x where x.memory_id = m.memory_id) from memories m
 			where group_id = $1 and kind = 'dream' and not 'summary' = any (tags)`, fmt.Sprint(n))
 		s.want(`select (select count(*) from memory_uses where group_id = $1), (select count(*) from sessions where group_id = $1 and dreamt_until = last_at),
@@ -105,44 +104,4 @@ func statements(q prompts.DreamUser) (list []string) {
 		}
 	}
 	return list
-}
-
-// TestCombined makes one dream of parts: what two of them say is said once and rests
-// on the sources of both, and what closes a todo still does.
-func TestCombined(t *testing.T) {
-	s := hall(t).on(t, "combined")
-	s.talk("s0", "They met.", "must Ana rents the tent", "likes Lin drinks tea")
-	s.dream(Request{})
-	s.small()
-	s.pipe.Limits.MaxInputTokens += 200 // for what is known already
-	long := strings.Repeat("They went through the list for the fair. ", 11)
-	s.talk("s1", long+"They met for one.", "topic The group plans the fair | once")
-	s.talk("s2", long+"They met for two.", "topic The group plans the fair | twice")
-	s.talk("s3", long+"They met for three.", "done Ana rents the tent => Ana has rented the tent.")
-	var parts prompts.DreamUser
-	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		q := s.read(r)
-		if len(q.Parts) == 0 {
-			return llmtest.Text(muse(q))
-		}
-		parts = q
-		for i := range q.Parts {
-			for j := range q.Parts[i].Items {
-				q.Parts[i].Items[j].Replace, q.Parts[i].Items[j].Done = "", false // a model that forgets what it was told
-			}
-		}
-		return llmtest.Text(muse(q) + "\n" + `{"type":"theme","content":"The group likes fairs","sources":["s1","c1"],"confidence":0.9}`)
-	})
-	res := s.dream(Request{})
-	if len(parts.Parts) != 3 || res.Stats.Batches != 3 || res.Stats.Asked != 4 || len(res.Closed) != 1 {
-		t.Errorf("%+v, %+v", parts.Parts, res.Stats)
-	}
-	if len(res.Refusals) != 1 || res.Refusals[0].Rule != ruleUnknownSource || !strings.HasPrefix(res.Refusals[0].Detail, "question 4: ") {
-		t.Errorf("%+v", res.Refusals)
-	}
-	s.items("todo: Ana has rented the tent. v2 done", "preference: Lin drinks tea v1", "theme: The group plans the fair v1")
-	s.narrative("one two three. v2")
-	s.want(`select string_agg(x.statement, ', ' order by position) from memory_sources o join memories m using (group_id, memory_id)
-		join memories x on x.group_id = o.group_id and x.memory_id = o.source_id where o.group_id = $1 and m.tags[3] = 'theme'`,
-		"topic The group plans the fair | once, topic The group plans the fair | twice")
 }

@@ -290,12 +290,6 @@ func muse(q prompts.DreamUser) string {
 			m.say(v.Statement)
 		}
 	}
-	for _, p := range q.Parts {
-		m.words = append(m.words, strings.Fields(strings.TrimSuffix(p.Summary, "."))...)
-		for _, it := range p.Items {
-			m.add(map[string]any{"type": it.Type, "content": it.Content, "replace": it.Replace, "done": it.Done, "keep": it.Keep}, it.ID)
-		}
-	}
 	text := line(map[string]any{"type": "summary", "content": strings.Join(m.words, " ") + "."})
 	for _, l := range m.lines {
 		if l["keep"] == true {

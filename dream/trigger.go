@@ -17,16 +17,16 @@ func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 	return now.Add(-silence)
 }
 
-// UnderWay is why there is nothing to do for whoever only looks at a group of which a
-// dream was begun that may be under way: another process holds the group.
-const UnderWay = "a dream of the group was begun, and another process holds the group now"
+// interrupted is why a dream is taken up that was begun and has no end. Whoever only looks
+// cannot tell one whose process died from one that is under way.
+const interrupted = "the last dream was interrupted, or is under way"
 
 // Due tells whether a group is to dream now, and why, or why not. It is pure: all
 // that counts is in the signs and the rule. A dream that ended further ahead than the
 // time between two is of before the clock was set back, and keeps none from coming.
 func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool, why string) {
 	if s.Interrupted {
-		return true, "the last dream was interrupted"
+		return true, interrupted
 	}
 	idle := rule.Idle > 0 && s.QuietSince != nil && now.Sub(*s.QuietSince) >= rule.Idle
 	many := rule.Sessions > 0 && s.Fresh >= rule.Sessions

@@ -86,16 +86,13 @@ func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.Hea
 	if n == 0 {
 		return
 	}
-	allowed := pipeline.MayRewrite(limits.HoldMin, limits.HoldRatio, stats.Base)
 	total := stats.Rewritten + n
-	all := stats.Base <= 2 && total >= stats.Base
-	if total <= allowed && !all {
-		return
+	reason := pipeline.TooManyRewrites(total, stats.Base, limits.HoldMin, limits.HoldRatio,
+		"the run would delete or rewrite %d of the %d memories that the group had; at most %d pass without a person")
+	if stats.Base <= 2 && total >= stats.Base {
+		reason = fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
 	}
-	plan.HeldReason = fmt.Sprintf("the run would delete or rewrite %d of the %d memories that the group had; at most %d pass without a person",
-		total, stats.Base, allowed)
-	if all {
-		plan.HeldReason = fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
+	if reason != "" {
+		pipeline.HoldAll(plan, reason)
 	}
-	pipeline.HoldAll(plan)
 }

@@ -175,13 +175,10 @@ type DreamSystem struct {
 	MaxStatement  int // characters of an item and of the narrative
 	MaxItems      int
 	MinConfidence float64 // below it an item is not said
-	// Combine says that the user part holds what several questions about parts of the
-	// material came to, to be made one dream of.
-	Combine bool
 }
 
 // DreamUser is the user part of dream: what sessions and nights have left since the
-// last dream, or some of it; or, to be combined, what became of such parts.
+// last dream, or some of it.
 type DreamUser struct {
 	AsOf string `json:"as_of"` // local date of the newest material
 	// LastDream is the narrative of the last dream; "" where there was none.
@@ -189,7 +186,6 @@ type DreamUser struct {
 	Items     []DreamItemView    `json:"dream_items"`              // remembered from earlier dreams: d1..dN
 	Memories  []DreamMemoryView  `json:"group_memories,omitempty"` // m1..mN
 	Sessions  []DreamSessionView `json:"dream_sessions,omitempty"`
-	Parts     []DreamPartView    `json:"dream_parts,omitempty"` // combining: instead of the two above
 	// Again says, where the question is asked a second time, what was wrong with
 	// the first answer.
 	Again []string `json:"again,omitempty"`
@@ -227,25 +223,6 @@ type DreamFactView struct {
 	Type      string `json:"type,omitempty"` // fact, preference, project, where it is known
 	Statement string `json:"statement"`
 	Date      string `json:"date"` // local date of its newest evidence
-}
-
-// DreamPartView is what one question about a part of the material came to.
-type DreamPartView struct {
-	Summary string              `json:"summary"`
-	Items   []DreamPartItemView `json:"items"`
-}
-
-// DreamPartItemView is an item of a part, to be merged with those like it of other
-// parts, kept, or left out.
-type DreamPartItemView struct {
-	ID         string  `json:"id"` // c1..cN
-	Type       string  `json:"type"`
-	Content    string  `json:"content"`
-	Confidence float64 `json:"confidence"`
-	Sources    int     `json:"sources"`           // how many memories it rests on
-	Replace    string  `json:"replace,omitempty"` // the item of dream_items that it replaces
-	Done       bool    `json:"done,omitempty"`
-	Keep       bool    `json:"keep,omitempty"` // it bears that item out, whose content it shows
 }
 
 // ObserveSystem is what the impression_observe text is filled with.

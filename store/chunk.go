@@ -9,7 +9,7 @@ import (
 	"reverie/store/pg"
 )
 
-const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status,
+const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, answer, status,
 	refusals, created_at`
 
 func chunks(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Chunk, error) {
@@ -30,14 +30,13 @@ func refusalsJSON(list []reverie.Refusal) any {
 
 const saveChunkQuery = `with saved as (
 			insert into run_chunks as c (` + chunkColumns + `)
-			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7::int[], $8, $9, $10::jsonb, $11)
+			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7, $8, $9::jsonb, $10)
 			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
-				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, questions = excluded.questions,
-					answer = excluded.answer,
+				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, answer = excluded.answer,
 				status = excluded.status, refusals = excluded.refusals
 			where c.status not in ('applied', 'held')
 			returning 1)
-		update runs set stats = case when $12::int = 0 then stats else stats || jsonb_build_object('limit', $12::int) end
+		update runs set stats = case when $11::int = 0 then stats else stats || jsonb_build_object('limit', $11::int) end
 		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
 
 // SaveChunk writes a chunk as it stands, over what was saved of it before, and
@@ -56,7 +55,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
 	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
-		append([]string{}, c.MemoryIDs...), append([]int{}, c.Questions...), // never null
+		append([]string{}, c.MemoryIDs...), // never null
 		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)

@@ -49,15 +49,12 @@ const (
 
 	dreamSignsQuery = `select f.fresh, f.quiet_since as quietsince, f.unread,
 			(select max(finished_at) from runs where group_id = $1 and ` + dreamEnded + `) as lastat,
-			i.interrupted, i.interrupted and exists (select 1 from leases l
-				where l.group_id = $1 and l.lease_name = '` + reverie.LeaseGroup + `' and ` + leaseLives + `) as underway,
+			exists (select 1 from runs where group_id = $1 and job = 'dream' and status = 'running') as interrupted,
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through
 		from (select count(*) as fresh, min(s.last_at) as quiet_since, count(*) filter (where s.new_messages > 0) as unread
-			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f
-			cross join (select exists (select 1 from runs r
-				where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and ` + begunAsChunk + `) as interrupted) i`
+			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f`
 
 	// A dream that was interrupted goes on, whatever has been said since.
 	dueDreamGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
@@ -287,9 +284,10 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 
 const (
 	requeueDreamQuery = `with freed as (` + freeChunks + `
-			returning c.run_id),
+			returning c.run_id, c.memory_ids),
 		given as (
 			delete from memory_uses u using freed f where u.group_id = $1 and u.job = 'dream' and u.run_id = f.run_id
+				and u.memory_id = any (f.memory_ids)
 			returning u.memory_id)
 		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
 

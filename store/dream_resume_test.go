@@ -37,24 +37,10 @@ func TestResumeDream(t *testing.T) {
 			t.Errorf("the run is %s since %v, %q; want %s since %v", got.Status, got.FinishedAt, got.Error, want, end)
 		}
 	}
-	endless := func(want ...string) {
-		t.Helper()
-		d.write(`update leases set expires_at = 'epoch'`)
-		if got := must(d.Endless(ctx, reverie.JobDream))(t); !slices.Equal(got, want) {
-			t.Errorf("%v have a dream without an end, want %v", got, want)
-		}
-	}
 	resume("", "")
-
-	// Killed before anything was chosen; up to a session that is no more.
-	empty := d.starts("merged")
-	endless(group)
-	resume("", "")
-	status(empty, reverie.RunFailed, noon)
 
 	// Killed after that.
 	first := d.begins("s", a, b)
-	endless()
 	check(t, d.Settle(ctx, d.lease, reverie.JobDream))
 	resume(first, first, a, b)
 	status(first, reverie.RunRunning, time.Time{})
@@ -67,8 +53,9 @@ func TestResumeDream(t *testing.T) {
 	resume(next, next, b)
 	check(t, d.SaveChunk(ctx, d.lease, reverie.Chunk{RunID: next, No: 1, Status: reverie.ChunkFailed}))
 	d.now = minutes(2)
+	resume(next, first, a, b)
+	d.ends(next, "s", reverie.RunFailed)
 	resume("", first, a, b)
-	status(next, reverie.RunFailed, minutes(2))
 	d.write(`update runs set undone_at = now() where run_id = $1`, first)
 	resume("", "")
 
@@ -77,9 +64,8 @@ func TestResumeDream(t *testing.T) {
 	d.now = minutes(3)
 	must(d.Apply(ctx, d.lease, takesIn(run, []reverie.Memory{a, b}, resting(create("an item"), a, b))))(t)
 	d.now = minutes(90)
-	endless(group)
-	resume("", "")
-	status(run, reverie.RunSucceeded, minutes(3))
+	resume(run, "")
+	d.ends(run, "s", reverie.RunSucceeded)
 
 	// Killed when it was held.
 	c := d.becomes(b, "meets on Saturdays")
@@ -89,8 +75,8 @@ func TestResumeDream(t *testing.T) {
 	plan.HeldAll, plan.Held = true, []reverie.Step{update(d.headOf("an item"), "another")}
 	must(d.Apply(ctx, d.lease, plan))(t)
 	d.now = minutes(180)
-	check(t, d.Settle(ctx, d.lease, reverie.JobDream))
-	status(run, reverie.RunHeld, minutes(95))
+	resume(run, "")
+	d.ends(run, "s", reverie.RunHeld)
 
 	// What was chosen has changed since: the dream goes on, and chooses anew.
 	e := d.becomes(c, "meets on Sundays")
@@ -121,14 +107,6 @@ func TestResumeDream(t *testing.T) {
 	d.ends(last, "s", reverie.RunSucceeded)
 	resume("", "")
 
-	// It changed nothing, and was killed when it was applied: it ended with its last answer.
-	run = d.begins("s", g)
-	d.now = minutes(220)
-	check(t, d.SaveAnswer(ctx, d.lease, reverie.Answer{GroupID: group, RunID: run, InputSHA256: "a", Purpose: "dream", Text: "nothing"}))
-	must(d.Apply(ctx, d.lease, takesIn(run, []reverie.Memory{g})))(t)
-	d.now = minutes(300)
-	resume("", "")
-	status(run, reverie.RunSucceeded, minutes(220))
 	check(t, d.ReleaseLease(ctx, d.lease))
 	wantErr(t, third(d.ResumeDream(ctx, d.lease)), reverie.ErrLeaseLost)
 }

@@ -262,7 +262,7 @@ const (
 			$3::timestamptz, $3::timestamptz, null)`
 
 	proposeChunkQuery = `insert into run_chunks (` + chunkColumns + `)
-		values ($1, $2::uuid, $3, '', '{}', '{}', '{}', '', 'held', '[]', $4::timestamptz)`
+		values ($1, $2::uuid, $3, '', '{}', '{}', '', 'held', '[]', $4::timestamptz)`
 )
 
 // ProposalState reads what a proposal is held against, in one snapshot: the group, or

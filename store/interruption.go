@@ -16,25 +16,15 @@ import (
 const Interrupted = "interrupted: the process ended before the run did"
 
 const (
-	// A dream is one chunk: without it nothing was done. The time between dreams counts
-	// from when one was written, or, where it changed nothing, from the last answer that
-	// was kept for it, and not from when somebody found that out.
 	settleRunsQuery = `
-		update runs r set finished_at = greatest(r.started_at, coalesce(w.written_at, $3::timestamptz)),
+		update runs r set finished_at = greatest(r.started_at, $3::timestamptz),
 			stats = r.stats || jsonb_build_object('deferred', w.pending),
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
 			error = case when w.whole then '' else $4 end
 		from (
 			select o.run_id, p.pending,
 				p.pending = 0 and not exists (select 1 from run_chunks c
-					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held'))
-				and (o.job <> 'dream' or exists (select 1 from run_chunks c where c.group_id = o.group_id
-					and c.run_id = o.run_id)) as whole,
-				case when o.job = 'dream' then greatest(
-					(select max(l.created_at) from memory_change_log l where l.group_id = o.group_id and l.run_id = o.run_id),
-					(select max(h.created_at) from held_plans h where h.group_id = o.group_id and h.run_id = o.run_id),
-					(select max(a.created_at) from answers a where a.group_id = o.group_id and a.run_id = o.run_id))
-						end as written_at,
+					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
 				exists (select 1 from held_plans h
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
@@ -71,12 +61,8 @@ const (
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningDreamQuery = `select ` + RunColumns + ` from runs r where group_id = $1 and job = 'dream'
-		and status = 'running' and ` + begunAsChunk + `
+		and status = 'running'
 		order by started_at desc, run_id desc limit 1`
-
-	// begunAsChunk tells of a run r that it has a chunk which goes on.
-	begunAsChunk = `exists (select 1 from run_chunks c
-			where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered'))`
 
 	// What a dream had chosen, while anything of it is as it was and was not taken in: one
 	// probe of the key for each version, up to the first that is new. What was begun
@@ -186,9 +172,7 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 	return s.resume(ctx, lease, job, what, &sessionID, runningOfSessionQuery, lease.GroupID, string(job), sessionID)
 }
 
-// ResumeDream is [Store.Resume] for dreams. The run is the newest that was begun and
-// not applied; one that was applied and did not say so is settled as that, and one
-// that has no chunk has failed. The chunk is one that was not applied, and of whose
+// ResumeDream is [Store.Resume] for dreams, whatever their windows. The chunk is one that was not applied, and of whose
 // memory versions any is active and new to dreams still: that of the run, else the
 // newest since the last dream of one that was deferred or failed.
 func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
@@ -226,10 +210,9 @@ func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job re
 // A run that is done but for its last line makes no window due: nothing of it is
 // pending. The partial index holds what runs now, and no more.
 const endlessQuery = `select distinct r.group_id from runs r
-	where r.job = $1 and r.status = 'running'
+	where r.job = $1 and r.status = 'running' and r.job <> 'dream'
 		and not exists (select 1 from leases l
 			where l.group_id = r.group_id and l.lease_name = $2 and ` + leaseLives + `)
-		and (r.job <> 'dream' or not ` + begunAsChunk + `)
 		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null
 			and m.outcome is null
 			and m.sent_at >= r.window_since and m.sent_at < r.window_until)
@@ -242,29 +225,20 @@ const endlessQuery = `select distinct r.group_id from runs r
 
 // Endless lists the groups with a run of the job that calls itself running, of
 // whose window or session nothing is pending for it, and whose lease nobody holds: its process died
-// between the last commit and the end. A dream that was begun and not applied is to
-// go on, and is not among them.
+// between the last commit and the end. A dream goes on, and is not among them.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "look for runs without an end", endlessQuery, string(job), reverie.LeaseGroup)
 }
 
 // Settle ends the runs of a job that call themselves running, which the holder of
-// the lease knows that they are not: see settleRuns. A dream that is to go on is left
-// alone.
+// the lease knows that they are not: see settleRuns. Dreams go on, and are left alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
 	return s.underLease(ctx, lease, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			var goesOn *reverie.Run
 			if job == reverie.JobDream {
-				dreams, err := pg.Select[reverie.Run](ctx, t, runningDreamQuery, lease.GroupID)
-				if err != nil {
-					return err
-				}
-				if len(dreams) > 0 {
-					goesOn = &dreams[0]
-				}
+				return nil
 			}
-			_, err := s.settleRuns(ctx, t, lease.GroupID, job, goesOn, nil)
+			_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
 			return err
 		}})
 }

@@ -163,7 +163,6 @@ func (s *saga) apply(job reverie.Job) (run string) {
 		for _, m := range material {
 			chunk.MemoryIDs = append(chunk.MemoryIDs, m.ID)
 		}
-		chunk.Questions = []int{len(material)}
 		plan.Dream = &reverie.DreamUse{MemoryIDs: chunk.MemoryIDs}
 	}
 	run = s.begin(job, session).ID

@@ -170,7 +170,7 @@ func TestUndoRequeues(t *testing.T) {
 	for _, m := range material {
 		use.MemoryIDs = append(use.MemoryIDs, m.ID)
 	}
-	check(t, w.SaveChunk(t.Context(), w.lease, reverie.Chunk{RunID: dream, No: 1, MemoryIDs: use.MemoryIDs, Questions: []int{len(use.MemoryIDs)}, Status: reverie.ChunkOpen}))
+	check(t, w.SaveChunk(t.Context(), w.lease, reverie.Chunk{RunID: dream, No: 1, MemoryIDs: use.MemoryIDs, Status: reverie.ChunkOpen}))
 	must(w.Apply(t.Context(), w.lease, reverie.Plan{GroupID: group, RunID: dream, ChunkNo: 1, Kind: reverie.KindDream, Dream: use,
 		Steps: []reverie.Step{on(create("theme"), w.active()["a"], w.active()["fact"])}}))(t)
 	check(t, second(w.FinishRun(t.Context(), w.lease, reverie.Run{ID: dream, SessionID: "s", Status: reverie.RunSucceeded})))

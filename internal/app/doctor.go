@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,6 +106,10 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 	asked := map[config.ModelSettings]bool{} // what is set alike is asked once
 	for _, u := range uses {
 		model, settings, err := a.Model(u.use)
+		if errors.Is(err, config.ErrNeedsModel) {
+			note(u.check, "none: offline cannot do this, and the job is passed over", nil)
+			continue
+		}
 		settings.Temperature, settings.Timeout, settings.MaxOutputTokens = nil, 0, 0
 		if err == nil && asked[settings] {
 			continue

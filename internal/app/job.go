@@ -230,9 +230,15 @@ func (a *App) Followed(plan jobs.Plan) jobs.Plan {
 
 // Impressions is the fan-out of the impression job that follows one of evolve, over the
 // same groups: it takes what waits, from this time or from before. It is nil where evolve
-// was stopped, after which nothing is begun.
+// was stopped, after which nothing is begun, and where no model observes.
 func (f *FanOut) Impressions(p *entity.Pipeline, plan jobs.Plan, summary jobs.Summary, err error) *FanOut {
 	if partial := (*jobs.PartialError)(nil); summary.Stopped != "" || err != nil && !errors.As(err, &partial) {
+		return nil
+	}
+	if p == nil {
+		if f.Config.Impression.Enabled {
+			f.withoutModel(reverie.JobImpression)
+		}
 		return nil
 	}
 	next := f.App.FanOut(f.App.ImpressionJob(p, entity.Request{}), f.App.Followed(plan))
@@ -250,6 +256,10 @@ func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 	if len(due) == 0 { // but one that was killed may lack its last line
 		return a.settleGroup(ctx, held, reverie.JobImpression)
 	}
+	if p == nil {
+		a.withoutModel(reverie.JobImpression)
+		return nil
+	}
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
 		end.Parked = s
 		return nil
@@ -260,6 +270,11 @@ func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 		end.Next, _ = run.Result.(entity.Result)
 	}
 	return done.Err
+}
+
+// withoutModel says of a job that was not asked for by itself that it is passed over.
+func (a *App) withoutModel(job reverie.Job) {
+	a.Log.Warn("job passed over: offline cannot do it, and a model is needed", "job", job)
 }
 
 // Subjects are the names of what changed. Those that cannot be read are left out:
@@ -283,14 +298,13 @@ func (a *App) DreamRule() reverie.DreamRule {
 // DueDreams finds out which groups are due to dream.
 type DueDreams struct {
 	*App
-	looks  bool // and takes no lease: what is under way is not interrupted
 	mu     sync.Mutex
 	why    string // why the group that was asked about last is not due
 	unread int    // groups in which nothing is new, but extraction has something to read
 }
 
-// DueDreams finds out which groups are due to dream; looks: to plan alone.
-func (a *App) DueDreams(looks bool) *DueDreams { return &DueDreams{App: a, looks: looks} }
+// DueDreams finds out which groups are due to dream.
+func (a *App) DueDreams() *DueDreams { return &DueDreams{App: a} }
 
 // Plan is one window for a group that is due, and none for another. A group whose
 // rule cannot be read fails by itself.
@@ -305,9 +319,6 @@ func (d *DueDreams) Plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 		return jobs.Agenda{}, err
 	}
 	due, why := dream.Due(signs, rule, now)
-	if d.looks && signs.UnderWay {
-		due, why = false, dream.UnderWay
-	}
 	if !due {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -28,7 +28,7 @@ import (
 type Pipelines struct {
 	Prompts    *prompts.Set
 	Evolve     *evolve.Pipeline
-	Impression *entity.Pipeline // follows evolve
+	Impression *entity.Pipeline // follows evolve; nil with the offline baseline, which does not observe
 	Session    *session.Pipeline
 	Dream      *dream.Pipeline
 }
@@ -38,7 +38,12 @@ func modelUses(c *config.Config, job reverie.Job) []string {
 	var uses []string
 	switch job {
 	case reverie.JobEvolve:
-		uses = []string{config.UseEvolve, config.UseObserve}
+		uses = []string{config.UseEvolve}
+		if _, err := c.Generation(config.UseObserve); !errors.Is(err, config.ErrNeedsModel) {
+			uses = append(uses, config.UseObserve)
+		}
+	case reverie.JobImpression:
+		uses = []string{config.UseObserve}
 	case reverie.JobExtract:
 		uses = []string{config.UseExtract, config.UseFold}
 	case reverie.JobDream:
@@ -86,9 +91,12 @@ func (a *App) pipelines(ctx context.Context, remote bool, wanted ...reverie.Job)
 	}
 	if slices.Contains(wanted, reverie.JobEvolve) {
 		p.Evolve, err = a.Evolution(p.Prompts)
-		if err == nil {
-			p.Impression, err = a.impressions(p.Prompts)
-		}
+	}
+	if err == nil && (p.Evolve != nil || slices.Contains(wanted, reverie.JobImpression)) {
+		p.Impression, err = a.impressions(p.Prompts)
+	}
+	if p.Evolve != nil && errors.Is(err, config.ErrNeedsModel) {
+		err = nil
 	}
 	if err == nil && slices.Contains(wanted, reverie.JobExtract) {
 		p.Session, err = a.extraction(p.Prompts)

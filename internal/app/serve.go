@@ -366,7 +366,11 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 	}
 	specs = map[reverie.Job]jobs.Spec{}
 	for _, j := range schedules {
-		if j.Spec.String() != "" {
+		switch {
+		case j.Spec.String() == "":
+		case errors.Is(CheckModels(a.Config, j.Job), config.ErrNeedsModel):
+			a.withoutModel(j.Job)
+		default:
 			specs[j.Job] = j.Spec
 			wanted = append(wanted, j.Job)
 		}
@@ -394,7 +398,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
-			_, err := a.DreamDue(p.Dream, a.DueDreams(false)).Run(ctx, stop)
+			_, err := a.DreamDue(p.Dream, a.DueDreams()).Run(ctx, stop)
 			return err
 		}
 		return a.nightly(ctx, p, stop)

@@ -70,10 +70,10 @@ func (con *Console) WatchExtracting(p *session.Pipeline) (stop func()) {
 	return bar.Finish
 }
 
-// WatchDreaming shows how many questions of a dream have been answered.
+// WatchDreaming shows how many memories a dream has taken in.
 func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
-	bar := con.NewBar(-1, "dreaming", "questions")
-	p.Progress = func(pr dream.Progress) { bar.Set(pr.Questions, pr.Of) }
+	bar := con.NewBar(-1, "dreaming", "memories")
+	p.Progress = func(pr dream.Progress) { bar.Set(pr.Memories, -1) }
 	return bar.Finish
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,10 +111,13 @@ func (l *LLMConfig) of(use string) JobConfig {
 		UseExtract: l.Extract, UseFold: l.Summarize, UseDream: l.Dream}[use]
 }
 
+// ErrNeedsModel is the error of a job that the offline baseline cannot do.
+var ErrNeedsModel = fmt.Errorf("offline cannot do this, a model is needed: %w", reverie.ErrConfiguration)
+
 // Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
 // sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
 // that is the model of all uses. The error is a reverie.ErrConfiguration that names the
-// settings to set: no provider, or no key where one is needed.
+// settings to set: no provider, no key where one is needed, or [ErrNeedsModel].
 func (c *Config) Generation(use string) (ModelSettings, error) {
 	llm, m, section := c.LLM.JobConfig, c.LLM.of(use), "llm"
 	switch e := c.LLM.Evolve; {
@@ -128,6 +132,11 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or "+
 			"anthropic) and REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use "+
 			"--llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
+	}
+	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream}, use) {
+		return ModelSettings{}, fmt.Errorf("[llm.%s]: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and "+
+			"REVERIE_LLM_API_KEY, or REVERIE_LLM_%s_PROVIDER for this job alone, and leave out --llm offline", use,
+			ErrNeedsModel, strings.ToUpper(use))
 	}
 	m.follow(llm)
 	if err := m.complete(section, DefaultModels); err != nil {

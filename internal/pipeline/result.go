@@ -127,20 +127,3 @@ func WindowEnd(groupID string, since, until, now time.Time) (end time.Time, err 
 	}
 	return until, nil
 }
-
-// MayRewrite is how many of so many memories a run may rewrite or delete without a
-// person.
-func MayRewrite(least int, ratio float64, memories int) int {
-	return max(least, int(ratio*float64(memories)))
-}
-
-// HoldAll holds a whole plan. Support of a memory that a held line deletes goes: a
-// person lets all pass or nothing.
-func HoldAll(plan *reverie.Plan) {
-	deleted := map[string]bool{}
-	for _, step := range plan.Held {
-		deleted[step.LineageID] = true
-	}
-	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return deleted[step.LineageID] })
-	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
-}

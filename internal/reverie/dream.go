@@ -57,8 +57,7 @@ type DreamRule struct {
 // DreamSigns is what says whether a group is due to dream, read in one snapshot.
 type DreamSigns struct {
 	LastAt      *time.Time // when the last dream ended; nil: there was none
-	Interrupted bool       // a dream was begun and not applied: its process died, unless it is under way
-	UnderWay    bool       // Interrupted, and the group's lease is held: by who dreams, by another job, or by the process that died just now
+	Interrupted bool       // a dream was begun and not applied: its process died, or it is under way
 	// Fresh counts the sessions with messages that no dream has covered, among those
 	// that have ended; QuietSince is when the one that has been silent the longest had
 	// its last message, nil where there is none.

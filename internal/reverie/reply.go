@@ -280,7 +280,7 @@ type DreamReply struct {
 type DreamCounts struct {
 	Sessions int `json:"sessions"`
 	Memories int `json:"memories"` // versions that were new
-	Batches  int `json:"batches"`  // questions that they were put in; more than one are combined by further ones
+	Batches  int `json:"batches"`  // chunks that they were put in, a question each
 	Calls    int `json:"calls"`    // questions asked in all, those that were answered before an interruption included
 }
 

@@ -155,7 +155,6 @@ type Chunk struct {
 	InputSHA256 string      `db:"input_sha256" json:"input_sha256"` // of model and rendered prompt
 	MessageIDs  []string    `db:"message_ids" json:"message_ids"`
 	MemoryIDs   []string    `db:"memory_ids" json:"memory_ids,omitempty"` // versions: of a dream, what it is about; of evolve, what was shown as m1..mN
-	Questions   []int       `db:"questions" json:"-"`                     // of how many of MemoryIDs, in their order, each question of a dream is
 	Answer      string      `db:"answer" json:"answer"`
 	Status      ChunkStatus `db:"status" json:"status"`
 	Refusals    []Refusal   `db:"refusals" json:"refusals"`

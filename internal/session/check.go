@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,158 +8,101 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/llm/answer"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
-// The rules by which a line is refused, besides those for statements
-// (safety.Rule).
-const (
-	ruleForm       = "form"           // an object, but neither a fact nor a summary
-	ruleUnknownID  = "unknown_id"     // it replaces no fact that was shown
-	ruleRepeated   = "repeated"       // said before by the same answer
-	ruleEvidence   = "evidence"       // nothing that it cites stands up
-	ruleConfidence = "confidence"     // below the least that counts
-	ruleQuota      = decide.RuleQuota // beyond the facts of a chunk
-)
+// The types of facts. Who names none means the first.
+var factTypes = []string{"fact", "preference", "project"}
+
+// reply is what the model said, read.
+type reply struct {
+	proposals []pipeline.Proposal
+	recap     *pipeline.Proposal // nil: it gave no summary
+	refused   []reverie.Refusal
+}
+
+// usable tells whether the answer holds anything that was asked for.
+func (a reply) usable() bool { return len(a.proposals) > 0 || a.recap != nil }
+
+func parse(read answer.Result) (a reply) {
+	a.proposals, a.recap, a.refused = pipeline.ReadProposals(read, factTypes[0], factTypes...)
+	return a
+}
+
+// ruleEvidence refuses a line of which nothing that it cites stands up.
+const ruleEvidence = "evidence"
 
 // fact is a proposal whose id, evidence and statement have been verified.
 type fact struct {
-	proposal
-	target   *reverie.HeadState // that it replaces, nil for a new fact
+	pipeline.Proposal
 	evidence []reverie.Evidence
-	quoted   bool   // a message was quoted, not only named
-	hash     string // of the content
+	quoted   bool // a message was quoted, not only named
 }
+
+func proposalOf(f fact) pipeline.Proposal { return f.Proposal }
 
 // check holds the proposals against the input and returns what is to be written, in
 // the order of the answer, and what was refused and why. It is pure.
 func check(s *chunkInput, limits Limits, a reply) (list []decide.Line, refused []reverie.Refusal) {
-	c := &checker{chunkInput: s, limits: limits, refused: a.refused, byHandle: map[string]*reverie.HeadState{}}
+	byHandle := map[string]*reverie.HeadState{}
 	for i := range s.facts {
-		c.byHandle["m"+strconv.Itoa(i+1)] = &s.facts[i]
-		c.byHandle[s.facts[i].ID] = &s.facts[i]
+		byHandle["m"+strconv.Itoa(i+1)] = &s.facts[i]
+		byHandle[s.facts[i].ID] = &s.facts[i]
 	}
 	var facts []fact
+	refused = a.refused
 	for _, p := range a.proposals {
-		if f, ok := c.fact(p); ok {
-			facts = append(facts, f)
+		p.Target = byHandle[p.Replace]
+		f, rule, detail := s.verify(p, limits)
+		if rule != "" {
+			refused = append(refused, p.Refusal(rule, detail))
+			continue
 		}
+		facts = append(facts, f)
 	}
-	facts = c.surest(c.once(facts))
-	return c.settle(facts), c.refused
+	facts, more := pipeline.Surest(facts, proposalOf, limits.MaxFacts)
+	return s.settle(facts, limits), append(refused, more...)
 }
 
-type checker struct {
-	*chunkInput
-	limits   Limits
-	refused  []reverie.Refusal
-	byHandle map[string]*reverie.HeadState
-}
-
-func (c *checker) refuse(p proposal, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: p.sort, Handle: text.Excerpt(p.replace, 40),
-		Rule: rule, Detail: detail})
-}
-
-// fact checks one proposal by itself.
-func (c *checker) fact(p proposal) (fact, bool) {
-	f := fact{proposal: p}
-	var broken *safety.StatementError
-	if err := safety.CheckStatement(p.content); errors.As(err, &broken) {
-		c.refuse(p, string(broken.Rule), broken.Detail)
-		return f, false
+// verify checks one proposal by itself, and says by which rule it is refused.
+func (s *chunkInput) verify(p pipeline.Proposal, limits Limits) (f fact, rule, detail string) {
+	if rule, detail = p.Fault(limits.MinConfidence); rule != "" {
+		return f, rule, detail
 	}
-	if p.confidence < c.limits.MinConfidence {
-		c.refuse(p, ruleConfidence, answer.TooUnsure(p.confidence, c.limits.MinConfidence))
-		return f, false
+	if p.Replace != "" && p.Target == nil {
+		return f, pipeline.RuleUnknownID, "no fact that was shown has this id"
 	}
-	if p.replace != "" {
-		if f.target = c.byHandle[p.replace]; f.target == nil {
-			c.refuse(p, ruleUnknownID, "no fact that was shown has this id")
-			return f, false
-		}
+	f.Proposal = p
+	if f.evidence, f.quoted = safety.Cite(p.Evidence, s.shown, s.loc); len(f.evidence) == 0 {
+		return f, ruleEvidence, "none of its evidence stands in a message of these turns by a user"
 	}
-	if f.evidence, f.quoted = safety.Cite(p.evidence, c.shown, c.loc); len(f.evidence) == 0 {
-		c.refuse(p, ruleEvidence, "none of its evidence stands in a message of these turns by a user")
-		return f, false
-	}
-	f.hash = text.ContentHash(p.content)
-	return f, true
-}
-
-// once refuses what the answer says twice, in one wording or of one known fact: the
-// surer line stays, of two alike the first.
-func (c *checker) once(facts []fact) []fact {
-	said, replaced := map[string]bool{}, map[string]bool{}
-	return c.pick(facts, func(f fact) (rule, detail string) {
-		switch {
-		case said[f.hash]:
-			return ruleRepeated, "the answer has already said this"
-		case f.target != nil && replaced[f.target.ID]:
-			return ruleRepeated, "the answer has already replaced this fact"
-		}
-		said[f.hash] = true
-		if f.target != nil {
-			replaced[f.target.ID] = true
-		}
-		return "", ""
-	})
-}
-
-// surest refuses what goes beyond the facts of a chunk.
-func (c *checker) surest(facts []fact) []fact {
-	n := 0
-	return c.pick(facts, func(fact) (rule, detail string) {
-		if n++; n > c.limits.MaxFacts {
-			return ruleQuota, fmt.Sprintf("the answer has more than %d facts; the surest ones stay", c.limits.MaxFacts)
-		}
-		return "", ""
-	})
-}
-
-// pick asks of each fact, the surest first, by which rule it is refused, and
-// returns the others in their order.
-func (c *checker) pick(facts []fact, rule func(fact) (rule, detail string)) []fact {
-	return answer.Pick(facts, func(f fact) float64 { return f.confidence }, func(f fact) bool {
-		why, detail := rule(f)
-		if why != "" {
-			c.refuse(f.proposal, why, detail)
-		}
-		return why == ""
-	})
+	return f, "", ""
 }
 
 // settle turns facts into lines. One that replaces a fact by the same words
 // supports it. One that replaces it by what another one says already ends it and
 // supports that other: no statement may be active twice.
-func (c *checker) settle(facts []fact) (list []decide.Line) {
-	stands := map[string]bool{} // hashes that stay active whatever is replaced
-	for _, h := range c.state.Heads {
-		stands[h.ContentHash] = true
-	}
+func (s *chunkInput) settle(facts []fact, limits Limits) (list []decide.Line) {
+	stands := pipeline.Standing(s.state.Heads, facts, proposalOf)
 	for _, f := range facts {
-		if f.target != nil && f.hash != f.target.ContentHash {
-			delete(stands, f.target.ContentHash)
-		}
-	}
-	for _, f := range facts {
-		l := decide.Line{Action: reverie.ActionCreate, Target: f.target, Statement: f.content, ContentHash: f.hash,
-			Tags:   c.tags(f),
-			Reason: fmt.Sprintf("%s, confidence %.2f", f.sort, f.confidence), Evidence: f.evidence, Quoted: f.quoted}
+		l := decide.Line{Action: reverie.ActionCreate, Target: f.Target, Statement: f.Content, ContentHash: f.Hash,
+			Tags:   tagsOf(f, limits),
+			Reason: fmt.Sprintf("%s, confidence %.2f", f.Type, f.Confidence), Evidence: f.evidence, Quoted: f.quoted}
 		switch {
-		case f.target == nil:
-		case f.hash == f.target.ContentHash:
+		case f.Target == nil:
+		case f.Hash == f.Target.ContentHash:
 			l.Action = reverie.ActionKeep
-		case stands[f.hash]:
+		case stands[f.Hash] != nil:
 			end := l
 			end.Action, end.Reason = reverie.ActionDelete, reverie.ReasonMerged
 			list = append(list, end)
 			l.Target = nil
 		default:
 			l.Action = reverie.ActionUpdate
-			if !c.limits.AutoTag {
+			if !limits.AutoTag {
 				l.Tags = nil // those of the fact stay
 			}
 		}
@@ -169,13 +111,13 @@ func (c *checker) settle(facts []fact) (list []decide.Line) {
 	return list
 }
 
-// tags are those of a fact: that it is of a session, and with auto_tag its type and
+// tagsOf are those of a fact: that it is of a session, and with auto_tag its type and
 // what the model calls it. No fact is tagged as a summary: summaries are compared
 // with nothing.
-func (c *checker) tags(f fact) []string {
+func tagsOf(f fact, limits Limits) []string {
 	tags := []string{reverie.TagSession}
-	if c.limits.AutoTag {
-		tags = append(append(tags, f.sort), f.tags...)
+	if limits.AutoTag {
+		tags = append(append(tags, f.Type), f.Tags...)
 	}
 	return slices.DeleteFunc(safety.CleanTags(tags), func(tag string) bool {
 		return strings.EqualFold(text.Simplify(text.Fold(tag)), reverie.TagSummary)

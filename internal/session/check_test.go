@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/llm/answer"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -220,12 +221,12 @@ func FuzzAnswer(f *testing.F) {
 }
 
 // plainly writes proposals as a careful model would.
-func plainly(t *testing.T, list []proposal) string {
+func plainly(t *testing.T, list []pipeline.Proposal) string {
 	var b strings.Builder
 	for _, p := range list {
-		line := map[string]any{"type": p.sort, "content": p.content, "tags": p.tags, "confidence": p.confidence, "replace": p.replace}
+		line := map[string]any{"type": p.Type, "content": p.Content, "tags": p.Tags, "confidence": p.Confidence, "replace": p.Replace}
 		var cited []map[string]string
-		for _, c := range p.evidence {
+		for _, c := range p.Evidence {
 			cited = append(cited, map[string]string{"message": c.Message, "quote": c.Quote})
 		}
 		line["evidence"] = cited
@@ -239,9 +240,9 @@ func plainly(t *testing.T, list []proposal) string {
 }
 
 // renumbered are proposals as they stand on lines of their own.
-func renumbered(list []proposal) (out []proposal) {
+func renumbered(list []pipeline.Proposal) (out []pipeline.Proposal) {
 	for i, p := range list {
-		p.line = i + 1
+		p.Line = i + 1
 		out = append(out, p)
 	}
 	return out

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
@@ -15,10 +17,6 @@ import (
 // the summary is renewed beside them.
 func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan, error) {
 	wanted, refused := check(s, r.Limits, a)
-	text, err := r.summarize(ctx, s, a)
-	if err != nil {
-		return reverie.Plan{}, err
-	}
 	req := r.request(s, wanted)
 	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
@@ -35,13 +33,11 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	plan.Used, plan.Refusals = pipeline.IDs(s.messages), refused
 	holdRewrites(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
 	plan.Stats = r.count(s, plan, a)
+	text := r.summary(s, a)
 	if text == "" {
 		return plan, nil
 	}
-	var cited []reverie.Evidence
-	if a.recap != nil {
-		cited, _ = safety.Cite(a.recap.evidence, s.shown, s.loc)
-	}
+	cited, _ := safety.Cite(a.recap.Evidence, s.shown, s.loc)
 	step := r.recapStep(s, text, cited)
 	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionCreate {
 		plan.Stats.Created++
@@ -63,29 +59,18 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 
 // holdRewrites holds what the plan creates, rewrites and deletes when the run, with
 // it, would rewrite or delete more of what was remembered before than may pass
-// without a person: more than max(HoldMin, HoldRatio) of it. Support is no harm, and
-// the messages are used either way.
+// without a person. Support is no harm, and the messages are used either way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	n := plan.Rewrites(heads)
-	allowed := pipeline.MayRewrite(limits.HoldMin, limits.HoldRatio, stats.Base)
-	if n == 0 || stats.Rewritten+n <= allowed {
+	reason := pipeline.TooManyRewrites(stats.Rewritten+plan.Rewrites(heads), stats.Base, limits.HoldMin, limits.HoldRatio,
+		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
+			"at most %d pass without a person")
+	if reason == "" {
 		return
 	}
-	var keeps, held []reverie.Step
-	for _, step := range plan.Steps {
-		if step.Action == reverie.ActionKeep {
-			keeps = append(keeps, step)
-		} else {
-			held = append(held, step)
-		}
-	}
-	reason := fmt.Sprintf("the run would delete or rewrite %d of the %d facts that sessions of the group had "+
-		"left; at most %d pass without a person",
-		stats.Rewritten+n, stats.Base, allowed)
-	if plan.HeldReason != "" {
-		reason += "; " + plan.HeldReason
-	}
-	plan.Steps, plan.Held, plan.HeldReason = keeps, append(held, plan.Held...), reason
+	isKeep := func(step reverie.Step) bool { return step.Action == reverie.ActionKeep }
+	plan.Held = append(slices.DeleteFunc(slices.Clone(plan.Steps), isKeep), plan.Held...)
+	plan.Steps = slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return !isKeep(step) })
+	plan.HeldReason = strings.TrimSuffix(reason+"; "+plan.HeldReason, "; ")
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.
@@ -93,7 +78,7 @@ func (r *run) count(s *chunkInput, plan reverie.Plan, a reply) reverie.Stats {
 	st := r.recorder.Stats
 	cited := pipeline.Cited(plan.Steps, plan.Held)
 	if a.recap != nil {
-		evidence, _ := safety.Cite(a.recap.evidence, s.shown, s.loc)
+		evidence, _ := safety.Cite(a.recap.Evidence, s.shown, s.loc)
 		for _, e := range evidence {
 			cited[e.MessageID] = true
 		}

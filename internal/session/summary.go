@@ -10,50 +10,28 @@ import (
 	"time"
 
 	"reverie/internal/decide"
-	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
 
-// summarize says what the session's summary memory is to say after the chunk: what
-// the answer's summary line says, else what another question gives. It is "" where
-// both fail; then the earlier one stays.
-func (r *run) summarize(ctx context.Context, s *chunkInput, a reply) (string, error) {
+// summary is what the session's summary memory is to say after the chunk, "" where the
+// answer held none that can be kept: then the earlier one stays.
+func (r *run) summary(s *chunkInput, a reply) string {
 	if len(s.shown) == 0 {
-		return "", nil
+		return ""
 	}
-	why := "the answer held no summary"
+	err := errors.New("the answer held no summary")
 	if a.recap != nil {
-		text, err := statement(a.recap.content)
-		if err == nil {
-			return text, nil
+		var text string
+		if text, err = statement(a.recap.Content); err == nil {
+			return text
 		}
-		why = err.Error()
-	}
-	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id",
-		r.recorder.Row.ID, "reason", why)
-	text, err := r.sum(ctx, s.locale, reverie.MaxStatement, s.summary(), s.shown)
-	switch {
-	case err == nil:
-		if text, err = statement(text); err == nil {
-			return text, nil
-		}
-	case reverie.Passing(err), !blames(err):
-		return "", err // nothing is used, and the answer is kept: a later run asks for the summary alone
 	}
 	r.recorder.Warn(fmt.Sprintf("the summary of session %q stays as it was: %v", r.req.SessionID, err))
-	return "", nil
-}
-
-// blames tells whether an error says that the model, or its settings, are no good:
-// waiting for it would keep the facts from being stored.
-func blames(err error) bool {
-	return errors.Is(err, pipeline.ErrCut) || errors.Is(err, reverie.ErrUnusable) ||
-		errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
+	return ""
 }
 
 // statement is a summary as it may become a memory, cut at a sentence where it is

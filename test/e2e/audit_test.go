@@ -79,7 +79,6 @@ var corruptions = []struct{ invariant, query string }{
 	{"memories dreamt of once", `update memory_uses set run_id = (select run_id from runs where group_id = $1 and job = 'evolve' limit 1) where group_id = $1`},
 	{"memories dreamt of once", `update run_chunks set memory_ids = '{}' where group_id = $1`},
 	{"dreams take in what they name", `delete from memory_uses where group_id = $1`},
-	{"a dream asks of each memory once", `update run_chunks set questions = questions || 1 where group_id = $1 and questions <> '{}'`},
 	{"no session beyond its end", `update sessions set dreamt_until = last_at + interval '1 second' where group_id = $1`},
 	{"one claim at a time", `update entity_claims set status = 'active', ended_at = null where group_id = $1`},
 	{"unbroken claims", `update entity_claims set version = version + 5 where group_id = $1 and version > 1`},

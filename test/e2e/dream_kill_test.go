@@ -14,7 +14,7 @@ import (
 )
 
 // dreamers brings a group "template" with two sessions that do not fit in one question:
-// a dream of several parts, which are combined.
+// a dream of several chunks.
 func (s *stage) dreamers() {
 	s.t.Helper()
 	for i, what := range []string{"Lin likes green tea", "Bo still has to send the photos"} {
@@ -44,7 +44,7 @@ func (v *victim) dreamt() []string {
 	var out []string
 	for _, part := range []struct{ name, query string }{
 		{"memory", `select m.statement, m.version, m.status, m.kind, m.tags, m.strength, m.change_summary, m.embedding_model from memories m
-			where m.group_id = $1 order by m.statement collate "C", m.version`},
+			where m.group_id = $1 order by m.statement collate "C", m.kind, m.version`},
 		{"source", `select m.statement, s.position, o.statement from memory_sources s join memories m on m.group_id = s.group_id and m.memory_id = s.memory_id
 			join memories o on o.group_id = s.group_id and o.memory_id = s.source_id where s.group_id = $1 order by 1, 2`},
 		{"change", `select action, old_statement, new_statement, change_summary, version, evidence from memory_change_log where group_id = $1 order by 1, 2, 3, 4`},
@@ -77,14 +77,14 @@ func TestKillDreamAnywhere(t *testing.T) {
 	o, steps := calm.through(func(*process, int) verdict { return pass })
 	o.want(t, 0)
 	want, questions := calm.dreamt(), calm.dreamQuestions()
-	for _, row := range []string{"memory Lin likes green tea at place 1", "memory The group looked back on 0 sessions", "source Lin likes green tea at place 1",
+	for _, row := range []string{"memory Lin likes green tea at place 1", "memory The group looked back on 1 sessions", "source Lin likes green tea at place 1",
 		"use dream|Lin likes green tea at place 1", "session s2|true", "run dream|s2|succeeded|1"} {
 		if !slices.ContainsFunc(want, func(got string) bool { return strings.HasPrefix(got, row) }) {
 			t.Fatalf("the undisturbed state lacks %q:\n%s", row, strings.Join(want, "\n"))
 		}
 	}
-	if questions < 3 {
-		t.Fatalf("it took %d questions, want two parts and what combines them at least", questions)
+	if questions < 2 {
+		t.Fatalf("it took %d questions, want two chunks at least", questions)
 	}
 	rerun := func(v *victim) {
 		v.t.Helper()
@@ -121,19 +121,19 @@ func TestKillDreamAnywhere(t *testing.T) {
 			rerun(v)
 		})
 	}
-	t.Run("while the parts are combined", func(t *testing.T) {
+	t.Run("in the second chunk", func(t *testing.T) {
 		t.Parallel()
-		v := s.dreamer(t, "combining")
+		v := s.dreamer(t, "second")
 		reached := make(chan struct{}, 1)
 		v.model.Respond(func(r llmtest.Request) llmtest.Answer {
-			if readQuestion(t, r).Parts != nil {
+			if last := readQuestion(t, r).LastDream; last != nil && *last != "" {
 				reached <- struct{}{}
 				return llmtest.Hang()
 			}
 			return llmtest.Text(transcribe(t, r))
 		})
 		p := v.launch(v.args...)
-		await(t, "the question that combines", reached)
+		await(t, "the second question", reached)
 		p.signal(syscall.SIGKILL)
 		if o := p.end(); o.code != -1 {
 			t.Fatalf("exit code %d", o.code)

@@ -135,8 +135,8 @@ func TestDreamNothing(t *testing.T) {
 	}
 }
 
-// TestDreamUnderWay: whoever only looks at a group while another process dreams of it
-// says so, and asks nothing; when that process is gone, the dream was interrupted.
+// TestDreamUnderWay: whoever only looks at a group while another process dreams of it, or
+// has died, says so and asks nothing; when that process is gone, the dream goes on.
 func TestDreamUnderWay(t *testing.T) {
 	t.Parallel()
 	s := dreamStage(t)
@@ -148,10 +148,9 @@ func TestDreamUnderWay(t *testing.T) {
 	s.exec(`insert into leases (group_id, lease_name, holder, fence, expires_at) values ('g1', 'group', 'another', 9, now() + interval '1 hour')
 		on conflict (group_id, lease_name) do update set holder = excluded.holder, expires_at = excluded.expires_at`)
 	asked := s.dreamQuestions()
-	for _, args := range [][]string{{"show", "--group", "g1"}, {"show", "--group", "g1", "--json"}, {"--due", "--group", "g1", "--dry-run"}} {
-		s.run(append([]string{"dream"}, args...)...).want(t, 0).shows(t, "a dream of the group was begun, and another process holds the group now")
+	for _, args := range [][]string{{"show", "--group", "g1"}, {"show", "--group", "g1", "--json"}} {
+		s.run(append([]string{"dream"}, args...)...).want(t, 0).shows(t, "the last dream was interrupted, or is under way")
 	}
-	s.run("dream", "--due", "--dry-run").want(t, 0).shows(t, "nothing is due")
 	if s.dreamQuestions() != asked {
 		t.Error("it was asked about what is under way")
 	}
@@ -187,7 +186,7 @@ func TestDreamCommand(t *testing.T) {
 	s.run("dream", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: say which with --group: g1, g2`)
 	doc := s.run("dream", "--session", "s1", "--group", "g1", "--json").want(t, 0).silent(t).document(t)
 	if doc["success"] != true || doc["job"] != "dream" || doc["through_session"] != "s1" || doc["status"] != "succeeded" || len(doc["changes"].(list)) != 2 ||
-		doc["narrative"] != "The group looked back on 1 sessions and 0 parts." {
+		doc["narrative"] != "The group looked back on 1 sessions." {
 		t.Errorf("the reply is %v", doc)
 	}
 	if diff := cmp.Diff(object{"sessions": 1.0, "memories": 3.0, "batches": 1.0, "calls": 1.0}, doc["material"]); diff != "" {
@@ -277,5 +276,31 @@ func TestDreamDaemon(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"s1|succeeded"}, s.dreams("g1")); diff != "" {
 		t.Errorf("dreams (-want +got):\n%s", diff)
+	}
+}
+
+// TestOfflineCannot: what needs a model says so in one line where it is asked for, and is
+// passed over where it is due.
+func TestOfflineCannot(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.set("REVERIE_LLM_PROVIDER=offline", "REVERIE_LLM_BASE_URL=", "REVERIE_LLM_MODEL=", "REVERIE_LOG_LEVEL=warn", impressionsOn)
+	s.bring("g1", spoken("s1", evening, "I live in Lisbon")...)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	before := s.rows(`select session_id || new_messages from sessions union all select job || message_id from message_uses where run_id is null order by 1`)
+	for _, args := range [][]string{{"dream", "--group", "g1"}, {"extract", "--session", "s1"}, {"extract", "--all"}, {"impression", "--group", "g1"}} {
+		o := s.run(args...).want(t, 2, "offline cannot do this, a model is needed", "REVERIE_LLM_API_KEY")
+		if n := strings.Count(strings.TrimSpace(o.stderr), "\n"); n != 0 || o.stdout != "" {
+			t.Errorf("%v: %s%s", args, o.stdout, o.stderr)
+		}
+	}
+	for _, job := range []string{"dream", "extract", "impression"} {
+		o := s.run(job, "--due").want(t, 0)
+		if strings.Count(o.stderr, "a model is needed") != 1 || o.stdout != "" {
+			t.Errorf("%s --due: %s%s", job, o.stdout, o.stderr)
+		}
+	}
+	if after := s.rows(`select session_id || new_messages from sessions union all select job || message_id from message_uses where run_id is null order by 1`); !slices.Equal(after, before) {
+		t.Errorf("pending were %q, and are %q", before, after)
 	}
 }

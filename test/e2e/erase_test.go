@@ -27,7 +27,7 @@ func gossip(t *testing.T) (lines []reverie.Message, texts []string) {
 		if at = at.Add(time.Duration(1+r.IntN(20)) * time.Minute); i%30 == 29 {
 			at = at.Add(20 * time.Hour)
 		}
-		m := reverie.Message{ID: fmt.Sprintf("m%03d", i), Role: reverie.RoleUser, SentAt: at, Text: fmt.Sprintf("%s, note %03d.", says[r.IntN(len(says))], i)}
+		m := reverie.Message{ID: fmt.Sprintf("m%03d", i), Role: reverie.RoleUser, SentAt: at, Text: fmt.Sprintf("note %s, number %03d.", says[r.IntN(len(says))], i)}
 		switch who := others[r.IntN(len(others))]; {
 		case i%7 == 3:
 			m.AuthorID, m.Author = "u184023", []string{"小明", "Mingo"}[r.IntN(2)]
@@ -74,7 +74,8 @@ func (s *stage) bringAll(group string, lines []reverie.Message, args ...string) 
 func TestEraseLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.set("REVERIE_LLM_PROVIDER=offline", "REVERIE_IMPRESSION_ENABLED=true", "REVERIE_LOG_LEVEL=warn")
+	s.set("REVERIE_EMBED_PROVIDER=offline", "REVERIE_IMPRESSION_ENABLED=true", "REVERIE_LOG_LEVEL=warn")
+	s.model.Respond(scribe(t))
 	lines, texts := gossip(t)
 	s.bringAll("g1", lines)
 	for _, args := range [][]string{{"evolve", "--group", "g1"}, {"extract", "--all", "--group", "g1"}, {"dream", "--group", "g1"},

@@ -110,23 +110,6 @@ func (s *stage) judge(w *truth, list []reverie.EntityReply) float64 {
 	return float64(len(words)) / float64(of)
 }
 
-// TestPeopleOffline: the extractive baseline finds some of the truth, and puts
-// nothing on the wrong person.
-func TestPeopleOffline(t *testing.T) {
-	t.Parallel()
-	const least = 0.2 // it reads what people plainly say of themselves, and nothing else
-	for name, pace := range map[string]string{"harbor": "night by night", "banshan": "all at once"} {
-		t.Run(name+", "+pace, func(t *testing.T) {
-			t.Parallel()
-			s, w := newStage(t), readTruth(t, name)
-			list := s.live(w, pace, "--llm", "offline")
-			if share := s.judge(w, list); share < least {
-				t.Errorf("%.2f of the truth was found, want %.2f", share, least)
-			}
-		})
-	}
-}
-
 // TestPeopleScripted: with a model that reads well, but names ids, joins people,
 // believes the bot and misquotes besides, all of the truth is found and nothing
 // else; what nobody can assign waits.

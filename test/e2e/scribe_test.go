@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -47,13 +48,10 @@ type question struct {
 	Rolling string            `json:"rolling_summary"`
 	Older   []questionMessage `json:"older_turns"`
 
-	// What a question asks that dreams, of sessions or of parts.
+	// What a question asks that dreams.
 	LastDream  *string           `json:"last_dream"`
 	DreamItems []itemLine        `json:"dream_items"`
 	Sessions   []questionSession `json:"dream_sessions"`
-	Parts      []struct {
-		Items []itemLine `json:"items"`
-	} `json:"dream_parts"`
 }
 
 // questionSession is what a question shows of a session that it dreams of.
@@ -65,7 +63,7 @@ type questionSession struct {
 	} `json:"facts"`
 }
 
-// itemLine is an item of a dream, or of a part of one, as a question shows it, and
+// itemLine is an item of a dream as a question shows it, and
 // as an answer has it.
 type itemLine struct {
 	ID         string  `json:"id,omitempty"`
@@ -144,7 +142,7 @@ func (a action) String() string {
 //
 // Asked to dream, it takes facts for preferences, or for open threads where somebody
 // "still has to" do something. A fact that ends in (before: ITEM) rewrites the item that
-// says so, one that ends in (done: ITEM) closes it. Of parts it keeps every item.
+// says so, one that ends in (done: ITEM) closes it.
 func scribe(t testing.TB) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer { return llmtest.Text(transcribe(t, r)) }
 }
@@ -287,13 +285,7 @@ func (q question) dreamt(t testing.TB) string {
 			items = append(items, i)
 		}
 	}
-	for _, p := range q.Parts {
-		for _, i := range p.Items {
-			i.Sources, i.ID = []string{i.ID}, ""
-			items = append(items, i)
-		}
-	}
-	lines := []string{fmt.Sprintf(`{"type":"summary","content":"The group looked back on %d sessions and %d parts."}`, len(q.Sessions), len(q.Parts))}
+	lines := []string{fmt.Sprintf(`{"type":"summary","content":"The group looked back on %d sessions."}`, len(q.Sessions))}
 	for _, i := range items {
 		raw, err := json.Marshal(i)
 		if err != nil {
@@ -312,5 +304,5 @@ func recount(summary string, messages []questionMessage) string {
 			summary += " / " + string(text[:min(24, len(text))])
 		}
 	}
-	return strings.TrimPrefix(summary, " / ")
+	return cmp.Or(strings.TrimPrefix(summary, " / "), "Nobody but bots spoke.")
 }

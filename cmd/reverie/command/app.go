@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -96,6 +97,16 @@ func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, app
 		ctx = a.WithBudget(ctx)
 	}
 	return ctx, p, err
+}
+
+// passesOver tells whether an error only says that no model does what --due asks for: that
+// is passed over, and the log says so.
+func (a *app) passesOver(f selection, err error) bool {
+	if !f.due || !errors.Is(err, config.ErrNeedsModel) {
+		return false
+	}
+	a.Log.Warn("nothing is done: " + err.Error())
+	return true
 }
 
 // close gives back what was opened.

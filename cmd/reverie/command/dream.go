@@ -46,6 +46,9 @@ func newDream(a *app) *cobra.Command {
 
 func (a *app) dream(ctx context.Context, f selection) error {
 	ctx, p, err := a.worker(ctx, reverie.JobDream)
+	if a.passesOver(f, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -67,7 +70,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 	if f.group != "" && (f.dryRun || !f.due) {
 		return one(reverie.Group{ID: f.group}, reverie.Window{})
 	}
-	due := a.DueDreams(f.dryRun)
+	due := a.DueDreams()
 	return a.runAll(ctx, a.DreamDue(p.Dream, due), f, func() string { return due.Nothing(f.group) }, one)
 }
 
@@ -106,9 +109,6 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	signs, err := a.Store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return "", err
-	}
-	if signs.UnderWay {
-		return fmt.Sprintf("%s: no dream yet; %s", g.ID, dream.UnderWay), nil
 	}
 	entry, err := a.groupEntry(ctx, g.ID)
 	if err != nil {

@@ -83,7 +83,7 @@ func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.
 	began := time.Now()
 	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: f.dryRun}
 	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {
-		if stop(); !a.JSON && a.Follows(g) {
+		if stop(); !a.JSON && a.Follows(g) && p.Impression != nil {
 			stop = a.WatchObserving(p.Impression)
 		}
 	})

@@ -39,6 +39,9 @@ func newExtract(a *app) *cobra.Command {
 
 func (a *app) extract(ctx context.Context, f selection) error {
 	ctx, p, err := a.worker(ctx, reverie.JobExtract)
+	if a.passesOver(f, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,10 @@ func newImpression(a *app) *cobra.Command {
 const nothingWaits = "nothing to do: no messages wait for impressions"
 
 func (a *app) observePeople(ctx context.Context, f selection) error {
-	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
+	ctx, p, err := a.worker(ctx, reverie.JobImpression)
+	if a.passesOver(f, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,19 @@ func compareOffline(t testing.TB, fact string, memories ...string) []opinion {
 	return decodeLines[opinion](t, resp.Text)
 }
 
+func decodeLines[L any](t testing.TB, text string) []L {
+	t.Helper()
+	var out []L
+	for l := range strings.Lines(text) {
+		var x L
+		if err := json.Unmarshal([]byte(l), &x); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // TestNearMissIsNoDuplicate changes one figure, weekday or negation of a
 // statement at a time: however it is written, the result is never the same fact,
 // nor is it merged into the other.

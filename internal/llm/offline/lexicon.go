@@ -27,16 +27,6 @@ type lexicon struct {
 	Figures      cues     `toml:"figures"`
 	LeadIns      []string `toml:"lead_ins"`
 	Selves       cues     `toml:"selves"`
-	Todos        cues     `toml:"todos"`
-	Sayings      []saying `toml:"sayings"`
-}
-
-// saying is one way to say something of oneself.
-type saying struct {
-	Says       string   `toml:"says"`
-	Type       factType `toml:"type"`
-	Feature    string   `toml:"feature"`
-	Impression string   `toml:"impression"`
 }
 
 // words returns the lexicon, which is read when it is first needed.

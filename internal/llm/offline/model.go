@@ -15,12 +15,8 @@
 //     ("no longer"), or a rule in its place, where a sentence plainly matches it.
 //   - memory_compare: the same words, but for articles, are a duplicate; all else is
 //     unrelated.
-//   - impression_observe and session_extract: what people say of themselves in the
-//     plain ways that words.toml lists ("I am allergic to", "我住在").
-//   - the summaries of session_extract and session_summarize: the longest sentence
-//     of each message, the oldest left out where room is short.
-//   - dream: facts that are a preference or say what is to be done, and the
-//     summaries' first sentences.
+//
+// Sessions, dreams and people need a model: it answers no question about them.
 package offline
 
 import (
@@ -63,9 +59,8 @@ func New(dims int) *Model {
 	return &Model{dims: dims}
 }
 
-// Generate answers the user part of the prompts memory_evolve, memory_compare,
-// impression_observe, session_extract, session_summarize and dream with JSON Lines;
-// the system part is not read. Any other input is an [*llm.Error] with
+// Generate answers the user part of the prompts memory_evolve and memory_compare with
+// JSON Lines; the system part is not read. Any other input is an [*llm.Error] with
 // FaultBadRequest. The usage is estimated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
@@ -102,10 +97,8 @@ func (m *Model) Embed(ctx context.Context, list []string) ([][]float32, llm.Usag
 
 // errUnknownPrompt refuses what this package cannot do. Questions are told apart by the
 // keys of the user part.
-var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: " +
-	"memory_evolve (new_discussions), memory_compare (fact, candidates), impression_observe (subjects, messages), " +
-	"session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, " +
-	"dream_sessions or dream_parts); configure a real model for anything else")
+var errUnknownPrompt = errors.New("the offline baseline answers two prompts only, by the keys of their JSON object: " +
+	"memory_evolve (new_discussions) and memory_compare (fact, candidates); configure a real model for anything else")
 
 // answer answers the user part of a prompt; whole is false when the answer had to be
 // cut off at maxTokens.
@@ -120,16 +113,6 @@ func answer(user string, maxTokens int) (text string, whole bool, err error) {
 		return lines(evolve, user, `{"action":"none"}`, maxTokens)
 	case has("fact") && has("candidates"):
 		return lines(compare, user, `{"none":true}`, maxTokens)
-	case has("subjects") && has("messages"):
-		return lines(observe, user, `{"none":true}`, maxTokens)
-	case has("session_turns") && has("known_facts"):
-		return lines(extract, user, "", maxTokens)
-	case has("older_turns"):
-		return lines(summarize, user, "", maxTokens)
-	case has("dream_parts"):
-		return lines(combine, user, "", maxTokens)
-	case has("dream_items"):
-		return lines(dream, user, "", maxTokens)
 	}
 	return "", false, errUnknownPrompt
 }
