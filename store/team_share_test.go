@@ -21,7 +21,7 @@ func TestShareMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "Tea is at four", Status: reverie.StatusActive, Strength: 0.7}})
+	made, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "Tea is at four", Status: reverie.StatusActive, Strength: 0.7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestShareMemory(t *testing.T) {
 	if again, shared := share(); shared || again.VersionID != first.VersionID {
 		t.Errorf("shared again without a change: %+v", again)
 	}
-	if _, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: made.VersionID, Memory: reverie.TeamMemory{ID: made.ID,
+	if _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: made.VersionID, Memory: reverie.TeamMemory{ID: made.ID,
 		Statement: "Tea is at five", Status: reverie.StatusActive, Strength: 0.7}}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestShareMemory(t *testing.T) {
 	if err != nil || back.Version != 4 || back.Status != reverie.StatusActive {
 		t.Errorf("restored it is %+v, %v", back, err)
 	}
-	if _, _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: source().ID, Memory: reverie.TeamMemory{ID: made.ID,
+	if _, err := teams.New(s.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: source().ID, Memory: reverie.TeamMemory{ID: made.ID,
 		Statement: "Tea is at six", Status: reverie.StatusActive, Strength: 0.7}}); err != nil {
 		t.Fatal(err)
 	}

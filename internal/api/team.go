@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -88,43 +89,32 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
-	list := []reverie.TeamMemory{m}
-	err = s.present(ctx, groupID, list)
-	return list[0], err
+	return s.presented(ctx, groupID, m)
 }
 
 // present brings memories into the shape in which others see them: this deployment under
 // its name, quotes where they may travel, and deleted ones without their words.
 func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
-	defer func() {
-		for i := range list {
-			safety.DropWords(&list[i], s.Privacy)
-		}
-	}()
+	var id string
+	var err error
 	if s.Team.Deployment != "" {
-		id, err := teams.New(s.Store.DB()).Deployment(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			s.named(&list[i], id)
-		}
+		id, err = teams.New(s.Store.DB()).Deployment(ctx)
 	}
-	if !s.Team.Quotes || len(list) == 0 {
-		return nil
+	if err == nil && s.Team.Quotes {
+		err = teams.New(s.Store.DB()).TeamEvidence(ctx, groupID, list)
 	}
-	return teams.New(s.Store.DB()).TeamEvidence(ctx, groupID, list)
+	for i := range list {
+		list[i].CallDeployment(id, s.Team.Deployment)
+		safety.DropWords(&list[i], s.Privacy)
+	}
+	return err
 }
 
-func (s *Service) named(m *reverie.TeamMemory, id string) {
-	if m.Origin.Deployment == id {
-		m.Origin.Deployment = s.Team.Deployment
-	}
-	for i, v := range m.Versions {
-		if v.Deployment == id {
-			m.Versions[i].Deployment = s.Team.Deployment
-		}
-	}
+// presented is one memory as others see it.
+func (s *Service) presented(ctx context.Context, groupID string, m reverie.TeamMemory) (reverie.TeamMemory, error) {
+	list := []reverie.TeamMemory{m}
+	err := s.present(ctx, groupID, list)
+	return list[0], err
 }
 
 // PutTeamMemory makes a version the head of a team's memory, where what is there is what
@@ -132,53 +122,44 @@ func (s *Service) named(m *reverie.TeamMemory, id string) {
 // made. A memory that is sent is checked like any that is to be kept:
 // *reverie.TeamRefusedError says what was found in it. The other errors are
 // [reverie.ErrNoCondition] and those of the store's PutTeamMemory.
-func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, created bool, err error) {
+func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, err error) {
 	groupID, err := teamGroup(ctx, put.Team)
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
-		return m, false, err
+		return m, err
 	}
 	w := reverie.TeamWrite{RequestKey: put.Key, Quotes: s.Team.Quotes}
 	w.Team, _ = reverie.TeamOf(groupID)
 	if err := reverie.CheckTeam(w.Team); err != nil {
-		return m, false, err
+		return m, err
 	}
 	if put.Memory.ID != "" && put.Memory.ID != put.ID {
-		return m, false, fmt.Errorf("the body's id %.40q is not that of the address: %w", put.Memory.ID, reverie.ErrInvalid)
+		return m, fmt.Errorf("the body's id %.40q is not that of the address: %w", put.Memory.ID, reverie.ErrInvalid)
 	}
 	if w.BodySHA256, err = put.digest(); err != nil {
-		return m, false, err
+		return m, err
 	}
 	if w.Memory, err = s.sent(put); err != nil {
-		return m, false, err
+		return m, err
 	}
 	if w.IfVersion, err = s.expected(ctx, groupID, put); err != nil {
-		return m, false, err
+		return m, err
 	}
-	if m, created, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w); err != nil {
-		return m, false, s.presentHead(ctx, groupID, err)
+	m, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w)
+	var moved *reverie.TeamHeadError
+	switch {
+	case errors.As(err, &moved) && moved.Head != nil:
+		head, failed := s.presented(ctx, groupID, *moved.Head)
+		moved.Head = &head
+		return m, cmp.Or(failed, err)
+	case err != nil:
+		return m, err
 	}
 	caller, _ := CallerOf(ctx)
 	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version, "by", caller.Name)
-	list := []reverie.TeamMemory{m}
-	err = s.present(ctx, groupID, list)
-	return list[0], created, err
-}
-
-// presentHead is an error with the head that it holds as others see it.
-func (s *Service) presentHead(ctx context.Context, groupID string, err error) error {
-	var moved *reverie.TeamHeadError
-	if !errors.As(err, &moved) || moved.Head == nil {
-		return err
-	}
-	list := []reverie.TeamMemory{*moved.Head}
-	if failed := s.present(ctx, groupID, list); failed != nil {
-		return failed
-	}
-	moved.Head = &list[0]
-	return err
+	return s.presented(ctx, groupID, m)
 }
 
 // digest names a write with all that it is made of.

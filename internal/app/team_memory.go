@@ -64,7 +64,7 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 	case m.Statement == text:
 		return m, "", fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
 	}
-	m, _, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
+	m, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
 		ID: m.ID, Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
 	return m, of, err
 }

@@ -89,10 +89,10 @@ func erased(t *testing.T, hub, spoke *deployment) {
 			t.Errorf("asked for another version than that before: %d, want %d", got, want)
 		}
 	}
-	if r := spoke.push(hub); len(r.Pushed) != 0 || !slices.ContainsFunc(r.Conflicts, func(c reverie.TeamItem) bool { return c.ID == ids[1] }) || hub.said()[ids[1]] != "" {
+	if r := spoke.push(hub); done(r) != 0 || !slices.ContainsFunc(items(r, reverie.TeamConflicting), func(c reverie.TeamItem) bool { return c.ID == ids[1] }) || hub.said()[ids[1]] != "" {
 		t.Errorf("pushed on top of what was erased: %+v", r)
 	}
-	if r := spoke.pull(hub); len(r.Pulled) != 2 {
+	if r := spoke.pull(hub); done(r) != 2 {
 		t.Errorf("pulled %+v", r)
 	}
 	if said := spoke.said(); said[ids[0]] != "" || said[ids[2]] != "The team meets with [erased] on Fridays" || said[other] == "" {

@@ -71,34 +71,23 @@ func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit i
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
 func (s *Teams) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	return pg.Read(ctx, s.db, "read a team's memory", func(ctx context.Context, t *pg.Tx) (reverie.TeamMemory, error) {
-		head, err := teamHead(ctx, t, groupID, lineageID)
-		if err != nil {
-			return reverie.TeamMemory{}, err
-		}
-		return teamMemory(ctx, t, head)
+		return headOf(ctx, t, groupID, lineageID)
 	})
 }
 
 // TeamEvidence fills in the words that memories of a team rest on. It is for where
 // [team] quotes lets them travel.
 func (s *Teams) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+	return s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error { return FillTeamEvidence(ctx, t, groupID, list) }})
+}
+
+// FillTeamEvidence is TeamEvidence within a transaction.
+func FillTeamEvidence(ctx context.Context, t *pg.Tx, groupID string, list []reverie.TeamMemory) error {
 	ids := make(pq.StringArray, len(list))
 	for i, m := range list {
 		ids[i] = m.VersionID
 	}
-	found, err := pg.Read(ctx, s.db, "read what a team's memories rest on",
-		func(ctx context.Context, t *pg.Tx) (map[string][]reverie.Evidence, error) {
-			return TeamEvidence(ctx, t, groupID, ids)
-		})
-	for i, m := range list {
-		list[i].Evidence = found[m.VersionID]
-	}
-	return err
-}
-
-// TeamEvidence are the words that versions rest on, by version.
-func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence,
-	error) {
 	var rows []struct {
 		reverie.Evidence
 		MemoryID string `db:"memory_id"`
@@ -110,7 +99,10 @@ func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringAr
 			found[r.MemoryID] = append(found[r.MemoryID], r.Evidence)
 		}
 	}
-	return found, err
+	for i, m := range list {
+		list[i].Evidence = found[m.VersionID]
+	}
+	return err
 }
 
 func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.Memory, error) {
@@ -120,6 +112,15 @@ func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie
 	}
 	err := t.Get(ctx, &head, teamHeadQuery, groupID, lineageID)
 	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
+}
+
+// headOf is the newest version of a team's memory as it travels.
+func headOf(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.TeamMemory, error) {
+	head, err := teamHead(ctx, t, groupID, lineageID)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	return teamMemory(ctx, t, head)
 }
 
 func teamMemory(ctx context.Context, t *pg.Tx, head reverie.Memory) (reverie.TeamMemory, error) {
@@ -218,11 +219,16 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
 )
 
-// TeamConflicts returns the open conflicts of a team, oldest first.
+// TeamConflicts returns the open conflicts of a team, oldest first, with what is said here
+// by now.
 func (s *Teams) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	what := fmt.Sprintf("list the conflicts of team %q", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamConflict, error) {
-		return openConflicts(ctx, t, reverie.TeamGroupID(team))
+		list, err := openConflicts(ctx, t, reverie.TeamGroupID(team))
+		for i := 0; i < len(list) && err == nil; i++ {
+			list[i].Ours, err = headOf(ctx, t, reverie.TeamGroupID(team), list[i].LineageID)
+		}
+		return list, err
 	})
 }
 
@@ -237,7 +243,7 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 
 // SaveTeamConflict keeps what another deployment says beside what is said here, whole,
 // until a person decides. An open conflict of the same memory with it is renewed. What
-// theirs holds has been checked: [reverie.TeamMemory.Check].
+// theirs holds has been checked: [safety.CheckTeamMemory].
 func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
@@ -357,19 +363,18 @@ func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 			case store.IgnoreNoRows(err) != nil:
 				return err
 			case err == nil:
-				head, err := teamHead(ctx, t, groupID, before.LineageID)
-				if err != nil {
+				head, err := headOf(ctx, t, groupID, before.LineageID)
+				active := head.Status == reverie.StatusActive
+				switch {
+				case err != nil:
 					return err
+				case before.VersionID == from.ID && active:
+					m = head
+					return nil
+				case (head.VersionID != before.ID || !active) && !share.Overwrite:
+					return &reverie.TeamSharedError{Head: head}
 				}
-				if before.VersionID == from.ID && head.Status == reverie.StatusActive {
-					m, err = teamMemory(ctx, t, head)
-					return err
-				}
-				if (head.ID != before.ID || head.Status != reverie.StatusActive) && !share.Overwrite {
-					written, err := teamMemory(ctx, t, head)
-					return errors.Join(err, &reverie.TeamSharedError{Head: written})
-				}
-				w.Memory.ID, w.IfVersion = head.LineageID, head.ID
+				w.Memory.ID, w.IfVersion = head.ID, head.VersionID
 			}
 			var err error
 			if w.Memory.Origin, err = originOf(ctx, t, from); err != nil {
@@ -429,11 +434,7 @@ func (s *Teams) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 			return pg.NotFoundIfEmpty(err, "memory %s of a team", id)
 		}
 		of, _ = reverie.TeamOf(found.GroupID)
-		head, err := teamHead(ctx, t, found.GroupID, found.LineageID)
-		if err != nil {
-			return err
-		}
-		m, err = teamMemory(ctx, t, head)
+		m, err = headOf(ctx, t, found.GroupID, found.LineageID)
 		return err
 	}})
 	return m, of, err

@@ -2,7 +2,6 @@ package teams
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,8 +33,8 @@ const (
 			$8::float8,
 			coalesce(p.weight, $9::float8), $10, $11, coalesce(p.created_at, $12::timestamptz), $13::timestamptz,
 			case $6::text when 'deprecated' then $13::timestamptz end, greatest(p.last_supported_at, $14::timestamptz),
-			case when $16::text <> '' then ($15::vector[])[1] when p.statement = $5 then p.embedding end,
-			case when $16::text <> '' then $16::text when p.statement = $5 then p.embedding_model else '' end
+			case when p.statement = $5 then p.embedding end,
+			case when p.statement = $5 then p.embedding_model else '' end
 		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = $4::uuid`
 
 	insertOriginQuery = `insert into memory_origins (group_id, memory_id, deployment, origin_memory_id,
@@ -44,18 +43,18 @@ const (
 )
 
 // PutTeamMemory makes a version the head of a team's memory, in one transaction with its
-// row in the change log, and returns the memory as it is then. The first write to a team
-// makes its tenant. What the memory is made of has been checked: [reverie.TeamMemory.Check].
+// row in the change log and with w.Link, and returns the memory as it is then. The first
+// write to a team makes its tenant. What the memory is made of has been checked: see
+// [safety.CheckTeamMemory].
 //
 // A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
 // the team that says the same is a *reverie.TwinError, and an id that is in use elsewhere
 // reverie.ErrConflict. A request key that stands for another write is
 // reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
 // keeps the words and tags of the version that it ends.
-func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool,
-	err error) {
+func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
 	if err := checkTeamWrite(w); err != nil {
-		return m, false, err
+		return m, err
 	}
 	versionID := reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
@@ -68,9 +67,9 @@ func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m rever
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
 	})
 	if err != nil {
-		return reverie.TeamMemory{}, false, err
+		return reverie.TeamMemory{}, err
 	}
-	return m, m.Version == 1, nil
+	return m, nil
 }
 
 // checkTeamWrite refuses what no version can be, before anything is locked.
@@ -88,11 +87,6 @@ func checkTeamWrite(w reverie.TeamWrite) error {
 		return fmt.Errorf("team memory %s: status %q: it is active or deprecated: %w", m.ID, m.Status, reverie.ErrInvalid)
 	case m.Origin.Deployment != "" && (!reverie.IsID(m.Origin.MemoryID) || !reverie.IsID(m.Origin.LineageID)):
 		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
-	}
-	if len(w.Embedding) > 0 {
-		if err := store.CheckVector(w.EmbeddingModel, w.Embedding); err != nil {
-			return fmt.Errorf("team memory %s: %w", m.ID, err)
-		}
 	}
 	return nil
 }
@@ -124,8 +118,7 @@ func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 		return none, err
 	}
 	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
-		last := head
-		w.Memory.Statement, w.Memory.Tags = last.Statement, last.Tags
+		w.Memory.Statement, w.Memory.Tags = head.Statement, head.Tags
 	}
 	w.Memory.Statement = pg.ValidText(w.Memory.Statement)
 	if w.Memory.Status == reverie.StatusActive {
@@ -136,13 +129,15 @@ func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 	if err := AppendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
 		return none, err
 	}
-	row, err := teamHead(ctx, t, groupID, w.Memory.ID)
+	m, err := headOf(ctx, t, groupID, w.Memory.ID)
 	if err != nil {
 		return none, err
 	}
-	m, err := teamMemory(ctx, t, row)
-	if err != nil {
-		return none, err
+	if link := w.Link; link != nil {
+		link.LineageID, link.LocalID = m.ID, m.VersionID
+		if err := s.linkTeam(ctx, t, groupID, *link); err != nil {
+			return none, err
+		}
 	}
 	if w.Quotes {
 		m.Evidence = w.Memory.Evidence
@@ -211,15 +206,11 @@ func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
 	var id string
 	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2
-		and status = 'active'
-		and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		and status = 'active' and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
+	if err == nil {
+		return &reverie.TwinError{ID: id}
 	}
-	if err != nil {
-		return err
-	}
-	return &reverie.TwinError{ID: id}
+	return store.IgnoreNoRows(err)
 }
 
 // AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
@@ -288,18 +279,10 @@ func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string,
 			return err
 		}
 	}
-	vector, err := db.Vectors(ctx, t, [][]float32{w.Embedding})
-	if err != nil {
-		return err
-	}
-	model := w.EmbeddingModel
-	if len(w.Embedding) == 0 {
-		model = ""
-	}
-	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status),
+	_, err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status),
 		pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
 		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at,
-		notAfter(m.UpdatedAt, at), vector, model)
+		notAfter(m.UpdatedAt, at))
 	return err
 }
 
@@ -338,8 +321,6 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, body_sha256 = excluded.body_sha256,
 			synced_at = excluded.synced_at`
 
-	lastSyncQuery = `select max(synced_at) from team_links where group_id = $1 and remote = $2`
-
 	settleConflictQuery = `update team_conflicts set status = 'settled', resolution = $4, settled_at = $5::timestamptz
 		where group_id = $1 and remote = $2 and lineage_id = $3::uuid and status = 'open'`
 )
@@ -354,8 +335,9 @@ func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 }
 
 // TeamStates returns all memories of a team, deleted ones included, by id, and how they
-// stand towards another deployment; none where there is no such team yet.
-func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
+// stand towards another deployment, with the words that they rest on where quotes says so;
+// none where there is no such team yet.
+func (s *Teams) TeamStates(ctx context.Context, team, remote string, quotes bool) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	what := fmt.Sprintf("read how team %q stands", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.TeamState, err error) {
@@ -365,6 +347,9 @@ func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 				return nil, err
 			}
 			page, err := TeamMemories(ctx, t, groupID, heads)
+			if err == nil && quotes {
+				err = FillTeamEvidence(ctx, t, groupID, page)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -383,81 +368,37 @@ func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 
 // fillStates adds what is known of the other side.
 func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []reverie.TeamState) error {
-	var links []reverie.TeamLink
-	if err := t.Select(ctx, &links, teamLinksQuery, groupID, remote); err != nil {
-		return err
-	}
-	conflicts, err := openConflicts(ctx, t, groupID)
+	links, err := pg.Select[reverie.TeamLink](ctx, t, teamLinksQuery, groupID, remote)
 	if err != nil {
 		return err
 	}
-	byID := make(map[string]*reverie.TeamState, len(list))
-	for i := range list {
-		byID[list[i].ID] = &list[i]
-	}
+	open, err := pg.Select[string](ctx, t, `select lineage_id from team_conflicts
+		where group_id = $1 and remote = $2 and status = 'open'`, groupID, remote)
+	byID := make(map[string]*reverie.TeamLink, len(links))
 	for i := range links {
-		if state := byID[links[i].LineageID]; state != nil {
-			state.Link = &links[i]
-		}
+		byID[links[i].LineageID] = &links[i]
 	}
-	for i, c := range conflicts {
-		if state := byID[c.LineageID]; state != nil && c.Remote == remote {
-			state.Conflict = &conflicts[i]
-		}
+	for i, m := range list {
+		list[i].Link, list[i].InConflict = byID[m.ID], slices.Contains(open, m.ID)
 	}
-	return nil
+	return err
 }
 
 // LinkTeamMemory notes which version is common with another deployment now, and settles
-// an open conflict with it: the resolution says how. The version is one of the team's.
-func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
-	groupID := reverie.TeamGroupID(team)
+// an open conflict with it. The version is one of the team's.
+func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			return s.linkTeam(ctx, t, groupID, l, resolution)
+			return s.linkTeam(ctx, t, reverie.TeamGroupID(team), l)
 		}})
 }
 
-func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
+func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink) error {
 	at := s.db.Now()
 	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
 		at); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, resolution, at)
+	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
 	return err
-}
-
-// TakeTeamMemory makes a version the head, as PutTeamMemory does, and notes in the same
-// transaction what is common with another deployment then.
-func (s *Teams) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error) {
-	w := take.Write
-	if err := checkTeamWrite(w); err != nil {
-		return reverie.TeamMemory{}, err
-	}
-	versionID := reverie.NewID()
-	var m reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{
-		What: fmt.Sprintf("take memory %s of team %q", w.Memory.ID, w.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			if m, err = s.writeTeam(ctx, t, w, versionID); err != nil {
-				return err
-			}
-			return s.linkTeam(ctx, t, reverie.TeamGroupID(w.Team), reverie.TeamLink{Remote: take.Remote, LineageID: m.ID,
-				LocalID:  m.VersionID,
-				RemoteID: take.RemoteID, Digest: take.Digest}, take.Resolution)
-		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
-	})
-	return m, err
-}
-
-// LastTeamSync returns when a memory of a team was synced with another deployment last;
-// zero for never.
-func (s *Teams) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
-	var at sql.NullTime
-	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery,
-		reverie.TeamGroupID(team), remote)
-	return at.Time, err
 }

@@ -1,44 +1,34 @@
 package rest
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// Validators are read as RFC 9110 has them, and what is none is said to be.
+// Validators are read as RFC 9110 has them; a weak one is no version to write on.
 func TestEntityTags(t *testing.T) {
 	for header, want := range map[string]struct {
-		tags string // each with a stroke behind it
-		star bool
-		bad  bool
+		versions []string
+		any, bad bool
 	}{
-		``:                       {},
-		`*`:                      {star: true},
-		` * `:                    {star: true},
-		`"a"`:                    {tags: `a|`},
-		`W/"a"`:                  {tags: `~a|`},
-		`"a", W/"b,c" ,,"d"`:     {tags: `a|~b,c|d|`},
-		`""`:                     {tags: `|`},
+		`*`:                      {any: true},
+		`"a"`:                    {versions: []string{"a"}},
+		`W/"a"`:                  {versions: []string{}},
+		`"a", W/"b,c" ,,"d"`:     {versions: []string{"a", "d"}},
+		`""`:                     {versions: []string{""}},
 		`a`:                      {bad: true},
 		`"a`:                     {bad: true},
-		`"a" "b"`:                {tags: "", bad: true},
-		`"a", *`:                 {bad: true},
-		`w/"a"`:                  {bad: true},
-		"\"\xff\x00\"":           {tags: "\xff\x00|"},
-		`"a",` + "\t" + `"b" , `: {tags: `a|b|`},
+		"\"\xff\x00\"":           {versions: []string{"\xff\x00"}},
+		`"a",` + "\t" + `"b" , `: {versions: []string{"a", "b"}},
 	} {
-		list, star, err := entityTags(header)
-		got := ""
-		for _, tag := range list {
-			if tag.weak {
-				got += "~"
-			}
-			got += tag.opaque + "|"
-		}
-		if got != want.tags || star != want.star || (err != nil) != want.bad {
-			t.Errorf("%q: %q %v %v", header, got, star, err)
+		m, err := (&teamPutInput{IfMatch: header}).match()
+		if !slices.Equal(m.Versions, want.versions) || m.Any != want.any || (err != nil) != want.bad {
+			t.Errorf("%q: %+v %v", header, m, err)
 		}
 	}
 	for header, want := range map[string]bool{`"x"`: true, `W/"x"`: true, `"a", "x"`: true, `*`: true, `"a"`: false, `x`: false, ``: false} {
-		if fresh(header, `"x"`) != want {
-			t.Errorf("%q: fresh is %v", header, !want)
+		if known(header, `"x"`) != want {
+			t.Errorf("%q: known is %v", header, !want)
 		}
 	}
 }

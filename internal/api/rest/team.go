@@ -5,10 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,6 +15,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const teamTag = "team"
@@ -50,17 +50,6 @@ type teamPutInput struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"* to create the memory: there must be none of this id."`
 	Key         string `header:"Idempotency-Key" pattern:"^[!-~]{1,200}$" patternDescription:"1 to 200 visible characters of ASCII" doc:"Names the write: sent again under the same key within 7 days, it is answered as it was, and made once."`
 	Body        teamBody
-}
-
-// Resolve joins headers that came in several lines.
-func (in *teamPutInput) Resolve(ctx huma.Context) []error {
-	lines := map[string][]string{}
-	ctx.EachHeader(func(name, value string) {
-		name = http.CanonicalHeaderKey(name)
-		lines[name] = append(lines[name], value)
-	})
-	in.IfMatch, in.IfNoneMatch = strings.Join(lines["If-Match"], ", "), strings.Join(lines["If-None-Match"], ", ")
-	return nil
 }
 
 // teamBody is a team's memory as it is sent. What it calls the version is for its own
@@ -98,8 +87,8 @@ type tagged[O any] struct {
 	Body   O
 }
 
-func newTagged[O any](body O, etag, known string) *tagged[O] {
-	if known != "" && fresh(known, etag) {
+func newTagged[O any](body O, etag, ifNoneMatch string) *tagged[O] {
+	if known(ifNoneMatch, etag) {
 		return &tagged[O]{Status: http.StatusNotModified, ETag: etag}
 	}
 	return &tagged[O]{http.StatusOK, etag, body}
@@ -113,8 +102,8 @@ func (r *room) team() {
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(page)
-		sum := sha256.Sum256(text)
+		body, err := json.Marshal(page)
+		sum := sha256.Sum256(body)
 		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), err
 	})
 	get := operation{id: "get-team-memory", answers: r.withTag(reverie.TeamMemory{}, "304")}
@@ -129,10 +118,10 @@ func (r *room) team() {
 		if err != nil {
 			return nil, err
 		}
-		m, created, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
+		m, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
 			Match: match, Key: in.Key})
 		a := newTagged(m, versionTag(m), "")
-		if created {
+		if m.Version == 1 {
 			a.Status = http.StatusCreated
 		}
 		return a, err
@@ -145,28 +134,35 @@ func versionTag(m reverie.TeamMemory) string { return `"` + m.VersionID + `"` }
 // match is what the headers of a write demand. A weak validator matches nothing: it does
 // not say that the version is the same.
 func (in *teamPutInput) match() (api.TeamMatch, error) {
-	var m api.TeamMatch
-	if in.IfNoneMatch != "" {
-		if strings.TrimSpace(in.IfNoneMatch) != "*" {
-			return m, problem.New(http.StatusBadRequest,
-				"If-None-Match of a write is *: the memory is then created, and must not exist")
-		}
-		m.New = true
+	m := api.TeamMatch{New: in.IfNoneMatch == "*", Any: in.IfMatch == "*"}
+	if in.IfNoneMatch != "" && !m.New {
+		return m, problem.New(http.StatusBadRequest,
+			"If-None-Match of a write is *: the memory is then created, and must not exist")
 	}
-	if in.IfMatch == "" {
+	if in.IfMatch == "" || m.Any {
 		return m, nil
 	}
-	list, star, err := entityTags(in.IfMatch)
-	if err != nil {
-		return m, problem.New(http.StatusBadRequest, "If-Match: "+err.Error())
+	tags := entityTag.FindAllStringSubmatch(in.IfMatch, -1)
+	if tags == nil {
+		return m, problem.New(http.StatusBadRequest, "If-Match has ETags: each stands in double quotes")
 	}
-	m.Any, m.Versions = star, []string{}
-	for _, tag := range list {
-		if !tag.weak {
-			m.Versions = append(m.Versions, tag.opaque)
+	m.Versions = []string{}
+	for _, tag := range tags {
+		if tag[1] == "" {
+			m.Versions = append(m.Versions, tag[2])
 		}
 	}
 	return m, nil
+}
+
+// entityTag is a validator as headers have it, weak or not (RFC 9110, 8.8.3).
+var entityTag = text.NewPattern(`([Ww]/)?"([^"]*)"`)
+
+// known tells whether a client says that it has what it would get. A weak validator is
+// good enough to read by.
+func known(ifNoneMatch, etag string) bool {
+	return ifNoneMatch == "*" || slices.ContainsFunc(entityTag.FindAllStringSubmatch(ifNoneMatch, -1),
+		func(tag []string) bool { return `"`+tag[2]+`"` == etag })
 }
 
 // withTag documents an answer that has an ETag, and another status beside its 200.
@@ -183,44 +179,4 @@ func (r *room) withTag(shape any, other string) map[string]*huma.Response {
 		answers[other] = &huma.Response{Description: "It is what If-None-Match says is known", Headers: etag}
 	}
 	return answers
-}
-
-// entityTag is a validator as headers have it (RFC 9110, 8.8.3).
-type entityTag struct {
-	weak   bool
-	opaque string // without its quotes
-}
-
-// entityTags reads a header of validators: a list, or a star, which is any.
-func entityTags(header string) (list []entityTag, star bool, err error) {
-	rest := strings.Trim(header, " \t,")
-	if rest == "*" {
-		return nil, true, nil
-	}
-	for rest != "" {
-		var tag entityTag
-		if rest, tag.weak = strings.CutPrefix(rest, "W/"); !strings.HasPrefix(rest, `"`) {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: each stands in double quotes", header)
-		}
-		end := strings.IndexByte(rest[1:], '"')
-		if end < 0 {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: a quote is not closed", header)
-		}
-		tag.opaque, rest = rest[1:end+1], strings.TrimLeft(rest[end+2:], " \t")
-		if rest != "" && rest[0] != ',' {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: a comma is missing", header)
-		}
-		list, rest = append(list, tag), strings.TrimLeft(rest, " \t,")
-	}
-	return list, false, nil
-}
-
-// fresh tells whether what a client has is what it would get. A header that cannot be
-// read is as good as none.
-func fresh(ifNoneMatch, etag string) bool {
-	list, star, _ := entityTags(ifNoneMatch)
-	for _, tag := range list { // weak ones are good enough to read by
-		star = star || `"`+tag.opaque+`"` == etag
-	}
-	return star
 }

@@ -92,7 +92,7 @@ func writes(t *testing.T, c crew) {
 	c.put(t, id, `{"statement":"x y","status":"held"}`, 422, match, tag)
 	c.put(t, id, `{"statement":"x y","strength":2}`, 422, match, tag)
 
-	m2, _ := c.put(t, id, say("We ship on Fridays"), 200, match, `"x"`, match, tag) // in two lines: a list
+	m2, _ := c.put(t, id, say("We ship on Fridays"), 200, match, `"x", `+tag)
 	deleted, _ := c.put(t, id, `{"statement":"We ship on Fridays","status":"deprecated"}`, 200, match, "*")
 	if m2.Version != 2 || deleted.Version != 3 || deleted.Status != reverie.StatusDeprecated || len(deleted.Versions) != 2 {
 		t.Errorf("deleted: %+v", deleted)
