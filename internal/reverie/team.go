@@ -296,32 +296,6 @@ func (e *TeamHeadError) Error() string {
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *TeamHeadError) Is(target error) bool { return target == ErrConflict }
 
-// TeamSharedError refuses to share a memory anew where the team has written on what an
-// earlier version of it was made into. It is an [ErrConflict].
-type TeamSharedError struct{ Head TeamMemory }
-
-func (e *TeamSharedError) Error() string {
-	what := fmt.Sprintf("says %q by now (version %d)", e.Head.Statement, e.Head.Version)
-	if e.Head.Status != StatusActive {
-		what = fmt.Sprintf("was deleted (version %d; it said %q)", e.Head.Version, e.Head.Statement)
-	}
-	return fmt.Sprintf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place", e.Head.ID, what)
-}
-
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *TeamSharedError) Is(target error) bool { return target == ErrConflict }
-
-// TwinError refuses a memory that says what another active one of the team says. It is
-// an [ErrConflict].
-type TwinError struct{ ID string } // the other memory
-
-func (e *TwinError) Error() string {
-	return fmt.Sprintf("team memory %s is active and says the same: change that one, or delete it first", e.ID)
-}
-
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *TwinError) Is(target error) bool { return target == ErrConflict }
-
 // ErrKeyReused refuses a write under a key that stands for another one. It is an
 // [ErrInvalid].
 var ErrKeyReused = fmt.Errorf("this idempotency key stands for another write: use a new one: %w", ErrInvalid)

@@ -2,6 +2,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -323,8 +324,8 @@ const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_a
 	order by sent_at desc, evidence_no limit $3`
 
 // originQuery says what a version of a group's memory was made by and from.
-const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version,
-	'') as prompt_version,
+const originQuery = `select (select deployment_id::text from deployments) as deployment,
+		coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
 		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id
 			and e.lineage_id = m.lineage_id
 			and e.action <> 'delete' and e.withdrawn_at is null) as messages
@@ -335,57 +336,30 @@ const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as
 // that an earlier version of it was made into, or of a new one. What it rests on stays
 // behind and is counted, unless share.Quotes has it come along. Where this version was
 // shared before, nothing is written, and shared is false. Where the team has changed or
-// deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
-// Other errors are those of PutTeamMemory.
+// deleted what was shared, that is reverie.ErrConflict, unless share.Overwrite. Other
+// errors are those of PutTeamMemory.
 func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
 	err error) {
 	from := share.Memory
-	groupID := reverie.TeamGroupID(share.Team)
 	versionID, lineageID := reverie.NewID(), reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("share memory %s with team %q", from.ID, share.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			m, shared = reverie.TeamMemory{}, false
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			if err := s.lockTeam(ctx, t, share.Team); err != nil {
 				return err
 			}
-			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Memory: reverie.TeamMemory{ID: lineageID,
-				Statement: from.Statement,
-				Status:    reverie.StatusActive, Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt,
-				UpdatedAt:    from.LastSupportedAt,
-				ChangeReason: share.Reason}}
-			var before struct {
-				LineageID string `db:"lineage_id"`
-				ID        string `db:"memory_id"`
-				VersionID string `db:"origin_memory_id"`
-			}
-			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
-			case store.IgnoreNoRows(err) != nil:
-				return err
-			case err == nil:
-				head, err := headOf(ctx, t, groupID, before.LineageID)
-				active := head.Status == reverie.StatusActive
-				switch {
-				case err != nil:
-					return err
-				case before.VersionID == from.ID && active:
-					m = head
-					return nil
-				case (head.VersionID != before.ID || !active) && !share.Overwrite:
-					return &reverie.TeamSharedError{Head: head}
-				}
-				w.Memory.ID, w.IfVersion = head.ID, head.VersionID
-			}
-			var err error
-			if w.Memory.Origin, err = originOf(ctx, t, from); err != nil {
+			var same bool
+			m, same, err = sharedBefore(ctx, t, share)
+			if shared = !same; err != nil || same {
 				return err
 			}
-			if w.Quotes = share.Quotes; w.Quotes {
-				if w.Memory.Evidence, err = sharedEvidence(ctx, t, from); err != nil {
-					return err
-				}
+			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Quotes: share.Quotes, IfVersion: m.VersionID,
+				Memory: reverie.TeamMemory{ID: cmp.Or(m.ID, lineageID), Statement: from.Statement, Status: reverie.StatusActive,
+					Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt, UpdatedAt: from.LastSupportedAt,
+					ChangeReason: share.Reason}}
+			if err := fillOrigin(ctx, t, from, &w); err != nil {
+				return err
 			}
-			shared = true
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
@@ -399,15 +373,48 @@ func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 	return m, shared, err
 }
 
-// originOf says where a version of a group's memory was made, without a word that names
-// the group, a person or a message.
-func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, error) {
-	origin := reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
-	if err := t.Get(ctx, &origin, originQuery, m.GroupID, m.ID); err != nil {
-		return origin, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
+// sharedBefore returns the memory of the team that an earlier version of a group's memory
+// was made into, as it is now, the zero one where there is none; and whether it was made
+// of this version. What the team has written on it since is refused, unless it may be
+// overwritten.
+func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head reverie.TeamMemory, same bool, err error) {
+	groupID := reverie.TeamGroupID(share.Team)
+	var before struct {
+		LineageID string `db:"lineage_id"`
+		ID        string `db:"memory_id"`
+		VersionID string `db:"origin_memory_id"`
 	}
-	err := t.Get(ctx, &origin.Deployment, deploymentQuery)
-	return origin, err
+	err = t.Get(ctx, &before, sharedQuery, groupID, share.Memory.LineageID, share.Memory.GroupID)
+	if err != nil {
+		return head, false, store.IgnoreNoRows(err)
+	}
+	if head, err = headOf(ctx, t, groupID, before.LineageID); err != nil {
+		return head, false, err
+	}
+	what := fmt.Sprintf("says %q by now (version %d)", head.Statement, head.Version)
+	switch active := head.Status == reverie.StatusActive; {
+	case before.VersionID == share.Memory.ID && active:
+		return head, true, nil
+	case head.VersionID == before.ID && active, share.Overwrite:
+		return head, false, nil
+	case !active:
+		what = fmt.Sprintf("was deleted (version %d; it said %q)", head.Version, head.Statement)
+	}
+	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place: %w",
+		head.ID, what, reverie.ErrConflict)
+}
+
+// fillOrigin says where a version of a group's memory was made, without a word that names
+// the group, a person or a message; what it rests on goes along where the write says so.
+func fillOrigin(ctx context.Context, t *pg.Tx, m reverie.Memory, w *reverie.TeamWrite) error {
+	w.Memory.Origin = reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
+	if err := t.Get(ctx, &w.Memory.Origin, originQuery, m.GroupID, m.ID); err != nil {
+		return pg.NotFoundIfEmpty(err, "memory %s", m.ID)
+	}
+	if !w.Quotes {
+		return nil
+	}
+	return t.Select(ctx, &w.Memory.Evidence, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 }
 
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
@@ -438,11 +445,4 @@ func (s *Teams) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 		return err
 	}})
 	return m, of, err
-}
-
-// sharedEvidence are the words that a memory rests on.
-func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.Evidence, error) {
-	list := []reverie.Evidence{}
-	err := t.Select(ctx, &list, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
-	return list, err
 }

@@ -1,9 +1,11 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -19,10 +21,11 @@ const (
 	lockLineageQuery = `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`
 
 	// A look into each group by its index: there is none over lineages alone.
-	foreignLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
-		select 1 from groups g cross join lateral (
-			select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
-		where g.group_id <> $1)`
+	newLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
+			select 1 from groups g cross join lateral (
+				select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
+			where g.group_id <> $1) as taken,
+		(select count(*) from memories where group_id = $1 and version = 1) as has`
 
 	// A statement that stays keeps its vector.
 	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
@@ -48,47 +51,24 @@ const (
 // [safety.CheckTeamMemory].
 //
 // A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
-// the team that says the same is a *reverie.TwinError, and an id that is in use elsewhere
+// the team that says the same, and an id that is in use elsewhere, are
 // reverie.ErrConflict. A request key that stands for another write is
 // reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
 // keeps the words and tags of the version that it ends.
 func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
-	if err := checkTeamWrite(w); err != nil {
-		return m, err
-	}
 	versionID := reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("write memory %s of team %q", w.Memory.ID, w.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
 	})
 	if err != nil {
-		return reverie.TeamMemory{}, err
+		m = reverie.TeamMemory{}
 	}
-	return m, nil
-}
-
-// checkTeamWrite refuses what no version can be, before anything is locked.
-func checkTeamWrite(w reverie.TeamWrite) error {
-	if err := reverie.CheckTeam(w.Team); err != nil {
-		return err
-	}
-	m := w.Memory
-	switch {
-	case !reverie.IsTeamID(m.ID):
-		return fmt.Errorf("team memory %q: its id is no UUID in lower case: %w", m.ID, reverie.ErrInvalid)
-	case m.Statement == "":
-		return fmt.Errorf("team memory %s says nothing: %w", m.ID, reverie.ErrInvalid)
-	case m.Status != reverie.StatusActive && m.Status != reverie.StatusDeprecated:
-		return fmt.Errorf("team memory %s: status %q: it is active or deprecated: %w", m.ID, m.Status, reverie.ErrInvalid)
-	case m.Origin.Deployment != "" && (!reverie.IsID(m.Origin.MemoryID) || !reverie.IsID(m.Origin.LineageID)):
-		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
-	}
-	return nil
+	return m, err
 }
 
 // teamWritten tells whether the transaction that was to write a version was committed.
@@ -103,40 +83,36 @@ func (s *Teams) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 
 // writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
 // new version's id is the caller's, so that it can look for it after a lost commit.
-func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory,
-	error) {
-	none := reverie.TeamMemory{}
+func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (m reverie.TeamMemory,
+	err error) {
 	groupID := reverie.TeamGroupID(w.Team)
 	if err := s.lockTeam(ctx, t, w.Team); err != nil {
-		return none, err
+		return m, err
 	}
 	if answer, err := teamAnswer(ctx, t, groupID, w); answer != nil || err != nil {
 		return pg.OrZero(answer), err
 	}
 	head, err := lockTeamHead(ctx, t, groupID, w)
 	if err != nil {
-		return none, err
+		return m, err
 	}
 	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
 		w.Memory.Statement, w.Memory.Tags = head.Statement, head.Tags
 	}
 	w.Memory.Statement = pg.ValidText(w.Memory.Statement)
-	if w.Memory.Status == reverie.StatusActive {
-		if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
-			return none, err
-		}
+	if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
+		return m, err
 	}
 	if err := AppendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
-		return none, err
+		return m, err
 	}
-	m, err := headOf(ctx, t, groupID, w.Memory.ID)
-	if err != nil {
-		return none, err
+	if m, err = headOf(ctx, t, groupID, w.Memory.ID); err != nil {
+		return m, err
 	}
 	if link := w.Link; link != nil {
 		link.LineageID, link.LocalID = m.ID, m.VersionID
 		if err := s.linkTeam(ctx, t, groupID, *link); err != nil {
-			return none, err
+			return m, err
 		}
 	}
 	if w.Quotes {
@@ -170,45 +146,46 @@ func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamW
 	case errors.Is(err, reverie.ErrNotFound) && w.IfVersion != "":
 		return nil, &reverie.TeamHeadError{ID: w.Memory.ID}
 	case errors.Is(err, reverie.ErrNotFound):
-		var taken bool
-		if err := t.Get(ctx, &taken, foreignLineageQuery, groupID, w.Memory.ID); err != nil {
-			return nil, err
-		}
-		if taken {
-			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID,
-				reverie.ErrConflict)
-		}
-		return nil, roomInTeam(ctx, t, groupID)
+		return nil, mayBeNew(ctx, t, groupID, w.Memory.ID)
 	case err != nil:
 		return nil, err
-	case head.ID != w.IfVersion:
-		m, err := teamMemory(ctx, t, head)
-		if err != nil {
-			return nil, err
-		}
-		return nil, &reverie.TeamHeadError{ID: m.ID, Head: &m}
+	case head.ID == w.IfVersion:
+		return &head, nil
 	}
-	return &head, nil
+	m, err := teamMemory(ctx, t, head)
+	return nil, cmp.Or(err, error(&reverie.TeamHeadError{ID: m.ID, Head: &m}))
 }
 
-// roomInTeam refuses a memory beyond those that a team may have, deleted ones included.
-func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
-	var n int
-	err := t.Get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
-	if err == nil && n >= reverie.MaxTeamMemories {
-		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n,
-			reverie.ErrConflict)
+// mayBeNew refuses an id that is in use elsewhere, and a memory beyond those that a team
+// may have, deleted ones included.
+func mayBeNew(ctx context.Context, t *pg.Tx, groupID, id string) error {
+	var found struct {
+		Taken bool `db:"taken"`
+		Has   int  `db:"has"`
 	}
-	return err
+	switch err := t.Get(ctx, &found, newLineageQuery, groupID, id); {
+	case err != nil:
+		return err
+	case found.Taken:
+		return fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", id, reverie.ErrConflict)
+	case found.Has >= reverie.MaxTeamMemories:
+		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w",
+			found.Has, reverie.ErrConflict)
+	}
+	return nil
 }
 
 // noTwin refuses what another active memory of the team says.
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
+	if m.Status != reverie.StatusActive {
+		return nil
+	}
 	var id string
 	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2
 		and status = 'active' and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
 	if err == nil {
-		return &reverie.TwinError{ID: id}
+		return fmt.Errorf("team memory %s is active and says the same: change that one, or delete it first: %w", id,
+			reverie.ErrConflict)
 	}
 	return store.IgnoreNoRows(err)
 }
@@ -222,32 +199,42 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 		return err
 	}
 	m := w.Memory
+	step := reverie.Step{Action: reverie.ActionCreate, LineageID: m.ID, MemoryID: versionID}
 	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID,
 		NewStatement: m.Statement, Summary: pg.ValidText(m.ChangeReason), Version: 1}
-	var known []reverie.TeamVersion
+	known := []reverie.TeamVersion{{VersionID: m.Origin.MemoryID}}
 	if head != nil {
 		before, err := teamMemory(ctx, t, *head)
 		if err != nil {
 			return err
 		}
-		known = append(before.Versions, reverie.TeamVersion{VersionID: before.Origin.MemoryID})
+		known = append(append(known, before.Versions...), reverie.TeamVersion{VersionID: before.Origin.MemoryID})
+		step.Action = reverie.ActionUpdate
 		change.OldID, change.OldStatement, change.Version = &head.ID, head.Statement, head.Version+1
+		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
+			return err
+		}
 	}
 	if change.Action == reverie.ActionDelete {
 		change.NewStatement = ""
 	}
 	if w.Quotes && m.Status == reverie.StatusActive {
-		change.Evidence = m.Evidence
+		change.Evidence, step.Evidence = m.Evidence, m.Evidence
 	}
-	if err := insertTeamVersion(ctx, db, t, groupID, head, w, versionID, at); err != nil {
+	if _, err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, change.OldID, m.Statement,
+		string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength, reverie.DefaultWeight,
+		text.ContentHash(m.Statement), change.Summary, notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at)); err != nil {
 		return err
 	}
-	if err := insertOrigin(ctx, db, t, groupID, w, versionID, known); err != nil {
-		return err
-	}
-	step := reverie.Step{Action: reverie.ActionUpdate, LineageID: m.ID, MemoryID: versionID, Evidence: change.Evidence}
-	if head == nil {
-		step.Action = reverie.ActionCreate
+	if o := m.Origin; o.Deployment != "" { // one that is made here needs none
+		earlier := append([]reverie.TeamVersion{}, m.Versions...)
+		earlier = slices.DeleteFunc(earlier, func(v reverie.TeamVersion) bool {
+			return slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
+		})
+		if _, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
+			w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: earlier}, db.Now()); err != nil {
+			return err
+		}
 	}
 	if err := store.InsertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, store.Evidenced); err != nil {
 		return err
@@ -268,47 +255,12 @@ func teamAction(head *reverie.Memory, status reverie.Status) reverie.Action {
 	return reverie.ActionUpdate
 }
 
-// insertTeamVersion ends the head and writes the version behind it.
-func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
-	versionID string, at time.Time) error {
-	m := w.Memory
-	var parent any
-	if head != nil {
-		parent = head.ID
-		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
-			return err
-		}
-	}
-	_, err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status),
-		pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
-		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at,
-		notAfter(m.UpdatedAt, at))
-	return err
-}
-
 // notAfter is a time, or now where it is zero or still to come.
 func notAfter(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
 	}
 	return at
-}
-
-// insertOrigin writes where a version comes from, and which were made before it that the
-// lineage does not know. One that is made here needs none of it.
-func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string,
-	known []reverie.TeamVersion) error {
-	o := w.Memory.Origin
-	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
-		return v.VersionID == o.MemoryID || slices.ContainsFunc(known,
-			func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
-	})
-	if o.Deployment == "" {
-		return nil
-	}
-	_, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
-		w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: append([]reverie.TeamVersion{}, earlier...)}, db.Now())
-	return err
 }
 
 const (
@@ -325,9 +277,6 @@ const (
 		where group_id = $1 and remote = $2 and lineage_id = $3::uuid and status = 'open'`
 )
 
-// teamPage is how many heads are read at once.
-const teamPage = 500
-
 // Deployment returns what this database is called among those that share memories.
 func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 	err = s.db.QueryRow(ctx, "read what this deployment is called", &id, deploymentQuery)
@@ -340,27 +289,22 @@ func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 func (s *Teams) TeamStates(ctx context.Context, team, remote string, quotes bool) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	what := fmt.Sprintf("read how team %q stands", team)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.TeamState, err error) {
-		for after := store.ZeroID; ; {
-			heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, teamPage)
-			if err != nil {
-				return nil, err
-			}
-			page, err := TeamMemories(ctx, t, groupID, heads)
-			if err == nil && quotes {
-				err = FillTeamEvidence(ctx, t, groupID, page)
-			}
-			if err != nil {
-				return nil, err
-			}
-			for i, m := range page {
-				held := heads[i].Status == reverie.StatusHeld || heads[i].Status == reverie.StatusArchived
-				list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
-			}
-			if len(heads) < teamPage {
-				break
-			}
-			after = heads[len(heads)-1].LineageID
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamState, error) {
+		heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, store.ZeroID, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		memories, err := TeamMemories(ctx, t, groupID, heads)
+		if err == nil && quotes {
+			err = FillTeamEvidence(ctx, t, groupID, memories)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list := make([]reverie.TeamState, len(heads))
+		for i, m := range memories {
+			held := heads[i].Status == reverie.StatusHeld || heads[i].Status == reverie.StatusArchived
+			list[i] = reverie.TeamState{TeamMemory: m, Held: held}
 		}
 		return list, fillStates(ctx, t, groupID, remote, list)
 	})
