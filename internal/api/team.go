@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -27,15 +27,11 @@ type TeamPut struct {
 	Team   string // "" for the token's own
 	ID     string // of the memory
 	Memory reverie.TeamMemory
-	Match  TeamMatch
-	Key    string // of the write; "" for none
-}
-
-// TeamMatch says what must be there for a write to be made.
-type TeamMatch struct {
-	New      bool     // nothing
-	Any      bool     // any version
-	Versions []string // one of these; nil where none are named
+	// New says that there must be no such memory, IfMatch which version it must have: its
+	// ETag. One of the two is given.
+	New     bool
+	IfMatch string
+	Key     string // of the write; "" for none
 }
 
 // noVersion is the id of no version.
@@ -144,7 +140,7 @@ func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.Tea
 	if w.Memory, err = s.sent(put); err != nil {
 		return m, err
 	}
-	if w.IfVersion, err = s.expected(ctx, groupID, put); err != nil {
+	if w.IfVersion, err = put.expected(); err != nil {
 		return m, err
 	}
 	m, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w)
@@ -164,7 +160,7 @@ func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.Tea
 
 // digest names a write with all that it is made of.
 func (put TeamPut) digest() (string, error) {
-	text, err := json.Marshal([]any{put.ID, put.Memory, put.Match})
+	text, err := json.Marshal([]any{put.ID, put.Memory, put.New, put.IfMatch})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
@@ -186,7 +182,6 @@ func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
 	if !s.Team.Quotes {
 		m.Evidence = nil
 	}
-	m.Versions, m.Evidence, m.Tags = slices.Clone(m.Versions), slices.Clone(m.Evidence), slices.Clone(m.Tags)
 	here := m.Origin == reverie.Origin{}
 	if here {
 		m.Origin = reverie.Origin{Deployment: "here", MemoryID: put.ID, LineageID: put.ID, Version: 1, MadeAt: now}
@@ -205,27 +200,15 @@ func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
 }
 
 // expected is the version that a write rests on, "" where there must be none.
-func (s *Service) expected(ctx context.Context, groupID string, put TeamPut) (string, error) {
-	switch match := put.Match; {
-	case match.New && (match.Any || match.Versions != nil):
-		return "", fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
-	case match.New:
-		return "", nil
-	case !match.Any && match.Versions == nil:
-		return "", reverie.ErrNoCondition
-	case !match.Any && !slices.ContainsFunc(match.Versions, reverie.IsTeamID):
-		return noVersion, nil
-	case !match.Any && len(match.Versions) == 1:
-		return match.Versions[0], nil
-	}
-	head, err := teams.New(s.Store.DB()).TeamMemory(ctx, groupID, put.ID)
+func (put TeamPut) expected() (string, error) {
+	version := strings.Trim(put.IfMatch, `"`)
 	switch {
-	case errors.Is(err, reverie.ErrNotFound):
+	case put.New && put.IfMatch != "":
+		return "", fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
+	case !put.New && put.IfMatch == "":
+		return "", reverie.ErrNoCondition
+	case !put.New && !reverie.IsTeamID(version):
 		return noVersion, nil
-	case err != nil:
-		return "", err
-	case put.Match.Any || slices.Contains(put.Match.Versions, head.VersionID):
-		return head.VersionID, nil
 	}
-	return noVersion, nil
+	return version, nil
 }

@@ -244,7 +244,7 @@ type TeamSyncReply struct {
 	LastSync  *time.Time `json:"last_synced"` // before it; null for never
 	Items     []TeamItem `json:"items"`       // by id
 	Unchanged int        `json:"unchanged"`
-	Problem   string     `json:"problem,omitempty"` // why the other side cannot be heard, in a dry run
+	Problem   string     `json:"problem,omitempty"` // why it stopped
 }
 
 // Count is how many memories came to an outcome.

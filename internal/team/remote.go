@@ -211,19 +211,12 @@ func (h *HTTP) problem(status int, answer []byte) error {
 	return h.strange(said)
 }
 
-var fieldName = text.NewPattern(`^[a-z0-9_.\[\]-]{1,64}$`)
-
 // findings are the first of what the other side has found, as they may be shown.
 func (h *HTTP) findings(list []reverie.ScanFinding) []reverie.ScanFinding {
 	list = list[:min(len(list), maxDetails)]
-	for i := range list {
-		f := &list[i]
-		for _, name := range []*string{&f.Where, &f.Rule, (*string)(&f.Class)} {
-			if !fieldName.MatchString(*name) || *name != h.told(*name) {
-				*name = "unknown"
-			}
-		}
-		f.Excerpt = h.told(f.Excerpt)
+	for i, f := range list {
+		list[i] = reverie.ScanFinding{Where: h.told(f.Where), Class: reverie.FindingClass(h.told(string(f.Class))),
+			Rule: h.told(f.Rule), Excerpt: h.told(f.Excerpt)}
 	}
 	return list
 }

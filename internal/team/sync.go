@@ -4,7 +4,6 @@
 package team
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,13 +86,13 @@ type step struct {
 // side cannot be heard.
 func (s *Syncer) Sync(ctx context.Context, o Options) (reverie.TeamSyncReply, error) {
 	reply := reverie.TeamSyncReply{Team: s.Team, Remote: s.URL, DryRun: o.DryRun, Items: []reverie.TeamItem{}}
-	steps, unheard, err := s.load(ctx, &reply)
-	if err != nil || unheard != nil && !o.DryRun {
-		return reply, cmp.Or(err, unheard)
+	steps, err := s.load(ctx, &reply)
+	if err != nil && !o.DryRun {
+		return reply, s.stopped(err, reply)
 	}
 	if o.ID != "" {
 		steps = slices.DeleteFunc(steps, func(st *step) bool { return !st.is(o.ID) })
-		if len(steps) == 0 && unheard == nil {
+		if len(steps) == 0 && err == nil {
 			return reply, fmt.Errorf("memory %s is not one of team %q, here or at %s; `reverie team share` makes a group's memory the team's: %w",
 				o.ID, s.Team, s.URL, reverie.ErrNotFound)
 		}
@@ -120,22 +119,19 @@ func (s *Syncer) Sync(ctx context.Context, o Options) (reverie.TeamSyncReply, er
 		}
 		reply.Items = append(reply.Items, st.TeamItem)
 	}
-	if unheard != nil {
-		err, reply.Problem = unheard, unheard.Error()
+	if err != nil {
+		err = s.stopped(err, reply)
+		reply.Problem = err.Error()
 	}
 	reply.Success = err == nil && reply.Count("", reverie.TeamRefused)+reply.Count("", reverie.TeamHeldBack) == 0
-	if err != nil && unheard == nil {
-		err = s.stopped(err, reply)
-	}
 	return reply, err
 }
 
-// load reads what is here and what is there, by id. Unheard is why nothing is known of
-// the other side.
-func (s *Syncer) load(ctx context.Context, reply *reverie.TeamSyncReply) (steps []*step, unheard, err error) {
+// load reads what is here and what is there, by id. With an error it has what is known.
+func (s *Syncer) load(ctx context.Context, reply *reverie.TeamSyncReply) (steps []*step, err error) {
 	states, err := s.Store.TeamStates(ctx, s.Team, s.URL, s.Quotes)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	byID := map[string]*step{}
 	at := func(id string) *step {
@@ -156,15 +152,12 @@ func (s *Syncer) load(ctx context.Context, reply *reverie.TeamSyncReply) (steps 
 			reply.LastSync = &l.SyncedAt
 		}
 	}
-	theirs, unheard := s.listThere(ctx)
-	if unheard != nil {
-		unheard = s.stopped(unheard, *reply)
-	}
+	theirs, err := s.listThere(ctx)
 	for i := range theirs {
 		at(theirs[i].ID).theirs = &theirs[i]
 	}
 	slices.SortFunc(steps, func(a, b *step) int { return strings.Compare(a.ID, b.ID) })
-	return steps, unheard, nil
+	return steps, err
 }
 
 // listThere reads all pages of the other side. Where they are not what was asked for,

@@ -68,7 +68,7 @@ func TestTeam(t *testing.T) {
 	if o := s.run("team", "push").want(t, command.ExitDeferred, "run it again", remote.URL); strings.Contains(o.stderr, "tok-en") {
 		t.Errorf("the token is told: %s", o.stderr)
 	}
-	s.run("team", "status").want(t, command.ExitDeferred).shows(t, "never synced", "to push (create)", "cannot be heard")
+	s.run("team", "status").want(t, command.ExitDeferred).shows(t, "never synced", "to push (create)", "is not known")
 	answer = http.StatusForbidden
 	s.run("team", "push").want(t, command.ExitUsage, "will not have us")
 	answer = http.StatusOK
