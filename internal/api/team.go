@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -21,21 +20,6 @@ type TeamOptions struct {
 	Deployment string // what this one is called; "" for its id
 	Quotes     bool   // the words that memories rest on are sent and taken along
 }
-
-// TeamPut is a write to a team's memory.
-type TeamPut struct {
-	Team   string // "" for the token's own
-	ID     string // of the memory
-	Memory reverie.TeamMemory
-	// New says that there must be no such memory, IfMatch which version it must have: its
-	// ETag. One of the two is given.
-	New     bool
-	IfMatch string
-	Key     string // of the write; "" for none
-}
-
-// noVersion is the id of no version.
-const noVersion = "00000000-0000-0000-0000-000000000000"
 
 // teamGroup is the tenant of the team that is asked for: by its name, or the token's own.
 func teamGroup(ctx context.Context, team string) (string, error) {
@@ -114,33 +98,30 @@ func (s *Service) presented(ctx context.Context, groupID string, m reverie.TeamM
 }
 
 // PutTeamMemory makes a version the head of a team's memory, where what is there is what
-// the write rests on, and returns the memory as it is then. A team that does not exist is
-// made. A memory that is sent is checked like any that is to be kept:
-// *reverie.TeamRefusedError says what was found in it. The other errors are
-// [reverie.ErrNoCondition] and those of the store's PutTeamMemory.
-func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, err error) {
-	groupID, err := teamGroup(ctx, put.Team)
+// the write rests on, and returns the memory as it is then. An empty team is the token's
+// own; one that does not exist is made. A memory that is sent is checked like any that is
+// to be kept: *reverie.TeamRefusedError says what was found in it. The other errors are
+// those of the store's PutTeamMemory.
+func (s *Service) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
+	groupID, err := teamGroup(ctx, w.Team)
 	if err != nil {
 		return m, err
 	}
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return m, err
 	}
-	w := reverie.TeamWrite{RequestKey: put.Key, Quotes: s.Team.Quotes}
+	w.Quotes = s.Team.Quotes
 	w.Team, _ = reverie.TeamOf(groupID)
 	if err := reverie.CheckTeam(w.Team); err != nil {
 		return m, err
 	}
-	if put.Memory.ID != "" && put.Memory.ID != put.ID {
-		return m, fmt.Errorf("the body's id %.40q is not that of the address: %w", put.Memory.ID, reverie.ErrInvalid)
-	}
-	if w.BodySHA256, err = put.digest(); err != nil {
+	body, err := json.Marshal([]any{w.Memory, w.IfVersion})
+	if err != nil {
 		return m, err
 	}
-	if w.Memory, err = s.sent(put); err != nil {
-		return m, err
-	}
-	if w.IfVersion, err = put.expected(); err != nil {
+	sum := sha256.Sum256(body)
+	w.BodySHA256 = hex.EncodeToString(sum[:])
+	if err := s.checkSent(&w.Memory); err != nil {
 		return m, err
 	}
 	m, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w)
@@ -154,26 +135,17 @@ func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.Tea
 		return m, err
 	}
 	caller, _ := CallerOf(ctx)
-	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version, "by", caller.Name)
+	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version,
+		"by", caller.Name)
 	return s.presented(ctx, groupID, m)
 }
 
-// digest names a write with all that it is made of.
-func (put TeamPut) digest() (string, error) {
-	text, err := json.Marshal([]any{put.ID, put.Memory, put.New, put.IfMatch})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
-}
-
-// sent is the memory of a write as it may be kept. What it leaves out is filled in: a
-// memory that does not say where it was made is made here, now.
-func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
-	m, now := put.Memory, s.Now().UTC()
+// checkSent makes a memory that was sent one that may be kept. What it leaves out is
+// filled in: a memory that does not say where it was made is made here, now.
+func (s *Service) checkSent(m *reverie.TeamMemory) error {
+	now := s.Now().UTC()
 	// Whatever the version is called where it comes from, here it has an id of its own.
-	m.ID, m.VersionID, m.Version = put.ID, put.ID, 1
-	if m.Status == "" {
-		m.Status = reverie.StatusActive
-	}
+	m.VersionID, m.Version, m.Status = m.ID, 1, cmp.Or(m.Status, reverie.StatusActive)
 	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
 		if at.IsZero() {
 			*at = now
@@ -184,31 +156,14 @@ func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
 	}
 	here := m.Origin == reverie.Origin{}
 	if here {
-		m.Origin = reverie.Origin{Deployment: "here", MemoryID: put.ID, LineageID: put.ID, Version: 1, MadeAt: now}
+		m.Origin = reverie.Origin{Deployment: "here", MemoryID: m.ID, LineageID: m.ID, Version: 1, MadeAt: now}
 	}
-	found, err := safety.CheckTeamMemory(&m, s.Privacy, now)
-	if err != nil {
-		return m, err
-	}
-	if len(found) > 0 {
-		return m, &reverie.TeamRefusedError{ID: put.ID, Findings: found}
+	found, err := safety.CheckTeamMemory(m, s.Privacy, now)
+	if err == nil && len(found) > 0 {
+		err = &reverie.TeamRefusedError{ID: m.ID, Findings: found}
 	}
 	if here {
 		m.Origin = reverie.Origin{}
 	}
-	return m, nil
-}
-
-// expected is the version that a write rests on, "" where there must be none.
-func (put TeamPut) expected() (string, error) {
-	version := strings.Trim(put.IfMatch, `"`)
-	switch {
-	case put.New && put.IfMatch != "":
-		return "", fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
-	case !put.New && put.IfMatch == "":
-		return "", reverie.ErrNoCondition
-	case !put.New && !reverie.IsTeamID(version):
-		return noVersion, nil
-	}
-	return version, nil
+	return err
 }

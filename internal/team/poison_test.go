@@ -137,7 +137,7 @@ func TestPoisoned(t *testing.T) {
 		}
 		return page
 	}
-	if _, err := a.to(script{pages: endless}).Sync(t.Context(), team.Options{Pull: true, ID: own}); !errors.Is(err, reverie.ErrConfiguration) || n > team.MaxMemories+100 {
+	if _, err := a.to(script{pages: endless}).Sync(t.Context(), team.Options{Pull: true, ID: own}); !errors.Is(err, reverie.ErrConfiguration) || n > reverie.MaxTeamMemories+100 {
 		t.Errorf("pages without end: %v after %d", err, n)
 	}
 	poisonedPut(t, a)

@@ -62,9 +62,8 @@ type Options struct {
 
 // Bounds of what another deployment is believed.
 const (
-	pageSize    = 100
-	MaxMemories = 10_000 // of one team
-	maxTold     = 300    // characters of a text that says why it refuses something
+	pageSize = 100
+	maxTold  = 300 // characters of a text that says why it refuses something
 )
 
 // step is a memory as it is here and there, and what is done about it.
@@ -179,8 +178,8 @@ func (s *Syncer) listThere(ctx context.Context) (list []reverie.TeamMemory, err 
 			}
 			after = m.ID
 		}
-		if list = append(list, page.Memories...); len(list) > MaxMemories {
-			return nil, fmt.Errorf("it has more than %d memories: %w", MaxMemories, reverie.ErrConfiguration)
+		if list = append(list, page.Memories...); len(list) > reverie.MaxTeamMemories {
+			return nil, fmt.Errorf("it has more than %d memories: %w", reverie.MaxTeamMemories, reverie.ErrConfiguration)
 		}
 		if page.Next == "" || len(page.Memories) == 0 {
 			return list, nil

@@ -2,12 +2,13 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"reverie/internal/api"
 	"reverie/internal/reverie"
 )
 
@@ -56,20 +57,33 @@ type teamBody struct {
 	CreatedAt    time.Time             `json:"created_at,omitzero" doc:"When its lineage was born, where it is new here."`
 	UpdatedAt    time.Time             `json:"updated_at,omitzero" doc:"When this version was made there."`
 	ChangeReason string                `json:"change_reason,omitempty" maxLength:"2000" doc:"Why: it is kept with the change."`
-	Origin       *reverie.Origin       `json:"origin,omitempty" doc:"Where the version was made; here, where it is left out."`
+	Origin       reverie.Origin        `json:"origin,omitzero" doc:"Where the version was made; here, where it is left out."`
 	Versions     []reverie.TeamVersion `json:"versions,omitempty" doc:"Which there were before it, oldest first."`
 	Evidence     []reverie.Evidence    `json:"evidence,omitempty" doc:"What it rests on; dropped unless [team] quotes is on here."`
 }
 
-func (b teamBody) memory() reverie.TeamMemory {
-	m := reverie.TeamMemory{ID: b.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength,
-		CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
-		ChangeReason: b.ChangeReason, Versions: b.Versions, Evidence: b.Evidence}
-	if b.Origin != nil {
-		m.Origin = *b.Origin
+// write is what is asked for. It rests on one version, or on there being none.
+func (in *teamPutInput) write() (w reverie.TeamWrite, err error) {
+	b := in.Body
+	w = reverie.TeamWrite{Team: in.Team, IfVersion: strings.Trim(in.IfMatch, `"`), RequestKey: in.Key,
+		Memory: reverie.TeamMemory{ID: in.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength,
+			CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(), ChangeReason: b.ChangeReason, Origin: b.Origin,
+			Versions: b.Versions, Evidence: b.Evidence}}
+	switch {
+	case b.ID != "" && b.ID != in.ID:
+		err = fmt.Errorf("the body's id %.40q is not that of the address: %w", b.ID, reverie.ErrInvalid)
+	case in.IfMatch == "" && in.IfNoneMatch == "":
+		err = reverie.ErrNoCondition
+	case in.IfMatch != "" && in.IfNoneMatch != "":
+		err = fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
+	case in.IfMatch != "" && !reverie.IsTeamID(w.IfVersion):
+		w.IfVersion = noVersion
 	}
-	return m
+	return w, err
 }
+
+// noVersion is the id of no version.
+const noVersion = "00000000-0000-0000-0000-000000000000"
 
 // taggedMemory is a team's memory with its validator.
 type taggedMemory struct {
@@ -90,8 +104,11 @@ func (r *room) team() {
 	put := operation{id: "put-team-memory", answers: map[string]*huma.Response{"201": r.shape(reverie.TeamMemory{}, "Created")},
 		problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
 	register(r, put, func(ctx context.Context, in *teamPutInput) (*taggedMemory, error) {
-		m, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
-			New: in.IfNoneMatch != "", IfMatch: in.IfMatch, Key: in.Key})
+		w, err := in.write()
+		if err != nil {
+			return nil, err
+		}
+		m, err := r.service.PutTeamMemory(ctx, w)
 		a := &taggedMemory{http.StatusOK, `"` + m.VersionID + `"`, m}
 		if m.Version == 1 {
 			a.Status = http.StatusCreated
