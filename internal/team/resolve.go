@@ -3,16 +3,10 @@ package team
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"reverie/internal/reverie"
 )
-
-// Resolver is what a person decides on conflicts with.
-type Resolver interface {
-	TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error)
-	PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (reverie.TeamMemory, error)
-	LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink) error
-}
 
 // Decision is what a person decides on a conflict: one of the first two, or a statement.
 type Decision struct {
@@ -27,11 +21,22 @@ type Decision struct {
 // push, if theirs is still what was decided on; else both stand against each other again.
 // Neither side's version is lost: each stays in the history of where it was made, and
 // here as the conflict that was settled.
-func Resolve(ctx context.Context, store Resolver, team, id string, d Decision) (reverie.TeamMemory, error) {
-	c, err := find(ctx, store, team, id)
-	if err != nil {
+func Resolve(ctx context.Context, store Store, team, id string, d Decision) (reverie.TeamMemory, error) {
+	list, err := store.TeamConflicts(ctx, team)
+	list = slices.DeleteFunc(list, func(c reverie.TeamConflict) bool {
+		return id != c.ID && id != c.LineageID && id != c.LocalID
+	})
+	switch {
+	case err != nil:
 		return reverie.TeamMemory{}, err
+	case len(list) == 0:
+		return reverie.TeamMemory{}, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists "+
+			"them: %w", id, team, reverie.ErrNotFound)
+	case len(list) > 1:
+		return reverie.TeamMemory{}, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w",
+			id, len(list), reverie.ErrInvalid)
 	}
+	c := list[0]
 	ours := c.Ours
 	link := reverie.TeamLink{Remote: c.Remote, LineageID: ours.ID, LocalID: ours.VersionID, RemoteID: c.Theirs.VersionID,
 		Digest: c.Theirs.Digest()}
@@ -48,24 +53,4 @@ func Resolve(ctx context.Context, store Resolver, team, id string, d Decision) (
 			Strength: max(ours.Strength, c.Theirs.Strength), ChangeReason: d.Reason}
 	}
 	return store.PutTeamMemory(ctx, w)
-}
-
-func find(ctx context.Context, store Resolver, team, id string) (found reverie.TeamConflict, err error) {
-	list, err := store.TeamConflicts(ctx, team)
-	n := 0
-	for _, c := range list {
-		if id == c.ID || id == c.LineageID || id == c.LocalID {
-			found = c
-			n++
-		}
-	}
-	switch {
-	case err == nil && n == 0:
-		err = fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists them: %w", id, team,
-			reverie.ErrNotFound)
-	case err == nil && n > 1:
-		err = fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w", id, n,
-			reverie.ErrInvalid)
-	}
-	return found, err
 }

@@ -25,6 +25,7 @@ type Store interface {
 	PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (reverie.TeamMemory, error)
 	LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink) error
 	SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error
+	TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error)
 }
 
 // Remote is another deployment. Its errors are reverie.ErrConfiguration where it will not
@@ -196,8 +197,7 @@ func (st *step) is(id string) bool {
 // stays "" is that there is nothing to do.
 func (s *Syncer) plan(st *step) {
 	ours, theirs := st.ours, st.theirs
-	var foundHere, foundThere []reverie.ScanFinding
-	var brokenHere, brokenThere error
+	var wrongHere, wrongThere error
 	var before *reverie.TeamMemory // what is here
 	changed := false
 	if ours != nil {
@@ -207,17 +207,18 @@ func (s *Syncer) plan(st *step) {
 			return
 		}
 		before = &ours.TeamMemory
-		foundHere, brokenHere = safety.CheckTeamMemory(before, s.Privacy, s.Now())
+		wrongHere = safety.CheckTeamMemory(before, s.Privacy, s.Now())
 		changed = ours.Link == nil || ours.Digest() != ours.Link.Digest
 	}
 	if theirs != nil {
-		foundThere, brokenThere = s.arrived(theirs)
+		wrongThere = s.arrived(theirs)
 	}
-	// What was common last may be one that may come in no longer: others can be put in its place.
-	known := changed && brokenThere == nil && theirs != nil && ours.Link != nil && theirs.Digest() == ours.Link.Digest
+	// What was common last may come in no longer, and yet another version can take its place.
+	var refused *reverie.TeamRefusedError
+	known := errors.As(wrongThere, &refused) && changed && ours.Link != nil && theirs.Digest() == ours.Link.Digest
 	switch {
-	case (brokenThere != nil || len(foundThere) > 0) && !known:
-		if st.refuse(foundThere, brokenThere); !changed {
+	case wrongThere != nil && !known:
+		if s.refuse(st, wrongThere); !changed {
 			st.Direction = reverie.TeamPull
 		}
 		return
@@ -231,8 +232,8 @@ func (s *Syncer) plan(st *step) {
 	switch st.Direction {
 	case reverie.TeamPush:
 		st.Action, st.Outcome = action(theirs, *before), reverie.TeamDue
-		if brokenHere != nil || len(foundHere) > 0 {
-			st.refuse(foundHere, brokenHere)
+		if wrongHere != nil {
+			s.refuse(st, wrongHere)
 		}
 	case reverie.TeamPull:
 		st.Action, st.Outcome = action(before, *theirs), reverie.TeamDue
@@ -246,7 +247,7 @@ func (s *Syncer) plan(st *step) {
 }
 
 // arrived checks what has come from the other side.
-func (s *Syncer) arrived(theirs *reverie.TeamMemory) ([]reverie.ScanFinding, error) {
+func (s *Syncer) arrived(theirs *reverie.TeamMemory) error {
 	if !s.Quotes {
 		theirs.Evidence = nil
 	}
@@ -288,11 +289,17 @@ func action(before *reverie.TeamMemory, version reverie.TeamMemory) reverie.Acti
 	return reverie.ActionUpdate
 }
 
-// refuse notes why a memory may not travel.
-func (st *step) refuse(found []reverie.ScanFinding, err error) {
-	st.Outcome, st.Findings = reverie.TeamRefused, found
-	if err != nil {
-		st.Reason = err.Error()
+// refuse notes why a memory may not travel, in words that may be the other side's.
+func (s *Syncer) refuse(st *step, why error) {
+	st.Outcome = reverie.TeamRefused
+	var refused *reverie.TeamRefusedError
+	if !errors.As(why, &refused) {
+		st.Reason = s.Privacy.Mask(text.Excerpt(why.Error(), maxTold))
+		return
+	}
+	st.Findings = refused.Findings
+	for i := range st.Findings {
+		st.Findings[i].Excerpt = s.Privacy.Mask(st.Findings[i].Excerpt)
 	}
 }
 
@@ -328,10 +335,10 @@ func (s *Syncer) carryOut(ctx context.Context, todo []*step) error {
 			}
 		}
 		if len(late) == len(todo) {
-			for _, st := range late {
-				st.Outcome = reverie.TeamRefused
-			}
 			return nil
+		}
+		for _, st := range late {
+			st.Outcome, st.Reason, st.ByRemote = reverie.TeamDue, "", false
 		}
 		todo = late
 	}
@@ -365,7 +372,7 @@ func (s *Syncer) pull(ctx context.Context, st *step) (waits bool, err error) {
 	if _, err := s.Store.PutTeamMemory(ctx, w); err != nil {
 		return s.turnedDown(st, err)
 	}
-	st.Outcome, st.Reason = reverie.TeamDone, ""
+	st.Outcome = reverie.TeamDone
 	return false, nil
 }
 
@@ -380,13 +387,12 @@ func (s *Syncer) push(ctx context.Context, st *step) (waits bool, err error) {
 	if err != nil {
 		return s.turnedDown(st, err)
 	}
-	found, err := s.arrived(&answer)
-	if err == nil && answer.ID != st.ID {
-		err = fmt.Errorf("the other side answers with another memory: %w", reverie.ErrInvalid)
-	}
-	switch st.Reason = ""; {
-	case err != nil || len(found) > 0:
-		st.refuse(found, err)
+	switch err := s.arrived(&answer); {
+	case err != nil:
+		s.refuse(st, err)
+		return false, nil
+	case answer.ID != st.ID:
+		s.refuse(st, errors.New("the other side answers with another memory"))
 		return false, nil
 	case answer.Digest() != sent.Digest():
 		return false, s.disagree(ctx, st, answer)
@@ -399,25 +405,15 @@ func (s *Syncer) push(ctx context.Context, st *step) (waits bool, err error) {
 // another one has changed. What is wrong with the side itself is the error.
 func (s *Syncer) turnedDown(st *step, err error) (waits bool, _ error) {
 	var moved *reverie.TeamHeadError
-	var refused *reverie.TeamRefusedError
-	st.ByRemote = st.Direction == reverie.TeamPush
-	switch {
+	switch st.ByRemote = st.Direction == reverie.TeamPush; {
 	case errors.As(err, &moved):
-		st.refuse(nil, errors.New("it was changed just now: run it again"))
-	case errors.As(err, &refused):
-		for i := range refused.Findings {
-			refused.Findings[i].Excerpt = s.Privacy.Mask(refused.Findings[i].Excerpt)
-		}
-		st.refuse(refused.Findings, nil)
+		s.refuse(st, errors.New("it was changed just now: run it again"))
+		return false, nil
 	case errors.Is(err, reverie.ErrInvalid), errors.Is(err, reverie.ErrConflict):
-		st.Reason = s.Privacy.Mask(text.Excerpt(err.Error(), maxTold))
-		if waits = errors.Is(err, reverie.ErrConflict); !waits {
-			st.Outcome = reverie.TeamRefused
-		}
-	default:
-		return false, err
+		s.refuse(st, err)
+		return errors.Is(err, reverie.ErrConflict), nil
 	}
-	return waits, nil
+	return false, err
 }
 
 // disagree keeps both versions for a person.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,14 +78,16 @@ func partly(n int, how string) error {
 
 // share shares one memory, and says so where the answer is not JSON.
 func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *cli.TeamReply) error {
-	share, found, err := a.ToShare(ctx, id, team, reason)
+	share, err := a.ToShare(ctx, id, team, reason)
+	reply.Team = share.Team
+	var refused *reverie.TeamRefusedError
+	if errors.As(err, &refused) {
+		reply.Refused = append(reply.Refused, reverie.TeamItem{ID: refused.ID, MemoryID: id, Outcome: reverie.TeamRefused,
+			Findings: refused.Findings})
+		return nil
+	}
 	if err != nil {
 		return err
-	}
-	if reply.Team = share.Team; len(found) > 0 {
-		reply.Refused = append(reply.Refused, reverie.TeamItem{ID: share.Memory.LineageID, MemoryID: share.Memory.ID,
-			Outcome: reverie.TeamRefused, Findings: found})
-		return nil
 	}
 	share.Overwrite = overwrite
 	m, isNew, err := teams.New(a.Store.DB()).ShareMemory(ctx, share)
@@ -207,13 +210,8 @@ func newTeamResolve(a *app) *cobra.Command {
 	f.StringVar(&statement, "statement", "", "what it says from now on")
 	f.StringVar(&reason, "reason", "", "why, with --statement; kept in the change log, and goes along with a push")
 	check(cmd, func() error {
-		choices := 0
-		for _, flag := range []string{"ours", "theirs", "statement"} {
-			if f.Changed(flag) {
-				choices++
-			}
-		}
-		if choices != 1 || !d.Ours && !d.Theirs && statement == "" {
+		chosen := slices.DeleteFunc([]bool{d.Ours, d.Theirs, statement != ""}, func(yes bool) bool { return !yes })
+		if len(chosen) != 1 {
 			return errors.New("decide: one of --ours, --theirs and --statement S")
 		}
 		return nil
