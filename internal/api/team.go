@@ -135,8 +135,8 @@ func (s *Service) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m rev
 		return m, err
 	}
 	caller, _ := CallerOf(ctx)
-	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version,
-		"by", caller.Name)
+	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID,
+		"version", m.Version, "by", caller.Name)
 	return s.presented(ctx, groupID, m)
 }
 

@@ -59,7 +59,8 @@ func Dial(address, token string, timeout time.Duration, allowHTTP bool) (*HTTP, 
 			"[team] allow_http: %w", base, reverie.ErrConfiguration)
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
-	client := &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirected }}
+	stay := func(*http.Request, []*http.Request) error { return errRedirected }
+	client := &http.Client{Timeout: timeout, CheckRedirect: stay}
 	return &HTTP{URL: base.String(), Attempts: 3, Backoff: 300 * time.Millisecond, token: token, client: client}, nil
 }
 

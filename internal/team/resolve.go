@@ -21,19 +21,19 @@ type Decision struct {
 // push, if theirs is still what was decided on; else both stand against each other again.
 // Neither side's version is lost: each stays in the history of where it was made, and
 // here as the conflict that was settled.
-func Resolve(ctx context.Context, store Store, team, id string, d Decision) (reverie.TeamMemory, error) {
+func Resolve(ctx context.Context, store Store, team, id string, d Decision) (m reverie.TeamMemory, err error) {
 	list, err := store.TeamConflicts(ctx, team)
 	list = slices.DeleteFunc(list, func(c reverie.TeamConflict) bool {
 		return id != c.ID && id != c.LineageID && id != c.LocalID
 	})
 	switch {
 	case err != nil:
-		return reverie.TeamMemory{}, err
+		return m, err
 	case len(list) == 0:
-		return reverie.TeamMemory{}, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists "+
-			"them: %w", id, team, reverie.ErrNotFound)
+		return m, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists them: %w", id, team,
+			reverie.ErrNotFound)
 	case len(list) > 1:
-		return reverie.TeamMemory{}, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w",
+		return m, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w",
 			id, len(list), reverie.ErrInvalid)
 	}
 	c := list[0]

@@ -93,8 +93,8 @@ func (s *Syncer) Sync(ctx context.Context, o Options) (reverie.TeamSyncReply, er
 	if o.ID != "" {
 		steps = slices.DeleteFunc(steps, func(st *step) bool { return !st.is(o.ID) })
 		if len(steps) == 0 && err == nil {
-			return reply, fmt.Errorf("memory %s is not one of team %q, here or at %s; `reverie team share` makes a group's memory the team's: %w",
-				o.ID, s.Team, s.URL, reverie.ErrNotFound)
+			return reply, fmt.Errorf("memory %s is not one of team %q, here or at %s; `reverie team share` makes a group's "+
+				"memory the team's: %w", o.ID, s.Team, s.URL, reverie.ErrNotFound)
 		}
 	}
 	for _, st := range steps {

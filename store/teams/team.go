@@ -377,7 +377,8 @@ func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 // was made into, as it is now, the zero one where there is none; and whether it was made
 // of this version. What the team has written on it since is refused, unless it may be
 // overwritten.
-func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head reverie.TeamMemory, same bool, err error) {
+func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head reverie.TeamMemory, same bool,
+	err error) {
 	groupID := reverie.TeamGroupID(share.Team)
 	var before struct {
 		LineageID string `db:"lineage_id"`
@@ -400,8 +401,8 @@ func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head 
 	case !active:
 		what = fmt.Sprintf("was deleted (version %d; it said %q)", head.Version, head.Statement)
 	}
-	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place: %w",
-		head.ID, what, reverie.ErrConflict)
+	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its "+
+		"place: %w", head.ID, what, reverie.ErrConflict)
 }
 
 // fillOrigin says where a version of a group's memory was made, without a word that names

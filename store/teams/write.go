@@ -96,7 +96,8 @@ func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 	if err != nil {
 		return m, err
 	}
-	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
+	// A deletion travels without words; the last ones here stay.
+	if head != nil && w.Memory.Status == reverie.StatusDeprecated {
 		w.Memory.Statement, w.Memory.Tags = head.Statement, head.Tags
 	}
 	w.Memory.Statement = pg.ValidText(w.Memory.Statement)

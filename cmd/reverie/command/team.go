@@ -64,7 +64,8 @@ func newTeamShare(a *app) *cobra.Command {
 	teamFlag(cmd, &name)
 	cmd.Flags().Lookup("team").Usage = "name of the team (default that of the memory's group)"
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push")
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "put it in the place of what the team has written, or deleted, since it was shared")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false,
+		"put it in the place of what the team has written, or deleted, since it was shared")
 	return cmd
 }
 
@@ -101,7 +102,8 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 	if !isNew {
 		what = "unchanged since it was shared"
 	}
-	return a.Say("%s with team %s as %s (version %d)\n    %s\n", what, share.Team, m.VersionID, m.Version, cli.Visible(m.Statement))
+	return a.Say("%s with team %s as %s (version %d)\n    %s\n", what, share.Team, m.VersionID, m.Version,
+		cli.Visible(m.Statement))
 }
 
 func newTeamEdit(a *app) *cobra.Command {
@@ -131,8 +133,8 @@ func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 		reply, err := s.Sync(ctx, *o)
 		shown := a.Show(reply, func() error { return a.PrintTeamSync(reply) })
 		if err == nil && verb != "status" {
-			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: so many deletions and rewrites at once may be a "+
-				"mistake, or an attack; look at them, then pull again with --accept-rewrites"),
+			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: so many deletions and rewrites at once "+
+				"may be a mistake, or an attack; look at them, then pull again with --accept-rewrites"),
 				partly(reply.Count("", reverie.TeamRefused), "refused"))
 		}
 		return errors.Join(shown, err)
@@ -147,7 +149,7 @@ func newTeamPush(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&o.ID, "memory", "", "only this one of the team's")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "scan, say what would be sent, and send nothing")
 	cmd.Flags().Bool("overwrite", false, "removed: a push shares no memory of a group")
-	removed(cmd, "overwrite", "--overwrite is gone: share the group's memory with `reverie team share --overwrite`, then push")
+	removed(cmd, "overwrite", "--overwrite is gone: share the memory with `reverie team share --overwrite`, then push")
 	return cmd
 }
 
