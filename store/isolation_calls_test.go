@@ -23,7 +23,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
+	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true}
 
 var (
 	always   = time.Time{}
@@ -319,19 +319,19 @@ var calls = map[string]func(a asked) []any{
 		list := []reverie.TeamMemory{{ID: a.lin, VersionID: a.mem}}
 		return r(a.TeamEvidence(ctx(), homeTeam, list), list)
 	},
-	"TeamStates":    func(a asked) []any { return r(a.TeamStates(ctx(), home, remote)) },
+	"TeamStates":    func(a asked) []any { return r(a.TeamStates(ctx(), home, remote, true)) },
 	"TeamConflicts": func(a asked) []any { return r(a.TeamConflicts(ctx(), home)) },
 	"TeamMemoryOf":  func(a asked) []any { return r(a.TeamMemoryOf(ctx(), home, a.mem)) },
-	"LastTeamSync":  func(a asked) []any { return r(a.LastTeamSync(ctx(), home, remote)) },
 	"LinkTeamMemory": func(a asked) []any {
-		return r(a.LinkTeamMemory(ctx(), home, reverie.TeamLink{Remote: remote, LineageID: a.lin, LocalID: a.mem, RemoteID: a.mem2, Digest: "new", SyncedAt: later}, ""))
+		return r(a.LinkTeamMemory(ctx(), home, reverie.TeamLink{Remote: remote, LineageID: a.lin, LocalID: a.mem, RemoteID: a.mem2, Digest: "new", SyncedAt: later}))
 	},
 	"SaveTeamConflict": func(a asked) []any {
 		return r(a.SaveTeamConflict(ctx(), reverie.TeamConflict{ID: a.conflict, Team: home, Remote: remote, LineageID: a.lin, LocalID: a.mem, Theirs: a.teamMemory(), CreatedAt: noon}))
 	},
-	"PutTeamMemory": func(a asked) []any { return r(a.PutTeamMemory(ctx(), a.teamWrite())) },
-	"TakeTeamMemory": func(a asked) []any {
-		return r(a.TakeTeamMemory(ctx(), reverie.TeamTake{Write: a.teamWrite(), Remote: remote, RemoteID: a.mem2, Digest: "new", Resolution: "theirs"}))
+	"PutTeamMemory": func(a asked) []any {
+		w := a.teamWrite()
+		w.Link = &reverie.TeamLink{Remote: remote, RemoteID: a.mem2, Digest: "new", Resolution: "theirs"}
+		return r(a.PutTeamMemory(ctx(), w))
 	},
 	"ShareMemory": func(a asked) []any {
 		return r(a.ShareMemory(ctx(), reverie.TeamShare{Team: home, Memory: a.memory(), Reason: "shared"}))

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"reverie/internal/reverie"
@@ -20,25 +20,6 @@ type TeamOptions struct {
 	Deployment string // what this one is called; "" for its id
 	Quotes     bool   // the words that memories rest on are sent and taken along
 }
-
-// TeamPut is a write to a team's memory.
-type TeamPut struct {
-	Team   string // "" for the token's own
-	ID     string // of the memory
-	Memory reverie.TeamMemory
-	Match  TeamMatch
-	Key    string // of the write; "" for none
-}
-
-// TeamMatch says what must be there for a write to be made.
-type TeamMatch struct {
-	New      bool     // nothing
-	Any      bool     // any version
-	Versions []string // one of these; nil where none are named
-}
-
-// noVersion is the id of no version.
-const noVersion = "00000000-0000-0000-0000-000000000000"
 
 // teamGroup is the tenant of the team that is asked for: by its name, or the token's own.
 func teamGroup(ctx context.Context, team string) (string, error) {
@@ -88,115 +69,83 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
-	list := []reverie.TeamMemory{m}
-	err = s.present(ctx, groupID, list)
-	return list[0], err
+	return s.presented(ctx, groupID, m)
 }
 
 // present brings memories into the shape in which others see them: this deployment under
 // its name, quotes where they may travel, and deleted ones without their words.
 func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
-	defer func() {
-		for i := range list {
-			safety.DropWords(&list[i], s.Privacy)
-		}
-	}()
+	var id string
+	var err error
 	if s.Team.Deployment != "" {
-		id, err := teams.New(s.Store.DB()).Deployment(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			s.named(&list[i], id)
-		}
+		id, err = teams.New(s.Store.DB()).Deployment(ctx)
 	}
-	if !s.Team.Quotes || len(list) == 0 {
-		return nil
+	if err == nil && s.Team.Quotes {
+		err = teams.New(s.Store.DB()).TeamEvidence(ctx, groupID, list)
 	}
-	return teams.New(s.Store.DB()).TeamEvidence(ctx, groupID, list)
-}
-
-func (s *Service) named(m *reverie.TeamMemory, id string) {
-	if m.Origin.Deployment == id {
-		m.Origin.Deployment = s.Team.Deployment
+	for i := range list {
+		list[i].CallDeployment(id, s.Team.Deployment)
+		safety.DropWords(&list[i], s.Privacy)
 	}
-	for i, v := range m.Versions {
-		if v.Deployment == id {
-			m.Versions[i].Deployment = s.Team.Deployment
-		}
-	}
-}
-
-// PutTeamMemory makes a version the head of a team's memory, where what is there is what
-// the write rests on, and returns the memory as it is then. A team that does not exist is
-// made. A memory that is sent is checked like any that is to be kept:
-// *reverie.TeamRefusedError says what was found in it. The other errors are
-// [reverie.ErrNoCondition] and those of the store's PutTeamMemory.
-func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, created bool, err error) {
-	groupID, err := teamGroup(ctx, put.Team)
-	if err != nil {
-		return m, false, err
-	}
-	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
-		return m, false, err
-	}
-	w := reverie.TeamWrite{RequestKey: put.Key, Quotes: s.Team.Quotes}
-	w.Team, _ = reverie.TeamOf(groupID)
-	if err := reverie.CheckTeam(w.Team); err != nil {
-		return m, false, err
-	}
-	if put.Memory.ID != "" && put.Memory.ID != put.ID {
-		return m, false, fmt.Errorf("the body's id %.40q is not that of the address: %w", put.Memory.ID, reverie.ErrInvalid)
-	}
-	if w.BodySHA256, err = put.digest(); err != nil {
-		return m, false, err
-	}
-	if w.Memory, err = s.sent(put); err != nil {
-		return m, false, err
-	}
-	if w.IfVersion, err = s.expected(ctx, groupID, put); err != nil {
-		return m, false, err
-	}
-	if m, created, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w); err != nil {
-		return m, false, s.presentHead(ctx, groupID, err)
-	}
-	caller, _ := CallerOf(ctx)
-	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version, "by", caller.Name)
-	list := []reverie.TeamMemory{m}
-	err = s.present(ctx, groupID, list)
-	return list[0], created, err
-}
-
-// presentHead is an error with the head that it holds as others see it.
-func (s *Service) presentHead(ctx context.Context, groupID string, err error) error {
-	var moved *reverie.TeamHeadError
-	if !errors.As(err, &moved) || moved.Head == nil {
-		return err
-	}
-	list := []reverie.TeamMemory{*moved.Head}
-	if failed := s.present(ctx, groupID, list); failed != nil {
-		return failed
-	}
-	moved.Head = &list[0]
 	return err
 }
 
-// digest names a write with all that it is made of.
-func (put TeamPut) digest() (string, error) {
-	text, err := json.Marshal([]any{put.ID, put.Memory, put.Match})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
+// presented is one memory as others see it.
+func (s *Service) presented(ctx context.Context, groupID string, m reverie.TeamMemory) (reverie.TeamMemory, error) {
+	list := []reverie.TeamMemory{m}
+	err := s.present(ctx, groupID, list)
+	return list[0], err
 }
 
-// sent is the memory of a write as it may be kept. What it leaves out is filled in: a
-// memory that does not say where it was made is made here, now.
-func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
-	m, now := put.Memory, s.Now().UTC()
-	// Whatever the version is called where it comes from, here it has an id of its own.
-	m.ID, m.VersionID, m.Version = put.ID, put.ID, 1
-	if m.Status == "" {
-		m.Status = reverie.StatusActive
+// PutTeamMemory makes a version the head of a team's memory, where what is there is what
+// the write rests on, and returns the memory as it is then. An empty team is the token's
+// own; one that does not exist is made. A memory that is sent is checked like any that is
+// to be kept: *reverie.TeamRefusedError says what was found in it. The other errors are
+// those of the store's PutTeamMemory.
+func (s *Service) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
+	groupID, err := teamGroup(ctx, w.Team)
+	if err != nil {
+		return m, err
 	}
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return m, err
+	}
+	w.Quotes = s.Team.Quotes
+	w.Team, _ = reverie.TeamOf(groupID)
+	if err := reverie.CheckTeam(w.Team); err != nil {
+		return m, err
+	}
+	body, err := json.Marshal([]any{w.Memory, w.IfVersion})
+	if err != nil {
+		return m, err
+	}
+	sum := sha256.Sum256(body)
+	w.BodySHA256 = hex.EncodeToString(sum[:])
+	if err := s.checkSent(&w.Memory); err != nil {
+		return m, err
+	}
+	m, err = teams.New(s.Store.DB()).PutTeamMemory(ctx, w)
+	var moved *reverie.TeamHeadError
+	switch {
+	case errors.As(err, &moved) && moved.Head != nil:
+		head, failed := s.presented(ctx, groupID, *moved.Head)
+		moved.Head = &head
+		return m, cmp.Or(failed, err)
+	case err != nil:
+		return m, err
+	}
+	caller, _ := CallerOf(ctx)
+	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID,
+		"version", m.Version, "by", caller.Name)
+	return s.presented(ctx, groupID, m)
+}
+
+// checkSent makes a memory that was sent one that may be kept. What it leaves out is
+// filled in: a memory that does not say where it was made is made here, now.
+func (s *Service) checkSent(m *reverie.TeamMemory) error {
+	now := s.Now().UTC()
+	// Whatever the version is called where it comes from, here it has an id of its own.
+	m.VersionID, m.Version, m.Status = m.ID, 1, cmp.Or(m.Status, reverie.StatusActive)
 	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
 		if at.IsZero() {
 			*at = now
@@ -205,46 +154,13 @@ func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
 	if !s.Team.Quotes {
 		m.Evidence = nil
 	}
-	m.Versions, m.Evidence, m.Tags = slices.Clone(m.Versions), slices.Clone(m.Evidence), slices.Clone(m.Tags)
 	here := m.Origin == reverie.Origin{}
 	if here {
-		m.Origin = reverie.Origin{Deployment: "here", MemoryID: put.ID, LineageID: put.ID, Version: 1, MadeAt: now}
+		m.Origin = reverie.Origin{Deployment: "here", MemoryID: m.ID, LineageID: m.ID, Version: 1, MadeAt: now}
 	}
-	found, err := safety.CheckTeamMemory(&m, s.Privacy, now)
-	if err != nil {
-		return m, err
-	}
-	if len(found) > 0 {
-		return m, &reverie.TeamRefusedError{ID: put.ID, Findings: found}
-	}
+	err := safety.CheckTeamMemory(m, s.Privacy, now)
 	if here {
 		m.Origin = reverie.Origin{}
 	}
-	return m, nil
-}
-
-// expected is the version that a write rests on, "" where there must be none.
-func (s *Service) expected(ctx context.Context, groupID string, put TeamPut) (string, error) {
-	switch match := put.Match; {
-	case match.New && (match.Any || match.Versions != nil):
-		return "", fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
-	case match.New:
-		return "", nil
-	case !match.Any && match.Versions == nil:
-		return "", reverie.ErrNoCondition
-	case !match.Any && !slices.ContainsFunc(match.Versions, reverie.IsTeamID):
-		return noVersion, nil
-	case !match.Any && len(match.Versions) == 1:
-		return match.Versions[0], nil
-	}
-	head, err := teams.New(s.Store.DB()).TeamMemory(ctx, groupID, put.ID)
-	switch {
-	case errors.Is(err, reverie.ErrNotFound):
-		return noVersion, nil
-	case err != nil:
-		return "", err
-	case put.Match.Any || slices.Contains(put.Match.Versions, head.VersionID):
-		return head.VersionID, nil
-	}
-	return noVersion, nil
+	return err
 }

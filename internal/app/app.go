@@ -323,6 +323,10 @@ func errText(err error) string {
 // TeamSyncer wires what syncs a team with the configured remote.
 func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error) {
 	t := a.Config.Team
+	name, err := a.TeamName(name)
+	if err != nil {
+		return nil, err
+	}
 	if t.Remote == "" {
 		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, "+
 			"such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
@@ -335,8 +339,8 @@ func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error)
 	if err != nil {
 		return nil, err
 	}
-	return &team.Syncer{Store: teams.New(a.Store.DB()), Remote: remote, Team: name, URL: remote.URL(), Privacy: PrivacyOf(a.Config), Quotes: t.Quotes,
-		Here: here, Name: t.Deployment, Now: a.Clock, Log: a.Log}, nil
+	return &team.Syncer{Store: teams.New(a.Store.DB()), Remote: remote, Team: name, URL: remote.URL, Privacy: PrivacyOf(a.Config),
+		Quotes: t.Quotes, Here: here, Name: t.Deployment, Now: a.Clock}, nil
 }
 
 // ApproveRun applies what a run holds, under its group's lease: see

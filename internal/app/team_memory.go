@@ -64,42 +64,40 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 	case m.Statement == text:
 		return m, "", fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
 	}
-	m, _, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
+	m, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
 		ID: m.ID, Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
 	return m, of, err
 }
 
 // ToShare is a group's memory as it may be shared with a team, "" being the group's own,
-// or why it may not be.
-func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare,
-	found []reverie.ScanFinding, err error) {
+// or why it may not be: a *reverie.TeamRefusedError for what it holds.
+func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare, err error) {
 	m, err := a.Store.Memory(ctx, "", id)
 	if err != nil {
-		return none, nil, err
+		return none, err
 	}
 	if m, err = a.Store.LineageHead(ctx, m.GroupID, m.LineageID); err != nil {
-		return none, nil, err
+		return none, err
 	}
 	switch of, is := reverie.TeamOf(m.GroupID); {
 	case is:
-		return none, nil, fmt.Errorf("memory %s is the team %s's already: %w", m.ID, of, reverie.ErrInvalid)
+		return none, fmt.Errorf("memory %s is the team %s's already: %w", m.ID, of, reverie.ErrInvalid)
 	case m.ID != id:
-		return none, nil, &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.ID, Version: m.Version}}
+		return none, &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.ID, Version: m.Version}}
 	case m.Status != reverie.StatusActive:
-		return none, nil, fmt.Errorf("memory %s is %s: only active ones are shared: %w", m.ID, m.Status, reverie.ErrConflict)
+		return none, fmt.Errorf("memory %s is %s: only active ones are shared: %w", m.ID, m.Status, reverie.ErrConflict)
 	}
 	if team == "" {
 		if team, err = a.Store.GroupTeam(ctx, m.GroupID); err != nil {
-			return none, nil, err
+			return none, err
 		}
 		if team == reverie.GroupOff {
-			return none, nil, badRequest(fmt.Errorf("group %s belongs to no team: give --team NAME", m.GroupID))
+			return none, badRequest(fmt.Errorf("group %s belongs to no team: give --team NAME", m.GroupID))
 		}
 	}
 	share := reverie.TeamShare{Memory: m, Reason: cmp.Or(reason, m.ChangeSummary), Quotes: a.Config.Team.Quotes}
 	if share.Team, err = a.TeamName(team); err != nil {
-		return none, nil, err
+		return none, err
 	}
-	found, err = safety.PrepareTeamShare(&share, PrivacyOf(a.Config))
-	return share, found, err
+	return share, safety.PrepareTeamShare(&share, PrivacyOf(a.Config))
 }

@@ -139,8 +139,8 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,
 		"mark":    func(action reverie.EntityAction) string { return changeMark(s, action) },
 		"usedHow": usedHow, "sourceWhat": sourceWhat,
-		"tables": tableCounts, "counted": counted,
-		"side": sideOf, "items": func(what string, list []reverie.TeamItem) teamItems { return teamItems{what, list} },
+		"tables":      tableCounts,
+		"teamOutcome": teamOutcome, "teamSum": teamSum,
 		"tally": tally, "author": author, "idAndTags": func(m reverie.Memory) []string {
 			return append([]string{m.ID},
 				m.Tags...)

@@ -2,51 +2,33 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"reverie/internal/reverie"
 )
 
-// ConflictReply is a conflict with both sides.
-type ConflictReply struct {
-	reverie.TeamConflict
-	Ours reverie.TeamMemory `json:"ours"`
-}
-
 // ConflictsReply is what --json shows of conflicts.
 type ConflictsReply struct {
-	Success   bool            `json:"success"`
-	Team      string          `json:"team"`
-	Conflicts []ConflictReply `json:"conflicts"`
+	Success   bool                   `json:"success"`
+	Team      string                 `json:"team"`
+	Conflicts []reverie.TeamConflict `json:"conflicts"`
 }
 
 // PrintConflicts shows conflicts of a team, side by side; here is this deployment.
 func (con *Console) PrintConflicts(r ConflictsReply, here string) error {
-	return con.Page("team_conflicts", struct {
-		ConflictsReply
-		Here, DeletedWords string
-	}{r, here, reverie.DeletedWords})
-}
-
-// conflictSide is what one side of a conflict says.
-type conflictSide struct {
-	reverie.TeamMemory
-	By, DeletedWords string
-}
-
-func sideOf(m reverie.TeamMemory, here string) conflictSide {
-	by := m.Origin.Deployment
-	if by == here {
-		by = "this deployment"
+	for i := range r.Conflicts {
+		r.Conflicts[i].Ours.CallDeployment(here, "this deployment")
+		r.Conflicts[i].Theirs.CallDeployment(here, "this deployment")
 	}
-	return conflictSide{m, by, reverie.DeletedWords}
+	return con.Page("team_conflicts", r)
 }
 
 // TeamReply is what was done to memories of a team, as --json shows it.
 type TeamReply struct {
-	Success  bool                  `json:"success"`
-	Team     string                `json:"team"`
-	Memories []reverie.TeamMemory  `json:"memories"`
-	Refused  []reverie.TeamRefusal `json:"refused,omitempty"`
+	Success  bool                 `json:"success"`
+	Team     string               `json:"team"`
+	Memories []reverie.TeamMemory `json:"memories"`
+	Refused  []reverie.TeamItem   `json:"refused,omitempty"`
 }
 
 // PrintTeamMemory shows what a memory of a team says now.
@@ -56,41 +38,35 @@ func (con *Console) PrintTeamMemory(team string, m reverie.TeamMemory) error {
 	})
 }
 
-// PrintTeamRefusals tells why memories may not leave, or come in, without a word of them.
-func (con *Console) PrintTeamRefusals(list []reverie.TeamRefusal) error {
-	return con.Page("refused", list)
+// PrintTeamItems tells what became of memories, or why they may not leave, or come in.
+func (con *Console) PrintTeamItems(list []reverie.TeamItem) error {
+	return con.Page("team_items", list)
 }
 
-// PrintPush says what a push sent, and what it did not.
-func (con *Console) PrintPush(r reverie.TeamPushReply) error { return con.Page("team_push", r) }
+// PrintTeamSync says what a sync did, or would do, and what it did not.
+func (con *Console) PrintTeamSync(r reverie.TeamSyncReply) error { return con.Page("team_sync", r) }
 
-// PrintPull says what a pull took, and what it did not.
-func (con *Console) PrintPull(r reverie.TeamPullReply) error { return con.Page("team_pull", r) }
-
-// PrintTeamStatus says what a push and a pull would do.
-func (con *Console) PrintTeamStatus(r reverie.TeamStatusReply) error {
-	page := struct {
-		reverie.TeamStatusReply
-		ToPull, InConflict, RefusedOnBoth int
-	}{TeamStatusReply: r}
-	if r.Pull != nil {
-		page.ToPull = len(r.Pull.Pulled) + len(r.Pull.HeldBack)
-		page.InConflict = max(r.Conflicts, len(r.Pull.Conflicts))
-		page.RefusedOnBoth = len(r.Push.Refused) + len(r.Pull.Refused)
+// teamOutcome is what became of a memory, in words.
+func teamOutcome(item reverie.TeamItem) string {
+	switch item.Outcome {
+	case reverie.TeamDue:
+		return "to " + item.Direction
+	case reverie.TeamDone:
+		return item.Direction + "ed"
 	}
-	return con.Page("team_status", page)
+	return strings.ReplaceAll(string(item.Outcome), "_", " ")
 }
 
-// teamItems are memories of a team, and what is done with them.
-type teamItems struct {
-	What  string
-	Items []reverie.TeamItem
-}
-
-// counted is a part of a sum, "" where it is nothing.
-func counted(n int, what string) string {
-	if n == 0 {
-		return ""
+// teamSum says how many memories came to each outcome.
+func teamSum(r reverie.TeamSyncReply) string {
+	var sum strings.Builder
+	for _, item := range []reverie.TeamItem{{Outcome: reverie.TeamDone, Direction: reverie.TeamPush},
+		{Outcome: reverie.TeamDone, Direction: reverie.TeamPull}, {Outcome: reverie.TeamDue, Direction: reverie.TeamPush},
+		{Outcome: reverie.TeamDue, Direction: reverie.TeamPull}, {Outcome: reverie.TeamConflicting},
+		{Outcome: reverie.TeamHeldBack}, {Outcome: reverie.TeamHeld}, {Outcome: reverie.TeamRefused}} {
+		if n := r.Count(item.Direction, item.Outcome); n > 0 {
+			fmt.Fprintf(&sum, "%d %s, ", n, teamOutcome(item))
+		}
 	}
-	return fmt.Sprintf(", %d %s", n, what)
+	return fmt.Sprintf("%s%d unchanged", sum.String(), r.Unchanged)
 }

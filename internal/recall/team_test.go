@@ -14,7 +14,7 @@ import (
 func TestTeam(t *testing.T) {
 	r, d, _ := scene(t)
 	for team, statement := range map[string]string{"crew": "crew at 10", "rival": "rival at 0"} {
-		if _, _, err := teams.New(d.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
+		if _, err := teams.New(d.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
 			Status: reverie.StatusActive, Strength: 0.9}}); err != nil {
 			t.Fatal(err)
 		}

@@ -119,6 +119,22 @@ func (m TeamMemory) ComesAfter(other TeamMemory) bool {
 	return slices.ContainsFunc(m.Versions, func(v TeamVersion) bool { return v.VersionID == other.Origin.MemoryID })
 }
 
+// CallDeployment puts a name in the place of the id by which a deployment is known to
+// itself; "" leaves the id.
+func (m *TeamMemory) CallDeployment(id, name string) {
+	if name == "" {
+		return
+	}
+	if m.Origin.Deployment == id {
+		m.Origin.Deployment = name
+	}
+	for i := range m.Versions {
+		if m.Versions[i].Deployment == id {
+			m.Versions[i].Deployment = name
+		}
+	}
+}
+
 // TeamLink is the version of a team's memory that was common to this deployment and
 // another one last.
 type TeamLink struct {
@@ -128,6 +144,8 @@ type TeamLink struct {
 	RemoteID  string    `db:"remote_id"`   // and what it is called there
 	Digest    string    `db:"body_sha256"` // see TeamMemory.Digest
 	SyncedAt  time.Time `db:"synced_at"`
+	// Resolution says how an open conflict with that deployment was settled.
+	Resolution string `db:"-"`
 }
 
 // TeamState is how a team's memory stands towards another deployment.
@@ -135,9 +153,9 @@ type TeamState struct {
 	TeamMemory
 	// Held tells that it waits here for a person, or is archived: it is neither pushed
 	// nor written over.
-	Held     bool
-	Link     *TeamLink     // nil: it was never synced with that one
-	Conflict *TeamConflict // nil: none is open
+	Held       bool
+	Link       *TeamLink // nil: it was never synced with that one
+	InConflict bool      // a conflict with that one is open
 }
 
 // TeamConflict is a memory of a team that this deployment and another one have both
@@ -150,17 +168,7 @@ type TeamConflict struct {
 	LocalID   string     `db:"local_id" json:"-"` // our head when it was found
 	Theirs    TeamMemory `db:"theirs" json:"theirs"`
 	CreatedAt time.Time  `db:"created_at" json:"created_at"`
-}
-
-// TeamTake is a version of another deployment that becomes the head here.
-type TeamTake struct {
-	Write  TeamWrite
-	Remote string
-	// RemoteID and Digest are of the version that both have in common then: the one that
-	// is taken, or the one that a person has written over.
-	RemoteID, Digest string
-	// Resolution settles the open conflict with that deployment, "" where there may be none.
-	Resolution string
+	Ours      TeamMemory `db:"-" json:"ours"` // our head now, in a list of conflicts
 }
 
 // TeamShare asks for a group's memory to be made a team's.
@@ -192,66 +200,61 @@ func (e *TeamRefusedError) Error() string {
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *TeamRefusedError) Is(target error) bool { return target == ErrInvalid }
 
-// TeamItem is a memory in a report of a sync.
+// TeamOutcome is what became of a memory in a sync.
+type TeamOutcome string
+
+// The outcomes of a memory in a sync.
+const (
+	TeamDue         TeamOutcome = "due" // it is still to be done: in a dry run, or because the sync broke off
+	TeamDone        TeamOutcome = "done"
+	TeamConflicting TeamOutcome = "conflict"  // both sides have changed it: it waits for a person
+	TeamRefused     TeamOutcome = "refused"   // it may not go out, or come in
+	TeamHeldBack    TeamOutcome = "held_back" // too much would be deleted or rewritten at once
+	TeamHeld        TeamOutcome = "held"      // it waits here for a person, or is archived
+)
+
+// The directions of a sync.
+const (
+	TeamPush = "push"
+	TeamPull = "pull"
+)
+
+// TeamItem is a memory in a report, and what became of it. Of one that is refused it has
+// no word.
 type TeamItem struct {
-	ID        string `json:"id"`        // of the lineage
-	MemoryID  string `json:"memory_id"` // of the version
-	Action    Action `json:"action,omitempty"`
-	Statement string `json:"statement"`
-	// Theirs is what the other side says, of one that is held back.
-	Theirs string `json:"theirs,omitempty"`
+	ID        string        `json:"id"`                  // of the lineage
+	MemoryID  string        `json:"memory_id,omitempty"` // of the version here
+	Direction string        `json:"direction,omitempty"` // "" of a conflict, and of what is held
+	Action    Action        `json:"action,omitempty"`
+	Outcome   TeamOutcome   `json:"outcome"`
+	Statement string        `json:"statement,omitempty"`
+	Theirs    string        `json:"theirs,omitempty"`    // what the other side says, of one that is held back
+	ByRemote  bool          `json:"by_remote,omitempty"` // it is the other side that refuses it
+	Findings  []ScanFinding `json:"findings,omitempty"`
+	Reason    string        `json:"reason,omitempty"` // where it is refused without findings
 }
 
-// TeamRefusal is a memory that was not let out, or in, and why. It has no word of it.
-type TeamRefusal struct {
-	ID       string        `json:"id"`
-	MemoryID string        `json:"memory_id,omitempty"` // of the version here
-	ByRemote bool          `json:"by_remote,omitempty"`
-	Findings []ScanFinding `json:"findings,omitempty"`
-	Reason   string        `json:"reason,omitempty"` // where there are no findings
+// TeamSyncReply says what a sync of a team with another deployment has done, or would do.
+type TeamSyncReply struct {
+	Success   bool       `json:"success"` // all was heard and done, and nothing was refused or held back
+	Team      string     `json:"team"`
+	Remote    string     `json:"remote"`
+	DryRun    bool       `json:"dry_run,omitempty"`
+	Active    int        `json:"active"`      // memories here, before it
+	LastSync  *time.Time `json:"last_synced"` // before it; null for never
+	Items     []TeamItem `json:"items"`       // by id
+	Unchanged int        `json:"unchanged"`
+	Problem   string     `json:"problem,omitempty"` // why it stopped
 }
 
-// TeamPushReply says what a push has done.
-type TeamPushReply struct {
-	Success   bool          `json:"success"` // nothing was refused, and nothing remains
-	Team      string        `json:"team"`
-	Remote    string        `json:"remote"`
-	DryRun    bool          `json:"dry_run,omitempty"`
-	Pushed    []TeamItem    `json:"pushed"`
-	Refused   []TeamRefusal `json:"refused,omitempty"`
-	Conflicts []TeamItem    `json:"conflicts,omitempty"` // that wait for a person
-	Behind    []TeamItem    `json:"behind,omitempty"`    // that the other side has gone on from: pull
-	Unchanged int           `json:"unchanged"`
-	Held      int           `json:"held,omitempty"`      // that wait here for a person
-	Remaining int           `json:"remaining,omitempty"` // where it stopped on the way
-}
-
-// TeamPullReply says what a pull has done.
-type TeamPullReply struct {
-	Success   bool          `json:"success"` // nothing was refused or held back
-	Team      string        `json:"team"`
-	Remote    string        `json:"remote"`
-	DryRun    bool          `json:"dry_run,omitempty"`
-	Pulled    []TeamItem    `json:"pulled"`
-	Refused   []TeamRefusal `json:"refused,omitempty"`
-	Conflicts []TeamItem    `json:"conflicts,omitempty"` // that wait for a person
-	HeldBack  []TeamItem    `json:"held_back,omitempty"` // too much would be deleted or rewritten at once
-	Unchanged int           `json:"unchanged"`
-	ToPush    int           `json:"to_push"`        // changed here alone
-	Held      int           `json:"held,omitempty"` // that wait here for a person
-}
-
-// TeamStatusReply says how a team stands towards another deployment.
-type TeamStatusReply struct {
-	Success   bool           `json:"success"` // the other side was heard
-	Team      string         `json:"team"`
-	Remote    string         `json:"remote"`
-	Active    int            `json:"active"`      // memories here
-	LastSync  *time.Time     `json:"last_synced"` // null for never
-	Push      TeamPushReply  `json:"push"`        // what a push would do
-	Pull      *TeamPullReply `json:"pull"`        // and a pull; null where the other side cannot be heard
-	Conflicts int            `json:"conflicts"`
-	Problem   string         `json:"problem,omitempty"` // why it cannot be heard
+// Count is how many memories came to an outcome.
+func (r TeamSyncReply) Count(direction string, outcome TeamOutcome) (n int) {
+	for _, item := range r.Items {
+		if item.Outcome == outcome && (direction == "" || item.Direction == direction) {
+			n++
+		}
+	}
+	return n
 }
 
 // TeamWrite is a version that is to become the head of a team's memory.
@@ -271,10 +274,9 @@ type TeamWrite struct {
 	// BodySHA256 tells that it is the same.
 	RequestKey string
 	BodySHA256 string
-	// Embedding is the statement's; nil where it could not be had. Where the statement
-	// stays the old one's is kept.
-	Embedding      []float32
-	EmbeddingModel string
+	// Link notes, in the same transaction, that what is written is on top of what another
+	// deployment says. Its LineageID and LocalID are given by the store. nil = nothing.
+	Link *TeamLink
 }
 
 // TeamHeadError refuses a write to a team's memory that rests on another version than
@@ -293,32 +295,6 @@ func (e *TeamHeadError) Error() string {
 
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *TeamHeadError) Is(target error) bool { return target == ErrConflict }
-
-// TeamSharedError refuses to share a memory anew where the team has written on what an
-// earlier version of it was made into. It is an [ErrConflict].
-type TeamSharedError struct{ Head TeamMemory }
-
-func (e *TeamSharedError) Error() string {
-	what := fmt.Sprintf("says %q by now (version %d)", e.Head.Statement, e.Head.Version)
-	if e.Head.Status != StatusActive {
-		what = fmt.Sprintf("was deleted (version %d; it said %q)", e.Head.Version, e.Head.Statement)
-	}
-	return fmt.Sprintf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place", e.Head.ID, what)
-}
-
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *TeamSharedError) Is(target error) bool { return target == ErrConflict }
-
-// TwinError refuses a memory that says what another active one of the team says. It is
-// an [ErrConflict].
-type TwinError struct{ ID string } // the other memory
-
-func (e *TwinError) Error() string {
-	return fmt.Sprintf("team memory %s is active and says the same: change that one, or delete it first", e.ID)
-}
-
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *TwinError) Is(target error) bool { return target == ErrConflict }
 
 // ErrKeyReused refuses a write under a key that stands for another one. It is an
 // [ErrInvalid].

@@ -17,10 +17,11 @@ import (
 // masked where the policy says so, reason and tags cleaned. A deletion loses its words,
 // which are no reason to refuse it: see [DropWords].
 //
-// Findings are why it may not be kept or sent, by field; they hold nothing of what was
-// found. An error, an [reverie.ErrInvalid], says what is malformed. With either, the memory must
-// not be used. It must be complete: times, version and origin included.
-func CheckTeamMemory(m *reverie.TeamMemory, p Privacy, now time.Time) ([]reverie.ScanFinding, error) {
+// Its errors are [reverie.ErrInvalid]; with one the memory must not be used. A
+// *[reverie.TeamRefusedError] says what was found, by field, and holds nothing of it;
+// another one says what is malformed. The memory must be complete: times, version and
+// origin included.
+func CheckTeamMemory(m *reverie.TeamMemory, p Privacy, now time.Time) error {
 	c := &teamCheck{policy: p, until: now.Add(24 * time.Hour)}
 	c.id("id", m.ID)
 	c.id("version_id", m.VersionID)
@@ -38,9 +39,12 @@ func CheckTeamMemory(m *reverie.TeamMemory, p Privacy, now time.Time) ([]reverie
 	c.versions(m.Versions)
 	c.evidence(m.Evidence)
 	if c.broken != nil {
-		return nil, fmt.Errorf("team memory %s: %s: %w", text.Excerpt(text.VisibleLine(m.ID), 40), strings.Join(c.broken, "; "), reverie.ErrInvalid)
+		return fmt.Errorf("team memory %s: %s: %w", text.Excerpt(text.VisibleLine(m.ID), 40), strings.Join(c.broken, "; "), reverie.ErrInvalid)
 	}
-	return c.found, nil
+	if c.found != nil {
+		return &reverie.TeamRefusedError{ID: m.ID, Findings: c.found}
+	}
+	return nil
 }
 
 // teamCheck gathers what is wrong with a team's memory.
@@ -196,13 +200,13 @@ func DropWords(m *reverie.TeamMemory, p Privacy) {
 }
 
 // PrepareTeamShare holds what is to be shared against what a team's memory may be, and brings it
-// into its shape. Findings are why it may not be shared: see [CheckTeamMemory].
-func PrepareTeamShare(s *reverie.TeamShare, p Privacy) ([]reverie.ScanFinding, error) {
+// into its shape. Its errors are those of [CheckTeamMemory].
+func PrepareTeamShare(s *reverie.TeamShare, p Privacy) error {
 	at := s.Memory.UpdatedAt
 	m := reverie.TeamMemory{ID: s.Memory.LineageID, VersionID: s.Memory.ID, Version: s.Memory.Version, Statement: s.Memory.Statement, Status: reverie.StatusActive,
 		Tags: s.Memory.Tags, Strength: s.Memory.Strength, CreatedAt: s.Memory.CreatedAt, UpdatedAt: at, ChangeReason: s.Reason,
 		Origin: reverie.Origin{Deployment: "here", MemoryID: s.Memory.ID, LineageID: s.Memory.LineageID, Version: s.Memory.Version, MadeAt: at}}
-	found, err := CheckTeamMemory(&m, p, at)
+	err := CheckTeamMemory(&m, p, at)
 	s.Memory.Statement, s.Memory.Tags, s.Reason = m.Statement, m.Tags, m.ChangeReason
-	return found, err
+	return err
 }

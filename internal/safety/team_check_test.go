@@ -25,13 +25,23 @@ func sound() reverie.TeamMemory {
 		Evidence: []reverie.Evidence{{MessageID: "m1", Author: "Lin", Quote: "tea at four, please", SentAt: checkedAt, LocalDate: "2026-01-15"}}}
 }
 
+// checkTeam is the check, with what it found.
+func checkTeam(m *reverie.TeamMemory, p Privacy, now time.Time) ([]reverie.ScanFinding, error) {
+	err := CheckTeamMemory(m, p, now)
+	var refused *reverie.TeamRefusedError
+	if errors.As(err, &refused) {
+		return refused.Findings, nil
+	}
+	return nil, err
+}
+
 const planted = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 // What is sound passes as it is, and is the same when it is checked again.
 func TestTeamMemoryThatIsSound(t *testing.T) {
 	for _, policy := range []PII{PIIAllow, PIIMask, PIIRefuse} {
 		m := sound()
-		found, err := CheckTeamMemory(&m, Privacy{policy}, checkedAt)
+		found, err := checkTeam(&m, Privacy{policy}, checkedAt)
 		if diff := cmp.Diff(sound(), m); diff != "" || err != nil || found != nil {
 			t.Errorf("%s: %v %v\n%s", policy, found, err, diff)
 		}
@@ -73,7 +83,7 @@ func TestTeamMemoryThatIsMalformed(t *testing.T) {
 	} {
 		m := sound()
 		spoil(&m)
-		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
+		found, err := checkTeam(&m, Privacy{}, checkedAt)
 		if !errors.Is(err, reverie.ErrInvalid) || found != nil || !strings.Contains(err.Error(), " "+where+": ") || strings.ContainsAny(err.Error(), "\n\u202e") {
 			t.Errorf("%s: %v %v", where, found, err)
 		}
@@ -97,13 +107,13 @@ func TestTeamMemoryFindings(t *testing.T) {
 		for text, class := range map[string]reverie.FindingClass{planted: reverie.ClassSecret, "lin@example.org": reverie.ClassPII} {
 			m := sound()
 			plant(&m, text)
-			found, err := CheckTeamMemory(&m, Privacy{PIIRefuse}, checkedAt)
+			found, err := checkTeam(&m, Privacy{PIIRefuse}, checkedAt)
 			if err != nil || len(found) != 1 || found[0].Where != where || found[0].Class != class || found[0].Rule == "" || strings.Contains(found[0].Excerpt, text[:9]) {
 				t.Errorf("%s in %s: %+v %v", class, where, found, err)
 			}
 			m = sound()
 			plant(&m, text)
-			if found, err = CheckTeamMemory(&m, Privacy{PIIMask}, checkedAt); class == reverie.ClassPII {
+			if found, err = checkTeam(&m, Privacy{PIIMask}, checkedAt); class == reverie.ClassPII {
 				text, _ := json.Marshal(m)
 				if err != nil || found != nil || strings.Contains(string(text), "lin@") {
 					t.Errorf("masked in %s: %+v %v %s", where, found, err, text)
@@ -117,7 +127,7 @@ func TestTeamMemoryFindings(t *testing.T) {
 		"a\u200bb": RuleInvisible, "<system>x</system>": RuleMarkup, strings.Repeat("x", 501): RuleTooLong} {
 		m := sound()
 		m.Statement = statement
-		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
+		found, err := checkTeam(&m, Privacy{}, checkedAt)
 		if !slices.ContainsFunc(found, func(f reverie.ScanFinding) bool { return f.Class == reverie.ClassStatement && f.Rule == string(rule) }) || err != nil {
 			t.Errorf("%.40q: %+v %v", statement, found, err)
 		}
@@ -136,7 +146,7 @@ func FuzzTeamMemoryCheck(f *testing.F) {
 		if json.Unmarshal([]byte(text), &m) != nil {
 			return
 		}
-		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
+		found, err := checkTeam(&m, Privacy{}, checkedAt)
 		if err != nil || found != nil {
 			return
 		}
@@ -146,7 +156,7 @@ func FuzzTeamMemoryCheck(f *testing.F) {
 			}
 		}
 		again, first := m, mustJSON(t, m)
-		if found, err := CheckTeamMemory(&again, Privacy{}, checkedAt); err != nil || found != nil || mustJSON(t, again) != first {
+		if found, err := checkTeam(&again, Privacy{}, checkedAt); err != nil || found != nil || mustJSON(t, again) != first {
 			t.Errorf("checked again: %v %v\n%s\n%s", found, err, first, mustJSON(t, again))
 		}
 	})

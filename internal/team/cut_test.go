@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/internal/api/client"
+	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
 
@@ -23,22 +23,27 @@ import (
 func TestCut(t *testing.T) {
 	a, b := deploy(t, "north"), deploy(t, "south")
 	for _, how := range []cut{before, after, within} {
-		for at := 1; at <= 2; at++ {
+		for at := 1; at <= 3; at++ { // the list, and each write
 			t.Run(fmt.Sprint("push ", how, at), func(t *testing.T) {
 				one, two := a.say(fmt.Sprint("Pushed first ", how, at)), a.say(fmt.Sprint("Pushed second ", how, at))
 				b.cutAt(at, how)
-				r, err := a.with(b).Push(t.Context(), team.PushOptions{})
+				r, err := a.with(b).Sync(t.Context(), team.Options{Push: true})
 				deferred(t, err)
-				if len(r.Pushed) != at-1 || r.Remaining != 3-at || !strings.Contains(err.Error(), "run it again") {
+				sent := max(at-2, 0)
+				if at > 1 && r.Count("", reverie.TeamDue) != 2-sent || done(r) != sent || !strings.Contains(err.Error(), "run it again") {
 					t.Errorf("cut off: %+v, %v", r, err)
 				}
-				if r := a.push(b); len(r.Pushed) != 3-at || len(r.Conflicts) != 0 {
+				made := sent
+				if at > 1 && how != before { // it arrived
+					made++
+				}
+				if r := a.push(b); done(r) != 2-made || disputed(r) != 0 {
 					t.Errorf("again: %+v", r)
 				}
 				if b.head(one).Version != 1 || b.head(two).Version != 1 {
 					t.Error("a write was made twice")
 				}
-				if r := a.pull(b); len(r.Pulled)+len(r.Conflicts) != 0 {
+				if r := a.pull(b); done(r)+disputed(r) != 0 {
 					t.Errorf("then a pull: %+v", r)
 				}
 			})
@@ -46,18 +51,18 @@ func TestCut(t *testing.T) {
 	}
 	t.Run("answer lost, then both go on", func(t *testing.T) {
 		one, two := a.say("The ladder is in the yard"), a.say("The rope is in the shed")
-		b.cutAt(1, after)
-		_, err := a.with(b).Push(t.Context(), team.PushOptions{ID: one})
+		b.cutAt(2, after)
+		_, err := a.with(b).Sync(t.Context(), team.Options{Push: true, ID: one})
 		deferred(t, err)
 		a.edit(one, "The ladder is in the hall") // on top of what they have without our knowing
-		b.cutAt(1, after)
-		_, err = a.with(b).Push(t.Context(), team.PushOptions{ID: two})
+		b.cutAt(2, after)
+		_, err = a.with(b).Sync(t.Context(), team.Options{Push: true, ID: two})
 		deferred(t, err)
 		b.edit(two, "The rope is in the hall") // on top of what we do not know to be there
-		if r := a.pull(b); len(r.Conflicts) != 0 || r.ToPush != 1 || len(r.Pulled) != 1 {
+		if r := a.pull(b); disputed(r) != 0 || a.toPush(b) != 1 || done(r) != 1 {
 			t.Errorf("pulled %+v", r)
 		}
-		if r := a.push(b); len(r.Conflicts) != 0 || len(r.Pushed) != 1 {
+		if r := a.push(b); disputed(r) != 0 || done(r) != 1 {
 			t.Errorf("pushed %+v", r)
 		}
 		if b.said()[one] != "The ladder is in the hall" || a.said()[two] != "The rope is in the hall" {
@@ -67,9 +72,9 @@ func TestCut(t *testing.T) {
 	t.Run("pull", func(t *testing.T) {
 		id := b.say("The tent is dry")
 		b.cutAt(1, within)
-		_, err := a.with(b).Pull(t.Context(), team.PullOptions{})
+		_, err := a.with(b).Sync(t.Context(), team.Options{Pull: true})
 		deferred(t, err)
-		if r := a.pull(b); len(r.Pulled) != 1 || a.said()[id] == "" {
+		if r := a.pull(b); done(r) != 1 || a.said()[id] == "" {
 			t.Errorf("again: %+v", r)
 		}
 	})
@@ -77,16 +82,17 @@ func TestCut(t *testing.T) {
 		a.say("The stove is cold")
 		gone := httptest.NewServer(http.NotFoundHandler())
 		gone.Close()
-		remote, err := team.Dial(gone.URL, b.token, time.Second, false, client.WithRetry(1, 0, 0))
+		remote, err := team.Dial(gone.URL, b.token, time.Second, false)
 		if err != nil {
 			t.Fatal(err)
 		}
+		remote.Attempts = 1
 		s := a.to(remote)
-		_, err = s.Push(t.Context(), team.PushOptions{})
+		_, err = s.Sync(t.Context(), team.Options{Push: true})
 		deferred(t, err)
-		status, err := s.Status(t.Context())
+		status, err := s.Sync(t.Context(), team.Options{Push: true, Pull: true, DryRun: true})
 		deferred(t, err)
-		if status.Pull != nil || len(status.Push.Pushed) == 0 || status.Problem == "" || strings.Contains(status.Problem, b.token) {
+		if status.Count(reverie.TeamPull, reverie.TeamDue) != 0 || status.Count(reverie.TeamPush, reverie.TeamDue) == 0 || status.Problem == "" || strings.Contains(status.Problem, b.token) {
 			t.Errorf("status is %+v", status)
 		}
 	})
@@ -124,7 +130,7 @@ func TestRandom(t *testing.T) {
 		return text
 	}
 	ctx := t.Context()
-	accept := team.PullOptions{AcceptRewrites: true}
+	accept := team.Options{Pull: true, AcceptRewrites: true}
 	for n := range 18 {
 		d := all[rng.IntN(3)]
 		known := slices.Sorted(maps.Keys(d.said()))
@@ -137,9 +143,9 @@ func TestRandom(t *testing.T) {
 			d.drop(known[rng.IntN(len(known))])
 		case d == hub:
 		case do < 8:
-			_, _ = d.with(hub).Push(ctx, team.PushOptions{})
+			_, _ = d.with(hub).Sync(ctx, team.Options{Push: true})
 		default:
-			_, _ = d.with(hub).Pull(ctx, accept)
+			_, _ = d.with(hub).Sync(ctx, accept)
 		}
 		if c := d.conflicts(); len(c) > 0 && rng.IntN(3) == 0 {
 			d.resolve(c[0].ID, team.Decision{Ours: rng.IntN(2) == 0, Theirs: true})
@@ -170,7 +176,7 @@ func TestRandom(t *testing.T) {
 }
 
 // agree syncs until nothing is left to do, deciding for theirs.
-func agree(ctx context.Context, t *testing.T, all []*deployment, accept team.PullOptions) {
+func agree(ctx context.Context, t *testing.T, all []*deployment, accept team.Options) {
 	t.Helper()
 	hub := all[0]
 	for round := 0; ; round++ {
@@ -182,15 +188,15 @@ func agree(ctx context.Context, t *testing.T, all []*deployment, accept team.Pul
 			for _, c := range d.conflicts() {
 				d.resolve(c.ID, team.Decision{Theirs: true})
 			}
-			pulled, err := d.with(hub).Pull(ctx, accept)
+			pulled, err := d.with(hub).Sync(ctx, accept)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pushed, err := d.with(hub).Push(ctx, team.PushOptions{})
+			pushed, err := d.with(hub).Sync(ctx, team.Options{Push: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			left += len(pulled.Pulled) + len(pushed.Pushed) + len(pulled.Conflicts) + len(pushed.Conflicts) + len(pushed.Refused) + len(pulled.Refused)
+			left += done(pulled) + done(pushed) + disputed(pulled) + disputed(pushed) + refused(pushed) + refused(pulled)
 		}
 		if left == 0 {
 			break

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/internal/api/client"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/team"
@@ -29,6 +28,9 @@ type script struct {
 }
 
 func (s script) TeamMemories(_ context.Context, _, after string, _ int) (reverie.TeamMemories, error) {
+	if s.pages == nil {
+		return reverie.TeamMemories{Team: crew}, nil
+	}
 	return s.pages(after), nil
 }
 
@@ -62,7 +64,7 @@ func TestPoisoned(t *testing.T) {
 	if _, err := a.store.EnsureGroup(t.Context(), reverie.Group{ID: "g1"}); err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "others", Memory: reverie.TeamMemory{ID: reverie.NewID(),
+	other, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "others", Memory: reverie.TeamMemory{ID: reverie.NewID(),
 		Statement: "Not the crew's", Status: reverie.StatusActive, Strength: 0.5}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,11 +95,11 @@ func TestPoisoned(t *testing.T) {
 	}
 	list = append(list, good(1000))
 	slices.SortFunc(list, func(x, y reverie.TeamMemory) int { return strings.Compare(x.ID, y.ID) })
-	r, err := a.to(once(list...)).Pull(t.Context(), team.PullOptions{})
-	if err != nil || len(r.Refused) != len(bad) || len(r.Pulled) != 1 || r.Success {
+	r, err := a.to(once(list...)).Sync(t.Context(), team.Options{Pull: true})
+	if err != nil || refused(r) != len(bad) || done(r) != 1 || r.Success {
 		t.Fatalf("pulled %+v, %v", r, err)
 	}
-	for _, refused := range r.Refused {
+	for _, refused := range items(r, reverie.TeamRefused) {
 		if text, _ := json.Marshal(refused); len(text) > 4000 || strings.Contains(string(text), "AKIAQ3") {
 			t.Errorf("it is told too much: %s", text)
 		}
@@ -122,7 +124,7 @@ func TestPoisoned(t *testing.T) {
 			return reverie.TeamMemories{Team: crew, Memories: make([]reverie.TeamMemory, 5000)}
 		},
 	} {
-		if _, err := a.to(script{pages: pages}).Pull(t.Context(), team.PullOptions{}); !errors.Is(err, reverie.ErrConfiguration) {
+		if _, err := a.to(script{pages: pages}).Sync(t.Context(), team.Options{Pull: true}); !errors.Is(err, reverie.ErrConfiguration) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -135,7 +137,7 @@ func TestPoisoned(t *testing.T) {
 		}
 		return page
 	}
-	if _, err := a.to(script{pages: endless}).Pull(t.Context(), team.PullOptions{ID: own}); !errors.Is(err, reverie.ErrConfiguration) || n > team.MaxMemories+100 {
+	if _, err := a.to(script{pages: endless}).Sync(t.Context(), team.Options{Pull: true, ID: own}); !errors.Is(err, reverie.ErrConfiguration) || n > reverie.MaxTeamMemories+100 {
 		t.Errorf("pages without end: %v after %d", err, n)
 	}
 	poisonedPut(t, a)
@@ -151,8 +153,8 @@ func poisonedPut(t *testing.T, a *deployment) {
 			return m, &reverie.TeamHeadError{ID: m.ID, Head: &m}
 		},
 	} {
-		r, err := a.to(script{put: put}).Push(t.Context(), team.PushOptions{ID: id})
-		if err != nil || len(r.Refused) != 1 || len(a.conflicts()) != 0 || a.said()[id] != "The boat is red" {
+		r, err := a.to(script{put: put}).Sync(t.Context(), team.Options{Push: true, ID: id})
+		if err != nil || refused(r) != 1 || len(a.conflicts()) != 0 || a.said()[id] != "The boat is red" {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -160,39 +162,47 @@ func poisonedPut(t *testing.T, a *deployment) {
 	s := a.to(nil)
 	s.Privacy.PII = safety.PIIAllow
 	for i, answer := range []func(m *reverie.TeamMemory){
+		func(m *reverie.TeamMemory) { m.Statement = safety.Privacy{}.Mask(m.Statement) },
 		func(m *reverie.TeamMemory) { m.Statement = "The boat was sold" },
 		func(m *reverie.TeamMemory) { m.Status = reverie.StatusDeprecated },
 		func(m *reverie.TeamMemory) { m.Tags = []string{"sold"} },
-		func(m *reverie.TeamMemory) { m.Statement = safety.Privacy{}.Mask(m.Statement) },
-		func(m *reverie.TeamMemory) { t.Error("what was masked there is pushed again") },
 	} {
-		memory := []string{id, masked}[i/3]
+		memory := id
+		if i == 0 {
+			memory = masked
+		}
 		s.Remote = script{put: func(m reverie.TeamMemory) (reverie.TeamMemory, error) {
 			m.VersionID = reverie.NewID()
 			answer(&m)
 			return m, nil
 		}}
 		before := a.head(memory)
-		r, err := s.Push(t.Context(), team.PushOptions{ID: memory})
-		if diff := cmp.Diff(before, a.head(memory)); diff != "" || err != nil || (len(r.Conflicts) == 1) != (memory == id) || len(r.Pushed) != map[bool]int{true: 1}[i == 3] {
+		r, err := s.Sync(t.Context(), team.Options{Push: true, ID: memory})
+		if diff := cmp.Diff(before, a.head(memory)); diff != "" || err != nil || disputed(r) != 1 || done(r) != 0 {
 			t.Errorf("answer %d to a push: %+v, %v, %s", i, r, err, diff)
 		}
-		if i < 2 {
-			a.resolve(id, team.Decision{Ours: true})
+		if i < 3 {
+			a.resolve(memory, team.Decision{Ours: true})
 		}
 	}
 	if c := a.conflicts(); len(c) != 1 || c[0].Theirs.Tags[0] != "sold" {
 		t.Fatalf("conflicts are %+v", c)
 	}
 	a.resolve(id, team.Decision{Ours: true})
+	var there reverie.TeamMemory
 	moves := script{put: func(m reverie.TeamMemory) (reverie.TeamMemory, error) {
-		m.VersionID, m.Statement, m.Versions = reverie.NewID(), "The boat is brown", nil
-		m.Origin.MemoryID = reverie.NewID()
-		return m, &reverie.TeamHeadError{ID: m.ID, Head: &m}
+		there = m
+		there.VersionID, there.Statement, there.Versions = reverie.NewID(), "The boat is brown", nil
+		there.Origin.MemoryID = reverie.NewID()
+		return m, &reverie.TeamHeadError{ID: m.ID, Head: &there}
 	}}
-	r, err := a.to(moves).Push(t.Context(), team.PushOptions{ID: id})
-	if err != nil || len(r.Conflicts) != 1 || len(a.conflicts()) != 1 || a.said()[id] != "The boat is red" {
+	r, err := a.to(moves).Sync(t.Context(), team.Options{Push: true, ID: id})
+	if err != nil || refused(r) != 1 || !strings.Contains(items(r, reverie.TeamRefused)[0].Reason, "run it again") || len(a.conflicts()) != 0 {
 		t.Errorf("another head: %+v, %v", r, err)
+	}
+	r, err = a.to(once(there)).Sync(t.Context(), team.Options{Push: true, ID: id})
+	if err != nil || disputed(r) != 1 || len(a.conflicts()) != 1 || a.said()[id] != "The boat is red" {
+		t.Errorf("another head, again: %+v, %v", r, err)
 	}
 }
 
@@ -204,15 +214,15 @@ func TestMass(t *testing.T) {
 	for n := range 20 {
 		list = append(list, good(n))
 	}
-	pull := func(o team.PullOptions) reverie.TeamPullReply {
+	pull := func(o team.Options) reverie.TeamSyncReply {
 		t.Helper()
-		r, err := a.to(once(list...)).Pull(t.Context(), o)
+		r, err := a.to(once(list...)).Sync(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	if r := pull(team.PullOptions{}); len(r.Pulled) != 20 {
+	if r := pull(team.Options{Pull: true}); done(r) != 20 {
 		t.Fatalf("pulled %+v", r)
 	}
 	before := a.said()
@@ -227,19 +237,19 @@ func TestMass(t *testing.T) {
 		}
 	}
 	change(0, 5)
-	if r := pull(team.PullOptions{}); len(r.HeldBack) != 5 || len(r.Pulled) != 0 || r.Success || !maps.Equal(before, a.said()) {
+	if r := pull(team.Options{Pull: true}); heldBack(r) != 5 || done(r) != 0 || r.Success || !maps.Equal(before, a.said()) {
 		t.Errorf("5 of 20: %+v", r)
-	} else if h := r.HeldBack[1]; h.Theirs != h.Statement+", or so" || r.HeldBack[0].Theirs != "" {
-		t.Errorf("held back without their words: %+v", r.HeldBack)
+	} else if h := items(r, reverie.TeamHeldBack); h[1].Theirs != h[1].Statement+", or so" || h[0].Theirs != "" {
+		t.Errorf("held back without their words: %+v", h)
 	}
-	if r := pull(team.PullOptions{DryRun: true, AcceptRewrites: true}); len(r.Pulled) != 5 || !maps.Equal(before, a.said()) {
+	if r := pull(team.Options{Pull: true, DryRun: true, AcceptRewrites: true}); r.Count(reverie.TeamPull, reverie.TeamDue) != 5 || !maps.Equal(before, a.said()) {
 		t.Errorf("a dry run: %+v", r)
 	}
-	if r := pull(team.PullOptions{AcceptRewrites: true}); len(r.Pulled) != 5 || len(a.said()) != 17 {
+	if r := pull(team.Options{Pull: true, AcceptRewrites: true}); done(r) != 5 || len(a.said()) != 17 {
 		t.Errorf("accepted: %+v", r)
 	}
 	change(5, 7)
-	if r := pull(team.PullOptions{}); len(r.Pulled) != 2 {
+	if r := pull(team.Options{Pull: true}); done(r) != 2 {
 		t.Errorf("2 of 17: %+v", r)
 	}
 }
@@ -272,10 +282,11 @@ func TestDial(t *testing.T) {
 		}
 	}))
 	defer web.Close()
-	remote, err := team.Dial(web.URL, "top-secret-token", time.Second, false, client.WithRetry(1, 0, 0))
+	remote, err := team.Dial(web.URL, "top-secret-token", time.Second, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+	remote.Attempts = 1
 	for code, want := range map[int]error{307: reverie.ErrConfiguration, 200: reverie.ErrConfiguration, 401: reverie.ErrConfiguration, 403: reverie.ErrConfiguration,
 		404: reverie.ErrConfiguration, 500: reverie.ErrDeferred, 502: reverie.ErrDeferred, 503: reverie.ErrDeferred, 429: reverie.ErrDeferred} {
 		status = code

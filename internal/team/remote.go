@@ -1,24 +1,41 @@
 package team
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
-	"reverie/internal/api/client"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
+	"reverie/internal/text"
 )
 
-// HTTP is another Reverie, reached by its API.
+// Bounds of what another deployment may answer. It may be set on harm.
+const (
+	maxAnswer   = 16 << 20  // bytes of an answer
+	maxList     = 128 << 20 // and of all pages of a list
+	maxDetail   = 500       // characters of a text that says what is wrong
+	maxDetails  = 20        // of these texts
+	maxPatience = 5 * time.Second
+)
+
+// HTTP is another Reverie, reached by its API. One sync uses it at a time.
 type HTTP struct {
-	client *client.Client
-	url    string
+	URL      string        // by which it is known
+	Attempts int           // how often a request is sent that meets a passing fault
+	Backoff  time.Duration // before the second attempt, twice as long before the third
+	token    string
+	client   *http.Client
+	listed   int // bytes of the list that is being read
 }
 
 // errRedirected refuses to follow: the token is for the configured address alone.
@@ -28,31 +45,23 @@ var errRedirected = errors.New("it redirects elsewhere: set [team] remote to the
 // asked with a token. It connects to nothing yet. An address of another machine must be
 // https unless plain HTTP is allowed: token and memories could be read on the way. Its
 // errors are reverie.ErrConfiguration.
-func Dial(address, token string, timeout time.Duration, allowHTTP bool, opts ...client.Option) (*HTTP, error) {
-	base, err := parse(address)
-	if err != nil {
-		return nil, err
-	}
-	if base.Scheme == "http" && !allowHTTP && !loopback(base.Hostname()) {
-		return nil, fmt.Errorf("[team] remote %s is plain http: the token could be read on the way; use https, or set [team] allow_http: %w", base, reverie.ErrConfiguration)
-	}
-	opts = append([]client.Option{client.WithUserAgent("reverie-team"), client.WithRetry(3, 5*time.Second, 300*time.Millisecond),
-		client.WithHTTPClient(&http.Client{Timeout: timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirected }})}, opts...)
-	return &HTTP{url: base.String(), client: client.New(base.String(), token, opts...)}, nil
-}
-
-// parse reads the address of a remote, which holds no secrets and no question.
-func parse(address string) (*url.URL, error) {
+func Dial(address, token string, timeout time.Duration, allowHTTP bool) (*HTTP, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil, base.Host == "", base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("[team] remote: it is no address such as https://reverie.example.com: %w", reverie.ErrConfiguration) // not repeated: it may hold a password
+		return nil, fmt.Errorf("[team] remote: it is no address such as https://reverie.example.com: %w",
+			reverie.ErrConfiguration) // not repeated: it may hold a password
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
-		return nil, fmt.Errorf("[team] remote: leave out user, password, ? and #; the token goes into [team] token: %w", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("[team] remote: leave out user, password, ? and #; the token goes into [team] token: %w",
+			reverie.ErrConfiguration)
+	case base.Scheme == "http" && !allowHTTP && !loopback(base.Hostname()):
+		return nil, fmt.Errorf("[team] remote %s is plain http: the token could be read on the way; use https, or set "+
+			"[team] allow_http: %w", base, reverie.ErrConfiguration)
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
-	return base, nil
+	stay := func(*http.Request, []*http.Request) error { return errRedirected }
+	client := &http.Client{Timeout: timeout, CheckRedirect: stay}
+	return &HTTP{URL: base.String(), Attempts: 3, Backoff: 300 * time.Millisecond, token: token, client: client}, nil
 }
 
 func loopback(host string) bool {
@@ -60,39 +69,164 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// URL is the address by which the remote is known.
-func (h *HTTP) URL() string { return h.url }
-
-// TeamMemories is a page of the team's memories there.
-func (h *HTTP) TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error) {
-	page, err := h.client.TeamMemories(ctx, team, after, limit)
-	return page, h.fault(ctx, err)
-}
-
-// PutTeamMemory makes a version the head there.
-func (h *HTTP) PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory, ifVersion, key string) (reverie.TeamMemory, error) {
-	m, err := h.client.PutTeamMemory(ctx, team, m, ifVersion, key)
-	return m, h.fault(ctx, err)
-}
-
-// fault says whether what went wrong passes, is ours to set right, or is about the memory.
-func (h *HTTP) fault(ctx context.Context, err error) error {
-	var p *client.Problem
-	var notJSON *json.SyntaxError
-	var otherJSON *json.UnmarshalTypeError
-	switch {
-	case err == nil, ctx.Err() != nil:
-		return err
-	case errors.Is(err, errRedirected):
-		return fmt.Errorf("%s: %w: %w", h.url, errRedirected, reverie.ErrConfiguration)
-	case errors.As(err, &notJSON), errors.As(err, &otherJSON):
-		return fmt.Errorf("%s does not answer as a Reverie does: %w: %w", h.url, err, reverie.ErrConfiguration)
-	case errors.Is(err, reverie.ErrUnauthorized), errors.Is(err, reverie.ErrForbidden), errors.Is(err, reverie.ErrNotFound):
-		return fmt.Errorf("%s will not have us: %w: %w", h.url, err, reverie.ErrConfiguration)
-	case errors.Is(err, reverie.ErrConflict), errors.Is(err, reverie.ErrInvalid), errors.Is(err, reverie.ErrDeferred):
-		return err
-	case errors.As(err, &p) && p.Status < 500:
-		return fmt.Errorf("%s does not answer as a Reverie does: %w: %w", h.url, err, reverie.ErrConfiguration)
+// TeamMemories returns a page of a team's memories there, deleted ones included, by id:
+// those after one, "" for the first. What comes is as the other side says.
+func (h *HTTP) TeamMemories(ctx context.Context, team, after string, limit int) (page reverie.TeamMemories, err error) {
+	if after == "" {
+		h.listed = 0
 	}
-	return fmt.Errorf("%s cannot be reached, or its answer broke off: %w: %w", h.url, err, reverie.ErrDeferred)
+	query := url.Values{"team": {team}, "limit": {strconv.Itoa(limit)}}
+	if after != "" {
+		query.Set("after", after)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL+"/v1/team/memories?"+query.Encode(), nil)
+	if err != nil {
+		return page, err
+	}
+	n, err := h.ask(req, &page)
+	if h.listed += n; err == nil && h.listed > maxList {
+		err = fmt.Errorf("%s: its list of memories has more than %d bytes: %w", h.URL, maxList, reverie.ErrConfiguration)
+	}
+	return page, err
+}
+
+// PutTeamMemory makes a version the newest of a team's memory there, where ifVersion is
+// the newest; "" creates the memory. Under a key it is made once however often it is asked
+// for. Where the memory is another by now the error holds a *reverie.TeamHeadError without
+// it; where it holds what may not be kept, a *reverie.TeamRefusedError with the findings.
+func (h *HTTP) PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory,
+	ifVersion, key string) (answer reverie.TeamMemory, err error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return answer, err
+	}
+	address := h.URL + "/v1/team/memories/" + url.PathEscape(m.ID) + "?" + url.Values{"team": {team}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, bytes.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	if ifVersion == "" {
+		req.Header.Set("If-None-Match", "*")
+	} else {
+		req.Header.Set("If-Match", `"`+ifVersion+`"`)
+	}
+	_, err = h.ask(req, &answer)
+	return answer, err
+}
+
+// ask sends a request, again after a passing fault, and returns how many bytes its answer
+// has. Asking twice does no harm. Its errors say whether what went wrong passes, is ours
+// to set right, or is about the memory.
+func (h *HTTP) ask(req *http.Request, into any) (n int, err error) {
+	req.Header.Set("User-Agent", "reverie-team")
+	if h.token != "" {
+		req.Header.Set("Authorization", "Bearer "+h.token)
+	}
+	for attempt := 1; ; attempt++ {
+		n, wait, err := h.send(req, into)
+		wait = max(wait, h.Backoff<<(attempt-1))
+		if !errors.Is(err, reverie.ErrDeferred) || attempt >= h.Attempts || wait > maxPatience {
+			return n, err
+		}
+		select {
+		case <-req.Context().Done():
+			return n, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// send is one attempt. Wait is what the other side asks for before the next one.
+func (h *HTTP) send(req *http.Request, into any) (n int, wait time.Duration, err error) {
+	if req.GetBody != nil { // it may have been read by the attempt before
+		if req.Body, err = req.GetBody(); err != nil {
+			return 0, 0, err
+		}
+	}
+	resp, err := h.client.Do(req)
+	var answer []byte
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	}
+	switch {
+	case errors.Is(err, errRedirected):
+		return 0, 0, fmt.Errorf("%s: %w: %w", h.URL, errRedirected, reverie.ErrConfiguration)
+	case req.Context().Err() != nil:
+		return 0, 0, req.Context().Err()
+	case err != nil:
+		return 0, 0, fmt.Errorf("%s cannot be reached, or its answer broke off: %s: %w", h.URL, h.told(err.Error()),
+			reverie.ErrDeferred)
+	case len(answer) > maxAnswer:
+		return 0, 0, h.strange(fmt.Sprintf("it has more than %d bytes", maxAnswer))
+	case resp.StatusCode/100 != 2:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return 0, time.Duration(min(max(seconds, 0), 1<<31)) * time.Second, h.problem(resp.StatusCode, answer)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return 0, 0, h.strange(h.told(err.Error()))
+	}
+	return len(answer), 0, nil
+}
+
+// strange is the error of an answer that no Reverie gives.
+func (h *HTTP) strange(how string) error {
+	return fmt.Errorf("%s does not answer as a Reverie does: %s: %w", h.URL, how, reverie.ErrConfiguration)
+}
+
+// problem is the error that an answer tells of (RFC 9457). Of one that is none, such as a
+// proxy's, the status is all that is known.
+func (h *HTTP) problem(status int, answer []byte) error {
+	var p struct {
+		Detail string `json:"detail"`
+		Errors []struct {
+			Location string `json:"location"`
+			Message  string `json:"message"`
+		} `json:"errors"`
+		Findings []reverie.ScanFinding `json:"findings"`
+	}
+	_ = json.Unmarshal(answer, &p)
+	said := h.told(fmt.Sprintf("%d %s: %s", status, http.StatusText(status), p.Detail))
+	for _, e := range p.Errors[:min(len(p.Errors), maxDetails)] {
+		said += "; " + h.told(e.Location+": "+e.Message)
+	}
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return fmt.Errorf("%s will not have us: %s: %w", h.URL, said, reverie.ErrConfiguration)
+	case http.StatusPreconditionFailed:
+		return fmt.Errorf("%s: %w", said, &reverie.TeamHeadError{})
+	case http.StatusConflict:
+		return fmt.Errorf("%s: %w", said, reverie.ErrConflict)
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+		http.StatusPreconditionRequired:
+		if len(p.Findings) > 0 {
+			return fmt.Errorf("%s: %w", said, &reverie.TeamRefusedError{Findings: h.findings(p.Findings)})
+		}
+		return fmt.Errorf("%s: %w", said, reverie.ErrInvalid)
+	}
+	if status == http.StatusTooManyRequests || status >= 500 {
+		return fmt.Errorf("%s is not well: %s: %w", h.URL, said, reverie.ErrDeferred)
+	}
+	return h.strange(said)
+}
+
+// findings are the first of what the other side has found, as they may be shown.
+func (h *HTTP) findings(list []reverie.ScanFinding) []reverie.ScanFinding {
+	list = list[:min(len(list), maxDetails)]
+	for i, f := range list {
+		list[i] = reverie.ScanFinding{Where: h.told(f.Where), Class: reverie.FindingClass(h.told(string(f.Class))),
+			Rule: h.told(f.Rule), Excerpt: h.told(f.Excerpt)}
+	}
+	return list
+}
+
+// told is a text of the other side's as it may be shown: short, and without the token,
+// which may be handed back, and other secrets.
+func (h *HTTP) told(s string) string {
+	if h.token != "" {
+		s = strings.ReplaceAll(s, h.token, "[token]")
+	}
+	return safety.MaskSecrets(text.Excerpt(text.Visible(s), maxDetail))
 }

@@ -29,7 +29,7 @@ func TestSync(t *testing.T) {
 // deletions go either way; and what both changed waits for a person.
 func bothWays(t *testing.T, a, b *deployment) {
 	tea, bus := a.say("The crew drinks green tea"), a.say("The bus leaves at nine")
-	if r := a.push(b); len(r.Pushed) != 2 || !r.Success {
+	if r := a.push(b); done(r) != 2 || !r.Success {
 		t.Fatalf("pushed %+v", r)
 	}
 	if diff := cmp.Diff(a.said(), b.said()); diff != "" {
@@ -38,17 +38,17 @@ func bothWays(t *testing.T, a, b *deployment) {
 	if o := b.head(tea).Origin; o.Deployment != "north" || o.LineageID != tea {
 		t.Errorf("there it comes from %+v", o)
 	}
-	if r := a.push(b); len(r.Pushed) != 0 || r.Unchanged != 2 {
+	if r := a.push(b); done(r) != 0 || r.Unchanged != 2 {
 		t.Errorf("pushed again: %+v", r)
 	}
-	if r := a.pull(b); len(r.Pulled) != 0 || r.Unchanged != 2 {
+	if r := a.pull(b); done(r) != 0 || r.Unchanged != 2 {
 		t.Errorf("pulled with nothing new: %+v", r)
 	}
 
 	b.edit(tea, "The crew drinks black tea")
 	b.drop(bus)
 	salt := b.say("Salt is on the upper shelf")
-	if r := a.pull(b); len(r.Pulled) != 3 || len(r.Conflicts) != 0 {
+	if r := a.pull(b); done(r) != 3 || disputed(r) != 0 {
 		t.Fatalf("pulled %+v", r)
 	}
 	if diff := cmp.Diff(map[string]string{tea: "The crew drinks black tea", salt: "Salt is on the upper shelf"}, a.said()); diff != "" {
@@ -62,7 +62,7 @@ func bothWays(t *testing.T, a, b *deployment) {
 	b.edit(tea, "The crew drinks rooibos")
 	a.edit(tea, "The crew drinks mate")
 	r := a.push(b)
-	if len(r.Pushed) != 1 || r.Pushed[0].Action != reverie.ActionDelete || len(r.Conflicts) != 1 {
+	if done(r) != 1 || items(r, reverie.TeamDone)[0].Action != reverie.ActionDelete || disputed(r) != 1 {
 		t.Fatalf("pushed %+v", r)
 	}
 	if b.said()[tea] != "The crew drinks rooibos" || a.said()[tea] != "The crew drinks mate" {
@@ -94,10 +94,10 @@ func resolve(t *testing.T, a, b *deployment) {
 			say := func(what string) string { return "The key of " + c.name + " lies " + what }
 			a.edit(id, say("north"))
 			b.edit(id, say("south"))
-			if r := a.pull(b); len(r.Conflicts) != 1 {
+			if r := a.pull(b); disputed(r) != 1 {
 				t.Fatalf("pulled %+v", r)
 			}
-			if r := a.push(b); len(r.Pushed) != 0 || len(r.Conflicts) != 1 {
+			if r := a.push(b); done(r) != 0 || disputed(r) != 1 {
 				t.Fatalf("a conflict was pushed: %+v", r)
 			}
 			b.edit(id, say("far south")) // while it is open: the row follows
@@ -115,7 +115,7 @@ func resolve(t *testing.T, a, b *deployment) {
 			if got := a.said()[id]; got != say(c.here) || len(a.conflicts()) != 0 {
 				t.Fatalf("here it says %q, conflicts %+v", got, a.conflicts())
 			}
-			if r := a.push(b); len(r.Conflicts) != 0 || !r.Success {
+			if r := a.push(b); disputed(r) != 0 || !r.Success {
 				t.Fatalf("pushed %+v", r)
 			}
 			if got := b.said()[id]; got != say(c.both) {
@@ -135,7 +135,7 @@ func resolve(t *testing.T, a, b *deployment) {
 	a.pull(b)
 	a.resolve(id, team.Decision{Ours: true})
 	b.edit(id, "The last one, there again")
-	if r := a.push(b); len(r.Conflicts) != 1 || b.said()[id] != "The last one, there again" {
+	if r := a.push(b); disputed(r) != 1 || b.said()[id] != "The last one, there again" {
 		t.Errorf("a decision was pushed over what it did not know: %+v", r)
 	}
 	a.resolve(id, team.Decision{Theirs: true})
@@ -147,17 +147,17 @@ func same(t *testing.T, a, b *deployment) {
 	a.push(b)
 	a.edit(id, "Lunch is at one")
 	b.edit(id, "Lunch is at one")
-	if r := a.push(b); len(r.Conflicts) != 0 || len(r.Pushed) != 0 || !r.Success {
+	if r := a.push(b); disputed(r) != 0 || done(r) != 0 || !r.Success {
 		t.Errorf("the same change on both sides: %+v", r)
 	}
 	a.edit(id, "Lunch is at two")
 	b.edit(id, "Lunch is at three")
 	a.pull(b)
 	b.edit(id, "Lunch is at one")
-	if r := a.pull(b); len(r.Conflicts) != 0 || r.ToPush != 1 || len(a.conflicts()) != 0 {
+	if r := a.pull(b); disputed(r) != 0 || a.toPush(b) != 1 || len(a.conflicts()) != 0 {
 		t.Errorf("they took theirs back: %+v", r)
 	}
-	if r := a.push(b); len(r.Pushed) != 1 || b.said()[id] != "Lunch is at two" {
+	if r := a.push(b); done(r) != 1 || b.said()[id] != "Lunch is at two" {
 		t.Errorf("then ours goes out: %+v", r)
 	}
 }
@@ -172,10 +172,10 @@ func scan(t *testing.T, a, b *deployment) {
 	b.seen = nil
 	b.mu.Unlock()
 	r := a.push(b)
-	if len(r.Refused) != len(bad) || r.Success || len(r.Pushed) != 1 || r.Pushed[0].ID != good {
+	if refused(r) != len(bad) || r.Success || done(r) != 1 || items(r, reverie.TeamDone)[0].ID != good {
 		t.Fatalf("pushed %+v", r)
 	}
-	if f := r.Refused[0].Findings; len(f) == 0 || f[0].Where != "statement" || strings.Contains(f[0].Excerpt, secret) {
+	if f := items(r, reverie.TeamRefused)[0].Findings; len(f) == 0 || f[0].Where != "statement" || strings.Contains(f[0].Excerpt, secret) {
 		t.Errorf("findings are %+v", f)
 	}
 	for _, body := range b.seen {
@@ -198,7 +198,7 @@ func gone(t *testing.T, a, b *deployment) {
 	number1, number2 := a.say("Lin has the number "+number), a.say("Wu has the number "+number)
 	open := a.with(b)
 	open.Privacy.PII, b.service.Privacy.PII = safety.PIIAllow, safety.PIIAllow
-	if r, err := open.Push(t.Context(), team.PushOptions{}); err != nil || len(r.Pushed) != 2 {
+	if r, err := open.Sync(t.Context(), team.Options{Push: true}); err != nil || done(r) != 2 {
 		t.Fatalf("pushed %+v, %v", r, err)
 	}
 	b.service.Privacy.PII = safety.PIIRefuse
@@ -207,9 +207,9 @@ func gone(t *testing.T, a, b *deployment) {
 	b.seen = nil
 	s := a.with(b)
 	s.Privacy.PII = safety.PIIRefuse
-	pushed, err := s.Push(t.Context(), team.PushOptions{ID: number1})
-	pulled, err2 := s.Pull(t.Context(), team.PullOptions{ID: number2})
-	if err != nil || err2 != nil || len(pushed.Pushed) != 1 || len(pulled.Pulled) != 1 {
+	pushed, err := s.Sync(t.Context(), team.Options{Push: true, ID: number1})
+	pulled, err2 := s.Sync(t.Context(), team.Options{Pull: true, ID: number2})
+	if err != nil || err2 != nil || done(pushed) != 1 || done(pulled) != 1 {
 		t.Fatalf("pushed %+v, %v, pulled %+v, %v", pushed, err, pulled, err2)
 	}
 	for _, d := range []*deployment{a, b} {
@@ -226,7 +226,7 @@ func gone(t *testing.T, a, b *deployment) {
 	if err != nil || strings.Contains(fmt.Sprint(page), number) {
 		t.Errorf("the words are listed: %+v, %v", page, err)
 	}
-	if r := a.push(b); len(r.Pushed)+len(r.Conflicts)+len(r.Refused) != 0 {
+	if r := a.push(b); done(r)+disputed(r)+refused(r) != 0 {
 		t.Errorf("pushed again: %+v", r)
 	}
 	b.service.Privacy = safety.Privacy{}
@@ -237,29 +237,28 @@ func gone(t *testing.T, a, b *deployment) {
 func exchanged(t *testing.T, a, b *deployment) {
 	one, two, three := b.say("The red key is Lin's"), b.say("The green key is Wu's"), b.say("The blue key is lost")
 	a.pull(b)
-	b.edit(one, "The key is being exchanged")
+	b.edit(one, "The red key is Ann's")
 	b.edit(two, "The red key is Lin's")
-	b.edit(one, "The green key is Wu's")
 	b.drop(three)
 	late := "00" + reverie.NewID()[2:] // before those that are there
-	if _, _, err := teams.New(b.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: late,
+	if _, err := teams.New(b.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: late,
 		Statement: "The blue key is lost", Status: reverie.StatusActive, Strength: 0.5}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.with(b).Pull(t.Context(), team.PullOptions{AcceptRewrites: true})
-	if err != nil || len(r.Pulled) != 4 || !r.Success {
+	r, err := a.with(b).Sync(t.Context(), team.Options{Pull: true, AcceptRewrites: true})
+	if err != nil || done(r) != 4 || !r.Success {
 		t.Errorf("pulled %+v, %v", r, err)
 	}
 	if diff := cmp.Diff(b.said(), a.said()); diff != "" {
 		t.Error(diff)
 	}
-	if r := a.push(b); len(r.Pushed)+len(r.Conflicts)+len(r.Refused) != 0 {
+	if r := a.push(b); done(r)+disputed(r)+refused(r) != 0 {
 		t.Errorf("pushed then: %+v", r)
 	}
 	a.drop(late)
 	a.edit(one, "The blue key is lost")
 	a.say("The green key is Wu's")
-	if r := a.push(b); len(r.Pushed) != 3 || !r.Success {
+	if r := a.push(b); done(r) != 3 || !r.Success {
 		t.Errorf("pushed %+v", r)
 	}
 }
@@ -271,14 +270,14 @@ func quotes(t *testing.T, a, b *deployment) {
 		sent, kept bool
 		want       int
 	}{{false, true, 0}, {true, false, 0}, {true, true, 1}} {
-		m, _, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Quotes: true, Memory: reverie.TeamMemory{ID: reverie.NewID(),
+		m, err := teams.New(a.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Quotes: true, Memory: reverie.TeamMemory{ID: reverie.NewID(),
 			Statement: fmt.Sprintf("The crew meets on Fridays %v %v", c.sent, c.kept), Status: reverie.StatusActive, Strength: 0.5, Evidence: []reverie.Evidence{said}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := a.with(b)
 		s.Quotes, b.service.Team.Quotes = c.sent, c.kept
-		if r, err := s.Push(t.Context(), team.PushOptions{}); err != nil || len(r.Pushed) != 1 {
+		if r, err := s.Sync(t.Context(), team.Options{Push: true}); err != nil || done(r) != 1 {
 			t.Fatalf("pushed %+v, %v", r, err)
 		}
 		there := []reverie.TeamMemory{b.head(m.ID)}

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/client"
 	"reverie/internal/api/rest"
 	"reverie/internal/api/server"
 	"reverie/internal/reverie"
@@ -126,12 +126,13 @@ func (d *deployment) breaking(how func(*http.Request) cut) {
 // with is what syncs a deployment with another one.
 func (d *deployment) with(other *deployment) *team.Syncer {
 	d.t.Helper()
-	remote, err := team.Dial(other.web.URL, other.token, 10*time.Second, false, client.WithRetry(1, 0, 0))
+	remote, err := team.Dial(other.web.URL, other.token, 10*time.Second, false)
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	remote.Attempts = 1
 	s := d.to(remote)
-	s.URL = remote.URL()
+	s.URL = remote.URL
 	return s
 }
 
@@ -141,31 +142,52 @@ func (d *deployment) to(remote team.Remote) *team.Syncer {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return &team.Syncer{Store: teams.New(d.store.DB()), Remote: remote, Team: crew, URL: "https://hub.example.org", Here: here, Name: d.name, Now: time.Now, Log: quiet}
+	return &team.Syncer{Store: teams.New(d.store.DB()), Remote: remote, Team: crew, URL: "https://hub.example.org", Here: here, Name: d.name, Now: time.Now}
 }
 
-func (d *deployment) push(other *deployment) reverie.TeamPushReply {
+func (d *deployment) push(other *deployment) reverie.TeamSyncReply {
 	d.t.Helper()
-	r, err := d.with(other).Push(d.t.Context(), team.PushOptions{})
+	r, err := d.with(other).Sync(d.t.Context(), team.Options{Push: true})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return r
 }
 
-func (d *deployment) pull(other *deployment) reverie.TeamPullReply {
+func (d *deployment) pull(other *deployment) reverie.TeamSyncReply {
 	d.t.Helper()
-	r, err := d.with(other).Pull(d.t.Context(), team.PullOptions{})
+	r, err := d.with(other).Sync(d.t.Context(), team.Options{Pull: true})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return r
+}
+
+// The numbers of memories that a sync has done, and of those that it has not.
+func done(r reverie.TeamSyncReply) int     { return r.Count("", reverie.TeamDone) }
+func disputed(r reverie.TeamSyncReply) int { return r.Count("", reverie.TeamConflicting) }
+func refused(r reverie.TeamSyncReply) int  { return r.Count("", reverie.TeamRefused) }
+func heldBack(r reverie.TeamSyncReply) int { return r.Count("", reverie.TeamHeldBack) }
+
+// items are those of an outcome.
+func items(r reverie.TeamSyncReply, outcome reverie.TeamOutcome) []reverie.TeamItem {
+	return slices.DeleteFunc(slices.Clone(r.Items), func(item reverie.TeamItem) bool { return item.Outcome != outcome })
+}
+
+// toPush is how many memories a push would send.
+func (d *deployment) toPush(other *deployment) int {
+	d.t.Helper()
+	r, err := d.with(other).Sync(d.t.Context(), team.Options{Push: true, DryRun: true})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return r.Count(reverie.TeamPush, reverie.TeamDue)
 }
 
 // say writes a new memory of the team and returns its id.
 func (d *deployment) say(statement string) string {
 	d.t.Helper()
-	m, _, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
+	m, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: statement,
 		Status: reverie.StatusActive, Tags: []string{"shared"}, Strength: 0.5, ChangeReason: "said"}})
 	if err != nil {
 		d.t.Fatal(err)
@@ -189,7 +211,7 @@ func (d *deployment) edit(id, statement string) {
 	m := d.head(id)
 	m.Statement, m.Status, m.ChangeReason, m.Origin, m.Versions = statement, reverie.StatusActive, "edited by "+d.name, reverie.Origin{}, nil
 	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
-	if _, _, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, IfVersion: m.VersionID, Memory: m}); err != nil {
+	if _, err := teams.New(d.store.DB()).PutTeamMemory(d.t.Context(), reverie.TeamWrite{Team: crew, IfVersion: m.VersionID, Memory: m}); err != nil {
 		d.t.Fatal(err)
 	}
 }

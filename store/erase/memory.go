@@ -320,11 +320,11 @@ func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.Tea
 func (e *eraser) appendTeam(ctx context.Context, head reverie.Memory, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {
-		found, err := teams.TeamEvidence(ctx, e.t, e.group(), pq.StringArray{head.ID})
-		if err != nil {
+		list := []reverie.TeamMemory{w.Memory}
+		if err := teams.FillTeamEvidence(ctx, e.t, e.group(), list); err != nil {
 			return err
 		}
-		w.Memory.Evidence = found[head.ID]
+		w.Memory = list[0]
 	}
 	return teams.AppendTeam(ctx, e.db, e.t, e.group(), &head, w, reverie.NewID())
 }

@@ -2,6 +2,7 @@
 package teams
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -71,34 +72,23 @@ func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit i
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
 func (s *Teams) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	return pg.Read(ctx, s.db, "read a team's memory", func(ctx context.Context, t *pg.Tx) (reverie.TeamMemory, error) {
-		head, err := teamHead(ctx, t, groupID, lineageID)
-		if err != nil {
-			return reverie.TeamMemory{}, err
-		}
-		return teamMemory(ctx, t, head)
+		return headOf(ctx, t, groupID, lineageID)
 	})
 }
 
 // TeamEvidence fills in the words that memories of a team rest on. It is for where
 // [team] quotes lets them travel.
 func (s *Teams) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+	return s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error { return FillTeamEvidence(ctx, t, groupID, list) }})
+}
+
+// FillTeamEvidence is TeamEvidence within a transaction.
+func FillTeamEvidence(ctx context.Context, t *pg.Tx, groupID string, list []reverie.TeamMemory) error {
 	ids := make(pq.StringArray, len(list))
 	for i, m := range list {
 		ids[i] = m.VersionID
 	}
-	found, err := pg.Read(ctx, s.db, "read what a team's memories rest on",
-		func(ctx context.Context, t *pg.Tx) (map[string][]reverie.Evidence, error) {
-			return TeamEvidence(ctx, t, groupID, ids)
-		})
-	for i, m := range list {
-		list[i].Evidence = found[m.VersionID]
-	}
-	return err
-}
-
-// TeamEvidence are the words that versions rest on, by version.
-func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence,
-	error) {
 	var rows []struct {
 		reverie.Evidence
 		MemoryID string `db:"memory_id"`
@@ -110,7 +100,10 @@ func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringAr
 			found[r.MemoryID] = append(found[r.MemoryID], r.Evidence)
 		}
 	}
-	return found, err
+	for i, m := range list {
+		list[i].Evidence = found[m.VersionID]
+	}
+	return err
 }
 
 func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.Memory, error) {
@@ -120,6 +113,15 @@ func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie
 	}
 	err := t.Get(ctx, &head, teamHeadQuery, groupID, lineageID)
 	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
+}
+
+// headOf is the newest version of a team's memory as it travels.
+func headOf(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.TeamMemory, error) {
+	head, err := teamHead(ctx, t, groupID, lineageID)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	return teamMemory(ctx, t, head)
 }
 
 func teamMemory(ctx context.Context, t *pg.Tx, head reverie.Memory) (reverie.TeamMemory, error) {
@@ -218,11 +220,16 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
 )
 
-// TeamConflicts returns the open conflicts of a team, oldest first.
+// TeamConflicts returns the open conflicts of a team, oldest first, with what is said here
+// by now.
 func (s *Teams) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	what := fmt.Sprintf("list the conflicts of team %q", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamConflict, error) {
-		return openConflicts(ctx, t, reverie.TeamGroupID(team))
+		list, err := openConflicts(ctx, t, reverie.TeamGroupID(team))
+		for i := 0; i < len(list) && err == nil; i++ {
+			list[i].Ours, err = headOf(ctx, t, reverie.TeamGroupID(team), list[i].LineageID)
+		}
+		return list, err
 	})
 }
 
@@ -237,7 +244,7 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 
 // SaveTeamConflict keeps what another deployment says beside what is said here, whole,
 // until a person decides. An open conflict of the same memory with it is renewed. What
-// theirs holds has been checked: [reverie.TeamMemory.Check].
+// theirs holds has been checked: [safety.CheckTeamMemory].
 func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
@@ -317,8 +324,8 @@ const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_a
 	order by sent_at desc, evidence_no limit $3`
 
 // originQuery says what a version of a group's memory was made by and from.
-const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version,
-	'') as prompt_version,
+const originQuery = `select (select deployment_id::text from deployments) as deployment,
+		coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
 		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id
 			and e.lineage_id = m.lineage_id
 			and e.action <> 'delete' and e.withdrawn_at is null) as messages
@@ -329,58 +336,30 @@ const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as
 // that an earlier version of it was made into, or of a new one. What it rests on stays
 // behind and is counted, unless share.Quotes has it come along. Where this version was
 // shared before, nothing is written, and shared is false. Where the team has changed or
-// deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
-// Other errors are those of PutTeamMemory.
+// deleted what was shared, that is reverie.ErrConflict, unless share.Overwrite. Other
+// errors are those of PutTeamMemory.
 func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
 	err error) {
 	from := share.Memory
-	groupID := reverie.TeamGroupID(share.Team)
 	versionID, lineageID := reverie.NewID(), reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("share memory %s with team %q", from.ID, share.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			m, shared = reverie.TeamMemory{}, false
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			if err := s.lockTeam(ctx, t, share.Team); err != nil {
 				return err
 			}
-			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Memory: reverie.TeamMemory{ID: lineageID,
-				Statement: from.Statement,
-				Status:    reverie.StatusActive, Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt,
-				UpdatedAt:    from.LastSupportedAt,
-				ChangeReason: share.Reason}}
-			var before struct {
-				LineageID string `db:"lineage_id"`
-				ID        string `db:"memory_id"`
-				VersionID string `db:"origin_memory_id"`
-			}
-			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
-			case store.IgnoreNoRows(err) != nil:
-				return err
-			case err == nil:
-				head, err := teamHead(ctx, t, groupID, before.LineageID)
-				if err != nil {
-					return err
-				}
-				if before.VersionID == from.ID && head.Status == reverie.StatusActive {
-					m, err = teamMemory(ctx, t, head)
-					return err
-				}
-				if (head.ID != before.ID || head.Status != reverie.StatusActive) && !share.Overwrite {
-					written, err := teamMemory(ctx, t, head)
-					return errors.Join(err, &reverie.TeamSharedError{Head: written})
-				}
-				w.Memory.ID, w.IfVersion = head.LineageID, head.ID
-			}
-			var err error
-			if w.Memory.Origin, err = originOf(ctx, t, from); err != nil {
+			var same bool
+			m, same, err = sharedBefore(ctx, t, share)
+			if shared = !same; err != nil || same {
 				return err
 			}
-			if w.Quotes = share.Quotes; w.Quotes {
-				if w.Memory.Evidence, err = sharedEvidence(ctx, t, from); err != nil {
-					return err
-				}
+			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Quotes: share.Quotes, IfVersion: m.VersionID,
+				Memory: reverie.TeamMemory{ID: cmp.Or(m.ID, lineageID), Statement: from.Statement, Status: reverie.StatusActive,
+					Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt, UpdatedAt: from.LastSupportedAt,
+					ChangeReason: share.Reason}}
+			if err := fillOrigin(ctx, t, from, &w); err != nil {
+				return err
 			}
-			shared = true
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
@@ -394,15 +373,49 @@ func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 	return m, shared, err
 }
 
-// originOf says where a version of a group's memory was made, without a word that names
-// the group, a person or a message.
-func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, error) {
-	origin := reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
-	if err := t.Get(ctx, &origin, originQuery, m.GroupID, m.ID); err != nil {
-		return origin, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
+// sharedBefore returns the memory of the team that an earlier version of a group's memory
+// was made into, as it is now, the zero one where there is none; and whether it was made
+// of this version. What the team has written on it since is refused, unless it may be
+// overwritten.
+func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head reverie.TeamMemory, same bool,
+	err error) {
+	groupID := reverie.TeamGroupID(share.Team)
+	var before struct {
+		LineageID string `db:"lineage_id"`
+		ID        string `db:"memory_id"`
+		VersionID string `db:"origin_memory_id"`
 	}
-	err := t.Get(ctx, &origin.Deployment, deploymentQuery)
-	return origin, err
+	err = t.Get(ctx, &before, sharedQuery, groupID, share.Memory.LineageID, share.Memory.GroupID)
+	if err != nil {
+		return head, false, store.IgnoreNoRows(err)
+	}
+	if head, err = headOf(ctx, t, groupID, before.LineageID); err != nil {
+		return head, false, err
+	}
+	what := fmt.Sprintf("says %q by now (version %d)", head.Statement, head.Version)
+	switch active := head.Status == reverie.StatusActive; {
+	case before.VersionID == share.Memory.ID && active:
+		return head, true, nil
+	case head.VersionID == before.ID && active, share.Overwrite:
+		return head, false, nil
+	case !active:
+		what = fmt.Sprintf("was deleted (version %d; it said %q)", head.Version, head.Statement)
+	}
+	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its "+
+		"place: %w", head.ID, what, reverie.ErrConflict)
+}
+
+// fillOrigin says where a version of a group's memory was made, without a word that names
+// the group, a person or a message; what it rests on goes along where the write says so.
+func fillOrigin(ctx context.Context, t *pg.Tx, m reverie.Memory, w *reverie.TeamWrite) error {
+	w.Memory.Origin = reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
+	if err := t.Get(ctx, &w.Memory.Origin, originQuery, m.GroupID, m.ID); err != nil {
+		return pg.NotFoundIfEmpty(err, "memory %s", m.ID)
+	}
+	if !w.Quotes {
+		return nil
+	}
+	return t.Select(ctx, &w.Memory.Evidence, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 }
 
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
@@ -429,19 +442,8 @@ func (s *Teams) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 			return pg.NotFoundIfEmpty(err, "memory %s of a team", id)
 		}
 		of, _ = reverie.TeamOf(found.GroupID)
-		head, err := teamHead(ctx, t, found.GroupID, found.LineageID)
-		if err != nil {
-			return err
-		}
-		m, err = teamMemory(ctx, t, head)
+		m, err = headOf(ctx, t, found.GroupID, found.LineageID)
 		return err
 	}})
 	return m, of, err
-}
-
-// sharedEvidence are the words that a memory rests on.
-func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.Evidence, error) {
-	list := []reverie.Evidence{}
-	err := t.Select(ctx, &list, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
-	return list, err
 }

@@ -1,10 +1,11 @@
 package teams
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -20,10 +21,11 @@ const (
 	lockLineageQuery = `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`
 
 	// A look into each group by its index: there is none over lineages alone.
-	foreignLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
-		select 1 from groups g cross join lateral (
-			select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
-		where g.group_id <> $1)`
+	newLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
+			select 1 from groups g cross join lateral (
+				select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
+			where g.group_id <> $1) as taken,
+		(select count(*) from memories where group_id = $1 and version = 1) as has`
 
 	// A statement that stays keeps its vector.
 	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
@@ -34,8 +36,8 @@ const (
 			$8::float8,
 			coalesce(p.weight, $9::float8), $10, $11, coalesce(p.created_at, $12::timestamptz), $13::timestamptz,
 			case $6::text when 'deprecated' then $13::timestamptz end, greatest(p.last_supported_at, $14::timestamptz),
-			case when $16::text <> '' then ($15::vector[])[1] when p.statement = $5 then p.embedding end,
-			case when $16::text <> '' then $16::text when p.statement = $5 then p.embedding_model else '' end
+			case when p.statement = $5 then p.embedding end,
+			case when p.statement = $5 then p.embedding_model else '' end
 		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = $4::uuid`
 
 	insertOriginQuery = `insert into memory_origins (group_id, memory_id, deployment, origin_memory_id,
@@ -44,57 +46,29 @@ const (
 )
 
 // PutTeamMemory makes a version the head of a team's memory, in one transaction with its
-// row in the change log, and returns the memory as it is then. The first write to a team
-// makes its tenant. What the memory is made of has been checked: [reverie.TeamMemory.Check].
+// row in the change log and with w.Link, and returns the memory as it is then. The first
+// write to a team makes its tenant. What the memory is made of has been checked: see
+// [safety.CheckTeamMemory].
 //
 // A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
-// the team that says the same is a *reverie.TwinError, and an id that is in use elsewhere
+// the team that says the same, and an id that is in use elsewhere, are
 // reverie.ErrConflict. A request key that stands for another write is
 // reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
 // keeps the words and tags of the version that it ends.
-func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool,
-	err error) {
-	if err := checkTeamWrite(w); err != nil {
-		return m, false, err
-	}
+func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
 	versionID := reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("write memory %s of team %q", w.Memory.ID, w.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
 	})
 	if err != nil {
-		return reverie.TeamMemory{}, false, err
+		m = reverie.TeamMemory{}
 	}
-	return m, m.Version == 1, nil
-}
-
-// checkTeamWrite refuses what no version can be, before anything is locked.
-func checkTeamWrite(w reverie.TeamWrite) error {
-	if err := reverie.CheckTeam(w.Team); err != nil {
-		return err
-	}
-	m := w.Memory
-	switch {
-	case !reverie.IsTeamID(m.ID):
-		return fmt.Errorf("team memory %q: its id is no UUID in lower case: %w", m.ID, reverie.ErrInvalid)
-	case m.Statement == "":
-		return fmt.Errorf("team memory %s says nothing: %w", m.ID, reverie.ErrInvalid)
-	case m.Status != reverie.StatusActive && m.Status != reverie.StatusDeprecated:
-		return fmt.Errorf("team memory %s: status %q: it is active or deprecated: %w", m.ID, m.Status, reverie.ErrInvalid)
-	case m.Origin.Deployment != "" && (!reverie.IsID(m.Origin.MemoryID) || !reverie.IsID(m.Origin.LineageID)):
-		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
-	}
-	if len(w.Embedding) > 0 {
-		if err := store.CheckVector(w.EmbeddingModel, w.Embedding); err != nil {
-			return fmt.Errorf("team memory %s: %w", m.ID, err)
-		}
-	}
-	return nil
+	return m, err
 }
 
 // teamWritten tells whether the transaction that was to write a version was committed.
@@ -109,40 +83,38 @@ func (s *Teams) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 
 // writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
 // new version's id is the caller's, so that it can look for it after a lost commit.
-func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory,
-	error) {
-	none := reverie.TeamMemory{}
+func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (m reverie.TeamMemory,
+	err error) {
 	groupID := reverie.TeamGroupID(w.Team)
 	if err := s.lockTeam(ctx, t, w.Team); err != nil {
-		return none, err
+		return m, err
 	}
 	if answer, err := teamAnswer(ctx, t, groupID, w); answer != nil || err != nil {
 		return pg.OrZero(answer), err
 	}
 	head, err := lockTeamHead(ctx, t, groupID, w)
 	if err != nil {
-		return none, err
+		return m, err
 	}
-	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
-		last := head
-		w.Memory.Statement, w.Memory.Tags = last.Statement, last.Tags
+	// A deletion travels without words; the last ones here stay.
+	if head != nil && w.Memory.Status == reverie.StatusDeprecated {
+		w.Memory.Statement, w.Memory.Tags = head.Statement, head.Tags
 	}
 	w.Memory.Statement = pg.ValidText(w.Memory.Statement)
-	if w.Memory.Status == reverie.StatusActive {
-		if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
-			return none, err
-		}
+	if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
+		return m, err
 	}
 	if err := AppendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
-		return none, err
+		return m, err
 	}
-	row, err := teamHead(ctx, t, groupID, w.Memory.ID)
-	if err != nil {
-		return none, err
+	if m, err = headOf(ctx, t, groupID, w.Memory.ID); err != nil {
+		return m, err
 	}
-	m, err := teamMemory(ctx, t, row)
-	if err != nil {
-		return none, err
+	if link := w.Link; link != nil {
+		link.LineageID, link.LocalID = m.ID, m.VersionID
+		if err := s.linkTeam(ctx, t, groupID, *link); err != nil {
+			return m, err
+		}
 	}
 	if w.Quotes {
 		m.Evidence = w.Memory.Evidence
@@ -175,51 +147,48 @@ func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamW
 	case errors.Is(err, reverie.ErrNotFound) && w.IfVersion != "":
 		return nil, &reverie.TeamHeadError{ID: w.Memory.ID}
 	case errors.Is(err, reverie.ErrNotFound):
-		var taken bool
-		if err := t.Get(ctx, &taken, foreignLineageQuery, groupID, w.Memory.ID); err != nil {
-			return nil, err
-		}
-		if taken {
-			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID,
-				reverie.ErrConflict)
-		}
-		return nil, roomInTeam(ctx, t, groupID)
+		return nil, mayBeNew(ctx, t, groupID, w.Memory.ID)
 	case err != nil:
 		return nil, err
-	case head.ID != w.IfVersion:
-		m, err := teamMemory(ctx, t, head)
-		if err != nil {
-			return nil, err
-		}
-		return nil, &reverie.TeamHeadError{ID: m.ID, Head: &m}
+	case head.ID == w.IfVersion:
+		return &head, nil
 	}
-	return &head, nil
+	m, err := teamMemory(ctx, t, head)
+	return nil, cmp.Or(err, error(&reverie.TeamHeadError{ID: m.ID, Head: &m}))
 }
 
-// roomInTeam refuses a memory beyond those that a team may have, deleted ones included.
-func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
-	var n int
-	err := t.Get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
-	if err == nil && n >= reverie.MaxTeamMemories {
-		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n,
-			reverie.ErrConflict)
+// mayBeNew refuses an id that is in use elsewhere, and a memory beyond those that a team
+// may have, deleted ones included.
+func mayBeNew(ctx context.Context, t *pg.Tx, groupID, id string) error {
+	var found struct {
+		Taken bool `db:"taken"`
+		Has   int  `db:"has"`
 	}
-	return err
+	switch err := t.Get(ctx, &found, newLineageQuery, groupID, id); {
+	case err != nil:
+		return err
+	case found.Taken:
+		return fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", id, reverie.ErrConflict)
+	case found.Has >= reverie.MaxTeamMemories:
+		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w",
+			found.Has, reverie.ErrConflict)
+	}
+	return nil
 }
 
 // noTwin refuses what another active memory of the team says.
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
-	var id string
-	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2
-		and status = 'active'
-		and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
-	if errors.Is(err, sql.ErrNoRows) {
+	if m.Status != reverie.StatusActive {
 		return nil
 	}
-	if err != nil {
-		return err
+	var id string
+	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2
+		and status = 'active' and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
+	if err == nil {
+		return fmt.Errorf("team memory %s is active and says the same: change that one, or delete it first: %w", id,
+			reverie.ErrConflict)
 	}
-	return &reverie.TwinError{ID: id}
+	return store.IgnoreNoRows(err)
 }
 
 // AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
@@ -231,32 +200,42 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 		return err
 	}
 	m := w.Memory
+	step := reverie.Step{Action: reverie.ActionCreate, LineageID: m.ID, MemoryID: versionID}
 	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID,
 		NewStatement: m.Statement, Summary: pg.ValidText(m.ChangeReason), Version: 1}
-	var known []reverie.TeamVersion
+	known := []reverie.TeamVersion{{VersionID: m.Origin.MemoryID}}
 	if head != nil {
 		before, err := teamMemory(ctx, t, *head)
 		if err != nil {
 			return err
 		}
-		known = append(before.Versions, reverie.TeamVersion{VersionID: before.Origin.MemoryID})
+		known = append(append(known, before.Versions...), reverie.TeamVersion{VersionID: before.Origin.MemoryID})
+		step.Action = reverie.ActionUpdate
 		change.OldID, change.OldStatement, change.Version = &head.ID, head.Statement, head.Version+1
+		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
+			return err
+		}
 	}
 	if change.Action == reverie.ActionDelete {
 		change.NewStatement = ""
 	}
 	if w.Quotes && m.Status == reverie.StatusActive {
-		change.Evidence = m.Evidence
+		change.Evidence, step.Evidence = m.Evidence, m.Evidence
 	}
-	if err := insertTeamVersion(ctx, db, t, groupID, head, w, versionID, at); err != nil {
+	if _, err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, change.OldID, m.Statement,
+		string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength, reverie.DefaultWeight,
+		text.ContentHash(m.Statement), change.Summary, notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at)); err != nil {
 		return err
 	}
-	if err := insertOrigin(ctx, db, t, groupID, w, versionID, known); err != nil {
-		return err
-	}
-	step := reverie.Step{Action: reverie.ActionUpdate, LineageID: m.ID, MemoryID: versionID, Evidence: change.Evidence}
-	if head == nil {
-		step.Action = reverie.ActionCreate
+	if o := m.Origin; o.Deployment != "" { // one that is made here needs none
+		earlier := append([]reverie.TeamVersion{}, m.Versions...)
+		earlier = slices.DeleteFunc(earlier, func(v reverie.TeamVersion) bool {
+			return slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
+		})
+		if _, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
+			w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: earlier}, db.Now()); err != nil {
+			return err
+		}
 	}
 	if err := store.InsertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, store.Evidenced); err != nil {
 		return err
@@ -277,55 +256,12 @@ func teamAction(head *reverie.Memory, status reverie.Status) reverie.Action {
 	return reverie.ActionUpdate
 }
 
-// insertTeamVersion ends the head and writes the version behind it.
-func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
-	versionID string, at time.Time) error {
-	m := w.Memory
-	var parent any
-	if head != nil {
-		parent = head.ID
-		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
-			return err
-		}
-	}
-	vector, err := db.Vectors(ctx, t, [][]float32{w.Embedding})
-	if err != nil {
-		return err
-	}
-	model := w.EmbeddingModel
-	if len(w.Embedding) == 0 {
-		model = ""
-	}
-	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status),
-		pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
-		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at,
-		notAfter(m.UpdatedAt, at), vector, model)
-	return err
-}
-
 // notAfter is a time, or now where it is zero or still to come.
 func notAfter(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
 	}
 	return at
-}
-
-// insertOrigin writes where a version comes from, and which were made before it that the
-// lineage does not know. One that is made here needs none of it.
-func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string,
-	known []reverie.TeamVersion) error {
-	o := w.Memory.Origin
-	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
-		return v.VersionID == o.MemoryID || slices.ContainsFunc(known,
-			func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
-	})
-	if o.Deployment == "" {
-		return nil
-	}
-	_, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
-		w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: append([]reverie.TeamVersion{}, earlier...)}, db.Now())
-	return err
 }
 
 const (
@@ -338,14 +274,9 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, body_sha256 = excluded.body_sha256,
 			synced_at = excluded.synced_at`
 
-	lastSyncQuery = `select max(synced_at) from team_links where group_id = $1 and remote = $2`
-
 	settleConflictQuery = `update team_conflicts set status = 'settled', resolution = $4, settled_at = $5::timestamptz
 		where group_id = $1 and remote = $2 and lineage_id = $3::uuid and status = 'open'`
 )
-
-// teamPage is how many heads are read at once.
-const teamPage = 500
 
 // Deployment returns what this database is called among those that share memories.
 func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
@@ -354,28 +285,27 @@ func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 }
 
 // TeamStates returns all memories of a team, deleted ones included, by id, and how they
-// stand towards another deployment; none where there is no such team yet.
-func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
+// stand towards another deployment, with the words that they rest on where quotes says so;
+// none where there is no such team yet.
+func (s *Teams) TeamStates(ctx context.Context, team, remote string, quotes bool) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	what := fmt.Sprintf("read how team %q stands", team)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.TeamState, err error) {
-		for after := store.ZeroID; ; {
-			heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, teamPage)
-			if err != nil {
-				return nil, err
-			}
-			page, err := TeamMemories(ctx, t, groupID, heads)
-			if err != nil {
-				return nil, err
-			}
-			for i, m := range page {
-				held := heads[i].Status == reverie.StatusHeld || heads[i].Status == reverie.StatusArchived
-				list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
-			}
-			if len(heads) < teamPage {
-				break
-			}
-			after = heads[len(heads)-1].LineageID
+	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamState, error) {
+		heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, store.ZeroID, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		memories, err := TeamMemories(ctx, t, groupID, heads)
+		if err == nil && quotes {
+			err = FillTeamEvidence(ctx, t, groupID, memories)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list := make([]reverie.TeamState, len(heads))
+		for i, m := range memories {
+			held := heads[i].Status == reverie.StatusHeld || heads[i].Status == reverie.StatusArchived
+			list[i] = reverie.TeamState{TeamMemory: m, Held: held}
 		}
 		return list, fillStates(ctx, t, groupID, remote, list)
 	})
@@ -383,81 +313,37 @@ func (s *Teams) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 
 // fillStates adds what is known of the other side.
 func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []reverie.TeamState) error {
-	var links []reverie.TeamLink
-	if err := t.Select(ctx, &links, teamLinksQuery, groupID, remote); err != nil {
-		return err
-	}
-	conflicts, err := openConflicts(ctx, t, groupID)
+	links, err := pg.Select[reverie.TeamLink](ctx, t, teamLinksQuery, groupID, remote)
 	if err != nil {
 		return err
 	}
-	byID := make(map[string]*reverie.TeamState, len(list))
-	for i := range list {
-		byID[list[i].ID] = &list[i]
-	}
+	open, err := pg.Select[string](ctx, t, `select lineage_id from team_conflicts
+		where group_id = $1 and remote = $2 and status = 'open'`, groupID, remote)
+	byID := make(map[string]*reverie.TeamLink, len(links))
 	for i := range links {
-		if state := byID[links[i].LineageID]; state != nil {
-			state.Link = &links[i]
-		}
+		byID[links[i].LineageID] = &links[i]
 	}
-	for i, c := range conflicts {
-		if state := byID[c.LineageID]; state != nil && c.Remote == remote {
-			state.Conflict = &conflicts[i]
-		}
+	for i, m := range list {
+		list[i].Link, list[i].InConflict = byID[m.ID], slices.Contains(open, m.ID)
 	}
-	return nil
+	return err
 }
 
 // LinkTeamMemory notes which version is common with another deployment now, and settles
-// an open conflict with it: the resolution says how. The version is one of the team's.
-func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
-	groupID := reverie.TeamGroupID(team)
+// an open conflict with it. The version is one of the team's.
+func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			return s.linkTeam(ctx, t, groupID, l, resolution)
+			return s.linkTeam(ctx, t, reverie.TeamGroupID(team), l)
 		}})
 }
 
-func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
+func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink) error {
 	at := s.db.Now()
 	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
 		at); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, resolution, at)
+	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
 	return err
-}
-
-// TakeTeamMemory makes a version the head, as PutTeamMemory does, and notes in the same
-// transaction what is common with another deployment then.
-func (s *Teams) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error) {
-	w := take.Write
-	if err := checkTeamWrite(w); err != nil {
-		return reverie.TeamMemory{}, err
-	}
-	versionID := reverie.NewID()
-	var m reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{
-		What: fmt.Sprintf("take memory %s of team %q", w.Memory.ID, w.Team),
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			var err error
-			if m, err = s.writeTeam(ctx, t, w, versionID); err != nil {
-				return err
-			}
-			return s.linkTeam(ctx, t, reverie.TeamGroupID(w.Team), reverie.TeamLink{Remote: take.Remote, LineageID: m.ID,
-				LocalID:  m.VersionID,
-				RemoteID: take.RemoteID, Digest: take.Digest}, take.Resolution)
-		},
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
-	})
-	return m, err
-}
-
-// LastTeamSync returns when a memory of a team was synced with another deployment last;
-// zero for never.
-func (s *Teams) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
-	var at sql.NullTime
-	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery,
-		reverie.TeamGroupID(team), remote)
-	return at.Time, err
 }

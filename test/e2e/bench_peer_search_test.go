@@ -10,9 +10,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie/internal/api/client"
 	"reverie/internal/llm/offline"
-	"reverie/internal/reverie"
 	"reverie/store/pgtest"
 )
 
@@ -171,7 +169,7 @@ func (s *peerShelf) serve(b *testing.B, m *peerModel, ours peerDatabase) {
 	b.Helper()
 	p := start(b, append(peerEnv(b, m, ours), "REVERIE_LOG_FORMAT=json"), "serve", "--listen", "127.0.0.1:0")
 	until(b, "it serves", func() bool { return servesAt.MatchString(p.err.String()) })
-	c := client.New(servesAt.FindStringSubmatch(p.err.String())[1], "")
+	base := servesAt.FindStringSubmatch(p.err.String())[1]
 	for _, query := range []string{"new", "known"} {
 		b.Run("query="+query, func(b *testing.B) {
 			m.reset()
@@ -179,7 +177,7 @@ func (s *peerShelf) serve(b *testing.B, m *peerModel, ours peerDatabase) {
 			found := 0
 			for i, text := range s.queries {
 				began := time.Now()
-				reply, err := client.Do[reverie.SearchReply](b.Context(), c, search(s.groups[i].ID, text, url.Values{"limit": {"10"}, "threshold": {"0"}}))
+				reply, err := search(b.Context(), base, s.groups[i].ID, text, url.Values{"limit": {"10"}, "threshold": {"0"}})
 				took := time.Since(began)
 				if err != nil {
 					b.Fatal(err)

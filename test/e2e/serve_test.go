@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/cmd/reverie/command"
-	"reverie/internal/api/client"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 )
@@ -31,41 +33,53 @@ func (s *stage) serve(env []string, args ...string) (p *process, base string) {
 	return p, servesAt.FindStringSubmatch(p.err.String())[1]
 }
 
-func asJSONLines(t *testing.T, lines []chatLine) *strings.Reader {
-	t.Helper()
-	return strings.NewReader(jsonLines(t, lines))
+// statusError is an answer of a server that is no success.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("the API answers %d", int(e)) }
+
+// ask sends a request to a server's API, once, and reads the answer.
+func ask[T any](ctx context.Context, method, address string, body io.Reader) (reply T, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return reply, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return reply, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		return reply, statusError(resp.StatusCode)
+	}
+	return reply, json.NewDecoder(resp.Body).Decode(&reply)
 }
 
 // apiClient asks a server's API.
 type apiClient struct {
-	t *testing.T
-	*client.Client
-}
-
-func (s *stage) apiClient(base string, opts ...client.Option) apiClient {
-	return apiClient{s.t, client.New(base, "", opts...)}
+	t    *testing.T
+	base string
 }
 
 func (a apiClient) add(groupID string, lines ...chatLine) (reverie.MessagesAdded, error) {
-	return client.Do[reverie.MessagesAdded](a.t.Context(), a.Client, client.Request{Method: http.MethodPost,
-		Path: client.Path("v1", "groups", groupID, "messages"), Stream: asJSONLines(a.t, lines)})
+	return ask[reverie.MessagesAdded](a.t.Context(), http.MethodPost, a.base+"/v1/groups/"+url.PathEscape(groupID)+"/messages",
+		strings.NewReader(jsonLines(a.t, lines)))
 }
 
 func (a apiClient) evolve(groupID string, days int) (reverie.EvolveReply, error) {
-	return client.Do[reverie.EvolveReply](a.t.Context(), a.Client, client.Request{Method: http.MethodPost,
-		Path: client.Path("memory", "evolve", groupID), Query: url.Values{"days": {fmt.Sprint(days)}}})
+	return ask[reverie.EvolveReply](a.t.Context(), http.MethodPost, fmt.Sprintf("%s/memory/evolve/%s?days=%d", a.base, url.PathEscape(groupID), days), nil)
 }
 
 func (a apiClient) list(groupID string) (reverie.ListReply, error) {
-	return client.Do[reverie.ListReply](a.t.Context(), a.Client, client.Request{Method: http.MethodGet,
-		Path: client.Path("memory", "list", groupID), Query: url.Values{"status": {"all"}}})
+	return ask[reverie.ListReply](a.t.Context(), http.MethodGet, a.base+"/memory/list/"+url.PathEscape(groupID)+"?status=all", nil)
 }
 
-// search is a request for the memories of a group nearest to a text.
-func search(groupID, text string, more url.Values) client.Request {
+// search asks for the memories of a group nearest to a text.
+func search(ctx context.Context, base, groupID, text string, more url.Values) (reverie.SearchReply, error) {
 	query := url.Values{"q": {text}}
 	maps.Copy(query, more)
-	return client.Request{Method: http.MethodGet, Path: client.Path("memory", "search", groupID), Query: query, Repeat: true}
+	return ask[reverie.SearchReply](ctx, http.MethodGet, base+"/memory/search/"+url.PathEscape(groupID)+"?"+query.Encode(), nil)
 }
 
 // TestServe: messages come in, are evolved and are found, in a group that is made by
@@ -74,7 +88,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
 	p, base := s.serve(nil, "serve")
-	c := s.apiClient(base)
+	c := apiClient{t, base}
 	added, err := c.add(servedGroup, chat(night(3), "note Lin drinks tea", "hello")...)
 	if err != nil || !added.Success || added.New != 2 {
 		t.Fatalf("%+v, %v", added, err)
@@ -87,17 +101,17 @@ func TestServe(t *testing.T) {
 	if want := (reverie.EvolveReply{RunSummary: reverie.RunSummary{Success: true, GroupID: servedGroup, Message: "no new messages"}, Changes: []reverie.ChangeReply{}}); err != nil || !cmp.Equal(want, again) {
 		t.Errorf("with nothing new: %s, %v", cmp.Diff(want, again), err)
 	}
-	found, err := client.Do[reverie.SearchReply](t.Context(), c.Client, search(servedGroup, "Lin drinks tea", nil))
+	found, err := search(t.Context(), base, servedGroup, "Lin drinks tea", nil)
 	if err != nil || len(found.Results) != 1 || found.Results[0].Statement != "Lin drinks tea" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	told, err := client.Do[reverie.ContextReply](t.Context(), c.Client, client.Request{Method: http.MethodPost,
-		Path: client.Path("v1", "groups", servedGroup, "context"), Body: map[string]string{"query": "What does Lin drink?"}})
+	told, err := ask[reverie.ContextReply](t.Context(), http.MethodPost, base+"/v1/groups/"+url.PathEscape(servedGroup)+"/context",
+		strings.NewReader(`{"query": "What does Lin drink?"}`))
 	if err != nil || told.UsageID == "" {
 		t.Fatalf("%+v, %v", told, err)
 	}
-	judged, err := client.Do[reverie.FeedbackReply](t.Context(), c.Client, client.Request{Method: http.MethodPost,
-		Path: client.Path("v1", "groups", servedGroup, "feedback"), Body: map[string]string{"usage_id": told.UsageID, "response": "Lin drinks tea."}})
+	judged, err := ask[reverie.FeedbackReply](t.Context(), http.MethodPost, base+"/v1/groups/"+url.PathEscape(servedGroup)+"/feedback",
+		strings.NewReader(`{"usage_id": "`+told.UsageID+`", "response": "Lin drinks tea."}`))
 	if err != nil || judged.Referenced != 1 { // what was just offered is known
 		t.Errorf("%+v, %v", judged, err)
 	}
@@ -105,8 +119,7 @@ func TestServe(t *testing.T) {
 	if _, err := c.add(servedGroup, chat(night(4), "again")...); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.apiClient(base, client.WithRetry(1, 0, 0)).evolve(servedGroup, 0)
-	if problem := (*client.Problem)(nil); !errors.As(err, &problem) || problem.Status != http.StatusBadGateway {
+	if _, err = c.evolve(servedGroup, 0); !errors.Is(err, statusError(http.StatusBadGateway)) {
 		t.Errorf("an answer of no use is %v", err)
 	}
 	if got := s.rows(`select group_id, failures from setbacks`); !cmp.Equal(got, []string{servedGroup + "|1"}) {
@@ -122,7 +135,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the profiler answers %d", code)
 	}
 	s.run("token", "create", "--group", servedGroup).want(t, 0)
-	if _, err := c.list(servedGroup); !errors.Is(err, reverie.ErrUnauthorized) {
+	if _, err := c.list(servedGroup); !errors.Is(err, statusError(http.StatusUnauthorized)) {
 		t.Errorf("nobody is answered %v", err)
 	}
 	p.stop()
@@ -214,7 +227,7 @@ func TestServeWithoutModel(t *testing.T) {
 	if code, _ := get(t, base+"/memory/search/g1?q=tea"); code != http.StatusConflict {
 		t.Errorf("a search answers %d", code)
 	}
-	if list, err := s.apiClient(base).list("g1"); err != nil || list.Total != 0 {
+	if list, err := (apiClient{t, base}).list("g1"); err != nil || list.Total != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	u, err := url.Parse(base)
@@ -242,7 +255,7 @@ func TestRunListens(t *testing.T) {
 	s.nightsOf("g1", 3, 3)
 	p, base := s.serve(nil, "run")
 	p.says(`"msg":"run ended"`, 1)
-	c := s.apiClient(base)
+	c := apiClient{t, base}
 	if list, err := c.list("g1"); err != nil || list.Total != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -17,9 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/internal/api/client"
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
 )
 
 // postgresRestarted stops PostgreSQL immediately, again and again, under a daemon and
@@ -157,10 +155,10 @@ func (s *loaded) workers(c crowd) *workers {
 		})
 	}
 	w.wait.Go(func() {
-		asks, answered := client.New(s.base, "", client.WithRetry(1, 0, 0)), 0
+		answered := 0
 		for n := 0; ctx.Err() == nil || answered == 0; n++ {
 			each, cancel := context.WithTimeout(s.t.Context(), patience)
-			_, err := client.Do[reverie.SearchReply](each, asks, search(c.groups[n%len(c.groups)], "who did thing 1?", nil))
+			_, err := search(each, s.base, c.groups[n%len(c.groups)], "who did thing 1?", nil)
 			if err == nil {
 				answered++
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -26,10 +25,6 @@ func (w *world) hold(t testing.TB, g *generator, op *huma.Operation) int {
 	switch {
 	case a.Code >= 500:
 		t.Errorf("%.300s is a %d: %.300s", asked, a.Code, a.Body)
-	case a.Code == http.StatusNotModified:
-		if a.Body.Len() > 0 || a.Header().Get("ETag") == "" {
-			t.Errorf("%.300s is a 304 with %.300s", asked, a.Body)
-		}
 	case a.Code >= 300:
 		problemIn(t, a)
 		if a.Body.Len() > 16<<10 {
@@ -58,7 +53,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	t.Log(statuses)
-	for _, status := range []int{200, 304, 400, 401, 403, 404, 409, 415, 422} {
+	for _, status := range []int{200, 400, 401, 403, 404, 409, 415, 422} {
 		if statuses[status] == 0 {
 			t.Errorf("nothing of it was answered by %d: %v", status, statuses)
 		}

@@ -431,17 +431,18 @@ func (r *room) runs() {
 	})
 }
 
+// shape documents an answer of a shape.
+func (r *room) shape(v any, description string) *huma.Response {
+	schema := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(v), true, "")
+	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+}
+
 // evolve is the one route that answers in two ways.
 func (r *room) evolve() {
-	schemas := r.api.OpenAPI().Components.Schemas
-	shape := func(v any, description string) *huma.Response {
-		return &huma.Response{Description: description,
-			Content: map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(v), true, "")}}}
-	}
-	accepted := shape(runningReply{}, "It goes on: look at the run")
+	accepted := r.shape(runningReply{}, "It goes on: look at the run")
 	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run",
 		Schema: &huma.Schema{Type: huma.TypeString}}}
-	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{},
+	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": r.shape(reverie.EvolveReply{},
 		"What it did"), "202": accepted}}
 	register(r, op, func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
 		done, err := r.service.Evolve(ctx, in.Group, in.Days)

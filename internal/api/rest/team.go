@@ -2,19 +2,13 @@ package rest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"reverie/internal/api"
-	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -32,35 +26,22 @@ type TeamPath struct {
 
 type teamListInput struct {
 	TeamQuery
-	After       string `query:"after" maxLength:"36" doc:"Only memories after this id: the next of the page before."`
-	Limit       int    `query:"limit" minimum:"1" maximum:"200" default:"100" doc:"Memories at most."`
-	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the page that is known: a 304 where it is the same."`
+	After string `query:"after" maxLength:"36" doc:"Only memories after this id: the next of the page before."`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"100" doc:"Memories at most."`
 }
 
 type teamGetInput struct {
 	TeamQuery
 	TeamPath
-	IfNoneMatch string `header:"If-None-Match" doc:"ETag of the version that is known: a 304 where it is the newest."`
 }
 
 type teamPutInput struct {
 	TeamQuery
 	TeamPath
 	IfMatch     string `header:"If-Match" doc:"ETag of the version that this one takes the place of." example:"\"0197f3a0-1c2d-7e3f-8a4b-5c6d7e8f9a0b\""`
-	IfNoneMatch string `header:"If-None-Match" doc:"* to create the memory: there must be none of this id."`
+	IfNoneMatch string `header:"If-None-Match" enum:"*" doc:"To create the memory: there must be none of this id."`
 	Key         string `header:"Idempotency-Key" pattern:"^[!-~]{1,200}$" patternDescription:"1 to 200 visible characters of ASCII" doc:"Names the write: sent again under the same key within 7 days, it is answered as it was, and made once."`
 	Body        teamBody
-}
-
-// Resolve joins headers that came in several lines.
-func (in *teamPutInput) Resolve(ctx huma.Context) []error {
-	lines := map[string][]string{}
-	ctx.EachHeader(func(name, value string) {
-		name = http.CanonicalHeaderKey(name)
-		lines[name] = append(lines[name], value)
-	})
-	in.IfMatch, in.IfNoneMatch = strings.Join(lines["If-Match"], ", "), strings.Join(lines["If-None-Match"], ", ")
-	return nil
 }
 
 // teamBody is a team's memory as it is sent. What it calls the version is for its own
@@ -76,151 +57,62 @@ type teamBody struct {
 	CreatedAt    time.Time             `json:"created_at,omitzero" doc:"When its lineage was born, where it is new here."`
 	UpdatedAt    time.Time             `json:"updated_at,omitzero" doc:"When this version was made there."`
 	ChangeReason string                `json:"change_reason,omitempty" maxLength:"2000" doc:"Why: it is kept with the change."`
-	Origin       *reverie.Origin       `json:"origin,omitempty" doc:"Where the version was made; here, where it is left out."`
+	Origin       reverie.Origin        `json:"origin,omitzero" doc:"Where the version was made; here, where it is left out."`
 	Versions     []reverie.TeamVersion `json:"versions,omitempty" doc:"Which there were before it, oldest first."`
 	Evidence     []reverie.Evidence    `json:"evidence,omitempty" doc:"What it rests on; dropped unless [team] quotes is on here."`
 }
 
-func (b teamBody) memory() reverie.TeamMemory {
-	m := reverie.TeamMemory{ID: b.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength,
-		CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
-		ChangeReason: b.ChangeReason, Versions: b.Versions, Evidence: b.Evidence}
-	if b.Origin != nil {
-		m.Origin = *b.Origin
+// write is what is asked for. It rests on one version, or on there being none.
+func (in *teamPutInput) write() (w reverie.TeamWrite, err error) {
+	b := in.Body
+	w = reverie.TeamWrite{Team: in.Team, IfVersion: strings.Trim(in.IfMatch, `"`), RequestKey: in.Key,
+		Memory: reverie.TeamMemory{ID: in.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength,
+			CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(), ChangeReason: b.ChangeReason, Origin: b.Origin,
+			Versions: b.Versions, Evidence: b.Evidence}}
+	switch {
+	case b.ID != "" && b.ID != in.ID:
+		err = fmt.Errorf("the body's id %.40q is not that of the address: %w", b.ID, reverie.ErrInvalid)
+	case in.IfMatch == "" && in.IfNoneMatch == "":
+		err = reverie.ErrNoCondition
+	case in.IfMatch != "" && in.IfNoneMatch != "":
+		err = fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
+	case in.IfMatch != "" && !reverie.IsTeamID(w.IfVersion):
+		w.IfVersion = noVersion
 	}
-	return m
+	return w, err
 }
 
-// tagged is an answer with its validator, or a 304 without a body.
-type tagged[O any] struct {
+// noVersion is the id of no version.
+const noVersion = "00000000-0000-0000-0000-000000000000"
+
+// taggedMemory is a team's memory with its validator.
+type taggedMemory struct {
 	Status int
-	ETag   string `header:"ETag"`
-	Body   O
-}
-
-func newTagged[O any](body O, etag, known string) *tagged[O] {
-	if known != "" && fresh(known, etag) {
-		return &tagged[O]{Status: http.StatusNotModified, ETag: etag}
-	}
-	return &tagged[O]{http.StatusOK, etag, body}
+	ETag   string `header:"ETag" doc:"The memory's version, in quotes."`
+	Body   reverie.TeamMemory
 }
 
 // team are the routes by which deployments share memories.
 func (r *room) team() {
-	list := operation{id: "list-team-memories", answers: r.withTag(reverie.TeamMemories{}, "304")}
-	register(r, list, func(ctx context.Context, in *teamListInput) (*tagged[reverie.TeamMemories], error) {
-		page, err := r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)
-		if err != nil {
-			return nil, err
-		}
-		text, err := json.Marshal(page)
-		sum := sha256.Sum256(text)
-		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), err
+	add(r, operation{id: "list-team-memories"}, func(ctx context.Context, in *teamListInput) (reverie.TeamMemories, error) {
+		return r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)
 	})
-	get := operation{id: "get-team-memory", answers: r.withTag(reverie.TeamMemory{}, "304")}
-	register(r, get, func(ctx context.Context, in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
+	register(r, operation{id: "get-team-memory"}, func(ctx context.Context, in *teamGetInput) (*taggedMemory, error) {
 		m, err := r.service.TeamMemory(ctx, in.Team, in.ID)
-		return newTagged(m, versionTag(m), in.IfNoneMatch), err
+		return &taggedMemory{http.StatusOK, `"` + m.VersionID + `"`, m}, err
 	})
-	put := operation{id: "put-team-memory", answers: r.withTag(reverie.TeamMemory{}, "201"),
+	put := operation{id: "put-team-memory", answers: map[string]*huma.Response{"201": r.shape(reverie.TeamMemory{}, "Created")},
 		problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
-	register(r, put, func(ctx context.Context, in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
-		match, err := in.match()
+	register(r, put, func(ctx context.Context, in *teamPutInput) (*taggedMemory, error) {
+		w, err := in.write()
 		if err != nil {
 			return nil, err
 		}
-		m, created, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
-			Match: match, Key: in.Key})
-		a := newTagged(m, versionTag(m), "")
-		if created {
+		m, err := r.service.PutTeamMemory(ctx, w)
+		a := &taggedMemory{http.StatusOK, `"` + m.VersionID + `"`, m}
+		if m.Version == 1 {
 			a.Status = http.StatusCreated
 		}
 		return a, err
 	})
-}
-
-// versionTag is the validator of a team's memory.
-func versionTag(m reverie.TeamMemory) string { return `"` + m.VersionID + `"` }
-
-// match is what the headers of a write demand. A weak validator matches nothing: it does
-// not say that the version is the same.
-func (in *teamPutInput) match() (api.TeamMatch, error) {
-	var m api.TeamMatch
-	if in.IfNoneMatch != "" {
-		if strings.TrimSpace(in.IfNoneMatch) != "*" {
-			return m, problem.New(http.StatusBadRequest,
-				"If-None-Match of a write is *: the memory is then created, and must not exist")
-		}
-		m.New = true
-	}
-	if in.IfMatch == "" {
-		return m, nil
-	}
-	list, star, err := entityTags(in.IfMatch)
-	if err != nil {
-		return m, problem.New(http.StatusBadRequest, "If-Match: "+err.Error())
-	}
-	m.Any, m.Versions = star, []string{}
-	for _, tag := range list {
-		if !tag.weak {
-			m.Versions = append(m.Versions, tag.opaque)
-		}
-	}
-	return m, nil
-}
-
-// withTag documents an answer that has an ETag, and another status beside its 200.
-func (r *room) withTag(shape any, other string) map[string]*huma.Response {
-	schema := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(shape), true, "")
-	etag := map[string]*huma.Param{"ETag": {Description: "Validator of the answer",
-		Schema: &huma.Schema{Type: huma.TypeString}}}
-	whole := func(description string) *huma.Response {
-		return &huma.Response{Description: description, Headers: etag,
-			Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
-	}
-	answers := map[string]*huma.Response{"200": whole("OK")}
-	if answers[other] = whole("Created"); other == "304" {
-		answers[other] = &huma.Response{Description: "It is what If-None-Match says is known", Headers: etag}
-	}
-	return answers
-}
-
-// entityTag is a validator as headers have it (RFC 9110, 8.8.3).
-type entityTag struct {
-	weak   bool
-	opaque string // without its quotes
-}
-
-// entityTags reads a header of validators: a list, or a star, which is any.
-func entityTags(header string) (list []entityTag, star bool, err error) {
-	rest := strings.Trim(header, " \t,")
-	if rest == "*" {
-		return nil, true, nil
-	}
-	for rest != "" {
-		var tag entityTag
-		if rest, tag.weak = strings.CutPrefix(rest, "W/"); !strings.HasPrefix(rest, `"`) {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: each stands in double quotes", header)
-		}
-		end := strings.IndexByte(rest[1:], '"')
-		if end < 0 {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: a quote is not closed", header)
-		}
-		tag.opaque, rest = rest[1:end+1], strings.TrimLeft(rest[end+2:], " \t")
-		if rest != "" && rest[0] != ',' {
-			return nil, false, fmt.Errorf("%.60q is no list of ETags: a comma is missing", header)
-		}
-		list, rest = append(list, tag), strings.TrimLeft(rest, " \t,")
-	}
-	return list, false, nil
-}
-
-// fresh tells whether what a client has is what it would get. A header that cannot be
-// read is as good as none.
-func fresh(ifNoneMatch, etag string) bool {
-	list, star, _ := entityTags(ifNoneMatch)
-	for _, tag := range list { // weak ones are good enough to read by
-		star = star || `"`+tag.opaque+`"` == etag
-	}
-	return star
 }

@@ -84,16 +84,17 @@ func writes(t *testing.T, c crew) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	c.put(t, id, say("x y"), 400, match, "nonsense")
-	c.put(t, id, say("x y"), 400, fresh, tag)
+	c.put(t, id, say("x y"), 412, match, "nonsense")
+	c.put(t, id, say("x y"), 412, match, "*")
+	c.put(t, id, say("x y"), 422, fresh, tag)
 	c.put(t, id, say("x y"), 422, fresh, "*", match, tag)
 	c.put(t, id, `{"id":"`+reverie.NewID()+`","statement":"x y"}`, 422, match, tag)
 	c.put(t, strings.ToUpper(id), say("x y"), 422, fresh, "*")
 	c.put(t, id, `{"statement":"x y","status":"held"}`, 422, match, tag)
 	c.put(t, id, `{"statement":"x y","strength":2}`, 422, match, tag)
 
-	m2, _ := c.put(t, id, say("We ship on Fridays"), 200, match, `"x"`, match, tag) // in two lines: a list
-	deleted, _ := c.put(t, id, `{"statement":"We ship on Fridays","status":"deprecated"}`, 200, match, "*")
+	m2, _ := c.put(t, id, say("We ship on Fridays"), 200, match, tag)
+	deleted, _ := c.put(t, id, `{"statement":"We ship on Fridays","status":"deprecated"}`, 200, match, `"`+m2.VersionID+`"`)
 	if m2.Version != 2 || deleted.Version != 3 || deleted.Status != reverie.StatusDeprecated || len(deleted.Versions) != 2 {
 		t.Errorf("deleted: %+v", deleted)
 	}
@@ -179,7 +180,7 @@ func idempotency(t *testing.T, c crew) {
 	c.put(t, id, `{"statement":"We meet at nine"}`, 422, fresh, "*", "Idempotency-Key", strings.Repeat("k", 201))
 }
 
-// Pages have all memories once, deleted ones too, and are not sent again to who has them.
+// Pages have all memories once, deleted ones too.
 func teamPages(t *testing.T, c crew) {
 	w := c.world
 	for _, s := range []string{"one thing", "another thing", "a third thing"} {
@@ -188,9 +189,9 @@ func teamPages(t *testing.T, c crew) {
 			c.put(t, m.ID, `{"statement":"one thing","status":"deprecated"}`, 200, match, `"`+m.VersionID+`"`)
 		}
 	}
-	get := func(token, query string, status int, headers ...string) (page reverie.TeamMemories, etag string) {
+	get := func(token, query string, status int) (page reverie.TeamMemories) {
 		t.Helper()
-		a := w.ask(token, http.MethodGet, "/v1/team/memories"+query, "", headers...)
+		a := w.ask(token, http.MethodGet, "/v1/team/memories"+query, "")
 		if a.Code != status {
 			t.Errorf("%q is %d: %s", query, a.Code, a.Body)
 		}
@@ -199,11 +200,11 @@ func teamPages(t *testing.T, c crew) {
 				t.Error(err)
 			}
 		}
-		return page, a.Header().Get("ETag")
+		return page
 	}
 	seen := map[string]bool{}
-	page, etag := get(c.token, "?limit=3", 200)
-	rest, _ := get(c.token, "?limit=3&after="+page.Next, 200)
+	page := get(c.token, "?limit=3", 200)
+	rest := get(c.token, "?limit=3&after="+page.Next, 200)
 	deleted := 0
 	for _, m := range append(page.Memories, rest.Memories...) {
 		seen[m.ID] = true
@@ -214,10 +215,6 @@ func teamPages(t *testing.T, c crew) {
 	if len(seen) != 4 || deleted != 1 || len(page.Memories) != 3 || rest.Next != "" || page.Team != "pages" {
 		t.Errorf("pages: %+v %+v", page, rest)
 	}
-	get(c.token, "?limit=3", 304, fresh, `"x", `+etag)
-	if _, other := get(c.token, "?limit=2", 200, fresh, etag); other == etag {
-		t.Error("another page has the same ETag")
-	}
 	get(c.token, "?after=x", 422)
 	get(w.all, "", 422)
 	get(w.all, "?team=pages", 200)
@@ -225,9 +222,9 @@ func teamPages(t *testing.T, c crew) {
 	get(w.all, "?team=../x", 404)
 	get(w.mine.token[reverie.ScopeAdmin], "", 422)
 	get(w.mine.token[reverie.ScopeAdmin], "?team=pages", 404)
-	a := w.ask(c.token, http.MethodGet, "/v1/team/memories/"+page.Memories[0].ID, "", fresh, `W/"`+page.Memories[0].VersionID+`"`)
-	if a.Code != 304 || a.Body.Len() != 0 {
-		t.Errorf("a memory that is known is %d %s", a.Code, a.Body)
+	a := w.ask(c.token, http.MethodGet, "/v1/team/memories/"+page.Memories[0].ID, "")
+	if a.Code != 200 || a.Header().Get("ETag") != `"`+page.Memories[0].VersionID+`"` {
+		t.Errorf("a memory is %d %s", a.Code, a.Body)
 	}
 }
 

@@ -216,7 +216,7 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 // gather makes a team with a memory.
 func (w *world) gather(t testing.TB, team, mark string) *place {
 	t.Helper()
-	m, _, err := teams.New(w.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "The team drinks tea " + mark,
+	m, err := teams.New(w.store.DB()).PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "The team drinks tea " + mark,
 		Status: reverie.StatusActive, Strength: 0.5, ChangeReason: mark, Origin: reverie.Origin{Deployment: mark, MemoryID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, MadeAt: w.now}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,56 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reverie/internal/reverie"
+)
+
+// Decision is what a person decides on a conflict: one of the first two, or a statement.
+type Decision struct {
+	Ours, Theirs bool
+	Statement    string // as it may be remembered
+	Reason       string
+	Quotes       bool // theirs are taken along
+}
+
+// Resolve settles an open conflict, named by its id or by that of the memory, and returns
+// the memory as it is then. What is not theirs takes the place of theirs with the next
+// push, if theirs is still what was decided on; else both stand against each other again.
+// Neither side's version is lost: each stays in the history of where it was made, and
+// here as the conflict that was settled.
+func Resolve(ctx context.Context, store Store, team, id string, d Decision) (m reverie.TeamMemory, err error) {
+	list, err := store.TeamConflicts(ctx, team)
+	list = slices.DeleteFunc(list, func(c reverie.TeamConflict) bool {
+		return id != c.ID && id != c.LineageID && id != c.LocalID
+	})
+	switch {
+	case err != nil:
+		return m, err
+	case len(list) == 0:
+		return m, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists them: %w", id, team,
+			reverie.ErrNotFound)
+	case len(list) > 1:
+		return m, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w",
+			id, len(list), reverie.ErrInvalid)
+	}
+	c := list[0]
+	ours := c.Ours
+	link := reverie.TeamLink{Remote: c.Remote, LineageID: ours.ID, LocalID: ours.VersionID, RemoteID: c.Theirs.VersionID,
+		Digest: c.Theirs.Digest()}
+	w := reverie.TeamWrite{Team: team, IfVersion: ours.VersionID, Link: &link}
+	switch {
+	case d.Ours:
+		link.Resolution = "ours"
+		return ours, store.LinkTeamMemory(ctx, team, link)
+	case d.Theirs:
+		link.Resolution, w.Quotes, w.Memory = "theirs", d.Quotes, c.Theirs
+	default:
+		link.Resolution = "another statement"
+		w.Memory = reverie.TeamMemory{ID: ours.ID, Statement: d.Statement, Status: reverie.StatusActive, Tags: ours.Tags,
+			Strength: max(ours.Strength, c.Theirs.Strength), ChangeReason: d.Reason}
+	}
+	return store.PutTeamMemory(ctx, w)
+}
