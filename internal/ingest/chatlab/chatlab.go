@@ -16,14 +16,11 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knows,
-	Read: export.Reading(func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) })}
+var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Head: knows,
+	Tell: func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) }}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		return 0
-	}
-	return export.Surest(afterComments(src.Head), export.Sign{Sure: 95, Paths: "chatlab.version"},
+func knows(head []byte) int {
+	return export.Surest(afterComments(head), export.Sign{Sure: 95, Paths: "chatlab.version"},
 		export.Sign{Sure: 80, Paths: "meta.platform members[].platformId|messages[].sender"},
 		export.Sign{Sure: 60, Paths: "_type sender|platformId"})
 }

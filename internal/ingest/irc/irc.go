@@ -23,20 +23,18 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "irc",
-	Title: "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "irc",
+	Title:  "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
+	Head:   sureOf,
+	Folder: sureOfFolder,
+	Tell:   tell,
 }
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		if len(ircFiles(src.Files)) > 0 {
-			return 60
-		}
-		return 0
+func sureOfFolder(files fs.FS) int {
+	if len(ircFiles(files)) > 0 {
+		return 60
 	}
-	return sureOf(src.Head)
+	return 0
 }
 
 // sureOf tells whether most of the first lines are such lines.

@@ -24,27 +24,19 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "matrix",
-	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "matrix",
+	Title:  "Matrix: Element's export as JSON (or the zip with it), or events of a room",
+	Signs:  signs,
+	Folder: func(files fs.FS) int { return export.Surest(export.HeadOf(files, file(files)), signs...) },
+	Tell:   tell,
 }
 
 var (
 	roomID = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
 )
 
-func knows(src export.Source) int {
-	head := src.Head
-	if src.Files != nil {
-		head = export.HeadOf(src.Files, file(src.Files))
-	}
-	signs := []export.Sign{{Sure: 95, Paths: "room_name|export_date|room_creator messages"}}
-	for _, at := range append(places, "", "[]") {
-		signs = append(signs, export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.Within(strings.TrimPrefix(at+".", ".")))
-	}
-	return export.Surest(head, signs...)
-}
+var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]")...),
+	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
 // places are where documents have events.
 var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event",

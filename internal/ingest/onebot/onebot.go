@@ -20,21 +20,14 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history",
-	Knows: knows, Read: export.Reading(func(t *export.Teller, src export.Source) error {
+	Signs: append(export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.At(places...),
+		export.Sign{Sure: 90, Paths: "message_type message_id sender"}.At(places...)...),
+	Tell: func(t *export.Teller, src export.Source) error {
 		return t.Held(onebotParts(src), (&reader{names: map[onebotName]string{}}).take)
-	})}
+	}}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		return 0
-	}
-	var signs []export.Sign
-	for _, at := range []string{"", "[].", "data.", "data.messages[].", "messages[]."} {
-		signs = append(signs, export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.Within(at),
-			export.Sign{Sure: 90, Paths: "message_type message_id sender"}.Within(at))
-	}
-	return export.Surest(src.Head, signs...)
-}
+// places are where documents have events.
+var places = []string{"", "[]", "data", "data.messages[]", "messages[]"}
 
 // names is how many people are remembered by name at most.
 const names = 1 << 16
