@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 		ingest.Result
 		One                 *ingest.ChatResult // nil: there are several, or none
 		WhyFiltered, WhyBad string
-	}{o, res, nil, reasons(filterNames(res.Filtered)), reasons(res.BadBy)}
+	}{o, res, nil, reasons(res.Filtered), reasons(res.BadBy)}
 	if len(res.Groups) == 1 {
 		page.One = res.Groups[0]
 	}
@@ -56,26 +57,15 @@ func filtered(by map[reverie.Filter]int) (sum int) {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // reasons lists counts, the greatest first.
-func reasons(by map[string]int) string {
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		if by[a] != by[b] {
-			return by[b] - by[a]
-		}
-		return strings.Compare(a, b)
+func reasons[R ~string](by map[R]int) string {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b R) int {
+		return cmp.Or(by[b]-by[a], cmp.Compare(a, b))
 	})
 	var parts []string
 	for _, n := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", by[n], Visible(n)))
+		parts = append(parts, fmt.Sprintf("%d %s", by[n], Visible(string(n))))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func filterNames(by map[reverie.Filter]int) map[string]int {
-	names := map[string]int{}
-	for f, n := range by {
-		names[string(f)] = n
-	}
-	return names
 }
 
 // fewNames lists some of many names.

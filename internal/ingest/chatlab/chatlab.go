@@ -36,9 +36,6 @@ func afterComments(head []byte) []byte {
 	}
 }
 
-// maxNames is how many members are remembered by name at most.
-const maxNames = 1 << 17
-
 // Reader reads one file, or one page of a pull.
 type Reader struct {
 	Chat  export.Chat // of a page it is known beforehand
@@ -95,6 +92,9 @@ func parts(src export.Source) export.Parts {
 	}
 }
 
+// lineKinds are the kinds of lines, and where their values stand in JSON.
+var lineKinds = map[export.Text]string{"header": "meta", "member": "members[]", "message": "messages[]", "sync": "sync"}
+
 // readLine makes of a line what its value would be in JSON. One of a type that is not
 // known has no pattern, and is passed over.
 func readLine(p *export.Part) error {
@@ -108,17 +108,11 @@ func readLine(p *export.Part) error {
 	if line.Type == nil {
 		return export.Missing("_type", "_type")
 	}
-	switch *line.Type {
-	case "header":
-		if line.Meta != nil {
-			p.Pattern, p.Value = "meta", line.Meta
-		}
-	case "member":
-		p.Pattern = "members[]"
-	case "message":
-		p.Pattern = "messages[]"
-	case "sync":
-		p.Pattern = "sync"
+	switch p.Pattern = lineKinds[*line.Type]; {
+	case p.Pattern == "meta" && line.Meta == nil:
+		p.Pattern = ""
+	case p.Pattern == "meta":
+		p.Value = line.Meta
 	}
 	return nil
 }
@@ -135,7 +129,7 @@ func (c *Reader) note(part export.Part) error {
 			Name     export.Text `json:"accountName"`
 			Nickname export.Text `json:"groupNickname"`
 		}
-		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < maxNames {
+		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < export.MaxNames {
 			c.names[export.Shortened(string(m.ID))] = export.Shortened(string(cmp.Or(m.Nickname, m.Name)))
 		}
 	default:

@@ -147,7 +147,6 @@ type file struct {
 	name string
 	chat export.Chat
 	from calendar
-	days string // to sort by: the date of its name, or the first that its lines say
 }
 
 func ircChat(chat, otherwise string) export.Chat {
@@ -166,31 +165,12 @@ func inOrder(src export.Source) []file {
 		var chat string
 		chat, f.from = names(name)
 		f.chat = ircChat(chat, src.Name)
-		first := f.from
-		if first.year == 0 {
-			first = firstDay(export.HeadOf(src.Files, name))
-		}
-		f.days = fmt.Sprintf("%04d-%02d-%02d", first.year, first.month, first.day)
 		list = append(list, f)
 	}
 	slices.SortStableFunc(list, func(a, b file) int {
-		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), strings.Compare(a.days, b.days), strings.Compare(a.name, b.name))
+		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), a.from.compare(b.from), strings.Compare(a.name, b.name))
 	})
 	return list
-}
-
-func firstDay(head []byte) calendar {
-	var c calendar
-	for raw := range bytes.Lines(head) {
-		s := ircText(bytes.TrimRight(raw, "\r\n"))
-		if at, _, ok := readStamp(s); c.header(s) && c.year > 0 || ok && at.year > 0 {
-			if c.year == 0 {
-				c.year, c.month, c.day = at.year, at.month, at.day
-			}
-			break
-		}
-	}
-	return c
 }
 
 func tell(t *export.Teller, src export.Source) error {

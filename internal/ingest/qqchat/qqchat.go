@@ -132,12 +132,8 @@ type qqManifest struct {
 func (q *reader) folder(files fs.FS, manifest string) error {
 	var m qqManifest
 	err := export.EachPart(files, manifest, func(part export.Part) {
-		if part.Pattern == "chatInfo" {
-			m.Info = part.Value
-		} else {
-			_ = json.Unmarshal(part.Value, &m.Chunked) // else its files are found by their names
-		}
-	}, "chatInfo", "chunked")
+		m = export.As[qqManifest](part.Value) // where it names no chunks, they are found by their names
+	}, "")
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@
 package zulip
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
@@ -36,7 +35,10 @@ var (
 	zulipRealm = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
-var signs = append(export.Sign{Sure: 95, Paths: "sender_full_name display_recipient"}.At("", "[]", "messages[]"),
+// anAnswer is the sign of a message of the API.
+var anAnswer = export.Sign{Sure: 95, Paths: "sender_full_name display_recipient"}
+
+var signs = append(anAnswer.At("", "[]", "messages[]"),
 	export.Sign{Sure: 95, Paths: "zerver_message"})
 
 func knows(files fs.FS) int {
@@ -108,11 +110,8 @@ func newReader(t *export.Teller) *reader {
 
 // zulipParts tells the messages of a single file: of an answer, a list, or one a line.
 func zulipParts(src export.Source) export.Parts {
-	if bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("[")) {
-		return export.JSONParts(src.Reader, "[]")
-	}
-	if export.Surest(src.Head, export.Sign{Sure: 1, Paths: "sender_full_name"}) > 0 {
-		return export.JSONDocuments(src.Reader)
+	if export.Surest(src.Head, anAnswer.At("", "[]")...) > 0 {
+		return export.Values(src)
 	}
 	return export.JSONParts(src.Reader, "messages[]", "zerver_message[]")
 }
