@@ -256,7 +256,8 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 			}
 			return ""
 		}
-		n := numbers(group("year"), group("month"), group("day"), group("hour"), group("minute"), group("second"), group("unix"))
+		n := numbers(group("year"), group("month"), group("day"), group("hour"), group("minute"), group("second"),
+			group("unix"))
 		at = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}
 		if name := group("name"); name != "" {
 			if at.month = monthOf(name); at.month == 0 {

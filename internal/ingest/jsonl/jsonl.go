@@ -21,8 +21,8 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Head: empty, Tell: tell,
-	Signs: []export.Sign{listed, {Sure: 90, Paths: "id sent_at text"}, {Sure: 40, Paths: "id author|author_id|sent_at|text"},
-		{Sure: 40, Paths: "sent_at text"}}}
+	Signs: []export.Sign{listed, {Sure: 90, Paths: "id sent_at text"}, {Sure: 40, Paths: "sent_at text"},
+		{Sure: 40, Paths: "id author|author_id|sent_at|text"}}}
 
 // empty tells an empty file, which brings nothing in, whatever it is.
 func empty(head []byte) int {

@@ -37,8 +37,8 @@ var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sende
 	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
 // places are where documents have events.
-var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event",
-	"events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
+var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]",
+	"event", "events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
 
 // file is the export within an archive of Element's, which has the attachments
 // beside. With other documents beside it, it is no such archive.

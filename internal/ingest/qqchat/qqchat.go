@@ -35,7 +35,8 @@ var signs = []export.Sign{
 
 // manifests finds the manifests of a folder or archive.
 func manifests(files fs.FS) []string {
-	return export.KnownFiles(files, []string{"manifest.json"}, func(head []byte) bool { return export.Surest(head, signs...) >= 80 })
+	return export.KnownFiles(files, []string{"manifest.json"},
+		func(head []byte) bool { return export.Surest(head, signs...) >= 80 })
 }
 
 func tell(t *export.Teller, src export.Source) error {
