@@ -42,7 +42,8 @@ type PullFailure struct {
 func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
 	watch func(ingest.Session) (onRead func(records int), end func())) (sum ingest.Result, failed []PullFailure,
 	err error) {
-	sum = ingest.Result{Groups: []*ingest.ChatResult{}}
+	sum = ingest.Result{Groups: []*ingest.ChatResult{}, Counts: ingest.Counts{Filtered: map[reverie.Filter]int{}},
+		BadBy: map[string]int{}}
 	for _, s := range sessions {
 		onRead, end := watch(s)
 		o.OnRead = onRead
@@ -63,14 +64,8 @@ func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
 
 // addResult adds what came of a chat.
 func addResult(to *ingest.Result, res ingest.Result) {
-	to.Records, to.New, to.Known, to.Erased, to.Bad = to.Records+res.Records, to.New+res.New, to.Known+res.Known,
-		to.Erased+res.Erased, to.Bad+res.Bad
-	if to.Filtered == nil {
-		to.Filtered, to.BadBy = map[reverie.Filter]int{}, map[string]int{}
-	}
-	for f, n := range res.Filtered {
-		to.Filtered[f] += n
-	}
+	to.Counts.Add(res.Counts)
+	to.Bad += res.Bad
 	for why, n := range res.BadBy {
 		to.BadBy[why] += n
 	}

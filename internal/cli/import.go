@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,8 @@ type ImportShown struct {
 func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) error {
 	o.Formats = slices.Compact(slices.Sorted(slices.Values(o.Formats)))
 	if con.JSON {
-		return con.printChatsJSON(o, res, failed)
+		return PrintJSON(con.Stdout, report{Success: failed == nil && res.Bad == 0, DryRun: o.Dry,
+			Formats: append([]string{}, o.Formats...), Result: res, PassedOver: o.PassedOver})
 	}
 	if len(o.Formats) == 0 {
 		return nil // the error says it all
@@ -31,7 +33,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 		ingest.Result
 		One                 *ingest.ChatResult // nil: there are several, or none
 		WhyFiltered, WhyBad string
-	}{o, res, nil, reasons(filterNames(res.Filtered)), reasons(res.BadBy)}
+	}{o, res, nil, reasons(res.Filtered), reasons(res.BadBy)}
 	if len(res.Groups) == 1 {
 		page.One = res.Groups[0]
 	}
@@ -56,26 +58,15 @@ func filtered(by map[reverie.Filter]int) (sum int) {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // reasons lists counts, the greatest first.
-func reasons(by map[string]int) string {
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		if by[a] != by[b] {
-			return by[b] - by[a]
-		}
-		return strings.Compare(a, b)
+func reasons[R ~string](by map[R]int) string {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b R) int {
+		return cmp.Or(by[b]-by[a], cmp.Compare(a, b))
 	})
 	var parts []string
 	for _, n := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", by[n], Visible(n)))
+		parts = append(parts, fmt.Sprintf("%d %s", by[n], Visible(string(n))))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func filterNames(by map[reverie.Filter]int) map[string]int {
-	names := map[string]int{}
-	for f, n := range by {
-		names[string(f)] = n
-	}
-	return names
 }
 
 // fewNames lists some of many names.
@@ -87,15 +78,15 @@ func fewNames(names []string, most int) string {
 	return Visible(strings.Join(names, ", ")) + rest
 }
 
-func (con *Console) printChatsJSON(o ImportShown, res ingest.Result, failed error) error {
-	doc := struct {
-		Success bool     `json:"success"`
-		DryRun  bool     `json:"dry_run,omitempty"`
-		Formats []string `json:"formats"`
-		ingest.Result
-		PassedOver []string `json:"passed_over,omitempty"`
-	}{failed == nil && res.Bad == 0, o.Dry, o.Formats, res, o.PassedOver}
-	return PrintJSON(con.Stdout, doc)
+// report is what came of an import or a pull as JSON.
+type report struct {
+	Success bool     `json:"success"`
+	DryRun  bool     `json:"dry_run,omitempty"`
+	Source  string   `json:"source,omitempty"` // of a pull
+	Formats []string `json:"formats,omitzero"` // of an import
+	ingest.Result
+	PassedOver []string `json:"passed_over,omitempty"`
+	Failed     any      `json:"failed,omitempty"`
 }
 
 // PrintPulled says what came of a pull.
@@ -103,11 +94,6 @@ func (con *Console) PrintPulled(dry bool, source string, res ingest.Result, whol
 	if !con.JSON {
 		return con.PrintChats(ImportShown{Dry: dry, Formats: []string{source}}, res, nil)
 	}
-	return PrintJSON(con.Stdout, struct {
-		Success bool   `json:"success"`
-		DryRun  bool   `json:"dry_run,omitempty"`
-		Source  string `json:"source"`
-		ingest.Result
-		Failed any `json:"failed,omitempty"`
-	}{whole && res.Bad == 0, dry, source, res, failed})
+	return PrintJSON(con.Stdout, report{Success: whole && res.Bad == 0, DryRun: dry, Source: source, Result: res,
+		Failed: failed})
 }

@@ -52,6 +52,14 @@ func (c *Counts) add(m reverie.Message) {
 	}
 }
 
+// Add adds those of other records.
+func (c *Counts) Add(o Counts) {
+	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
+	for f, n := range o.Filtered {
+		c.Filtered[f] += n
+	}
+}
+
 // ChatResult is what came of a chat.
 type ChatResult struct {
 	GroupID string `json:"group_id"`
@@ -244,9 +252,7 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
 	}
 	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
-		c.New += res.New
-		c.Known += res.Known
-		c.Erased += res.Erased
+		c.Add(Counts{New: res.New, Known: res.Known, Erased: res.Erased})
 	}
 	im.held -= len(b.messages)
 	for _, m := range b.messages {

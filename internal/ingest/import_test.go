@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/ingest"
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -51,14 +51,14 @@ func TestManyChats(t *testing.T) {
 		}})
 	f := chatFormat(700, 14_000)
 	counted := f
-	counted.Read = func(ctx context.Context, src ingest.Source, o ingest.ReadOptions) iter.Seq2[ingest.Record, error] {
-		return func(yield func(ingest.Record, error) bool) {
-			for r, err := range f.Read(ctx, src, o) {
-				if read++; !yield(r, err) {
-					return
-				}
+	counted.Tell = func(tell *export.Teller, src ingest.Source) error {
+		for r, err := range f.Read(t.Context(), src, ingest.ReadOptions{}) {
+			read++
+			if err = errors.Join(err, tell.Tell(r)); err != nil {
+				return err
 			}
 		}
+		return nil
 	}
 	if err := im.Read(t.Context(), ingest.Source{Name: "x"}, counted, ingest.ReadOptions{}); err != nil {
 		t.Fatal(err)

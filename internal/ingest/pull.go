@@ -124,7 +124,7 @@ func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
 	c := &chatlab.Reader{Chat: p.chat, Known: true,
 		IDs: export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}}
 	src := Source{Head: a.body[:min(len(a.body), HeadSize)], Reader: bytes.NewReader(a.body)}
-	for r, err := range export.Reading(c.Tell)(ctx, src, ReadOptions{}) {
+	for r, err := range (Format{Tell: c.Tell}).Read(ctx, src, ReadOptions{}) {
 		var bad *Bad
 		switch {
 		case errors.As(err, &bad):

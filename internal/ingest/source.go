@@ -65,8 +65,7 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 			return nil, fmt.Errorf("open the folder to import: %w", err)
 		}
 		in.closes = append(in.closes, root)
-		in.Files = textFiles{in, root.FS(), true, &fileLog{}}
-		in.Size = sizeOf(in.Files)
+		in.folder(root.FS())
 		return in, nil
 	}
 	in.Size = info.Size()
@@ -83,11 +82,8 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 // Entry opens a file of the source's folder or archive as a source of its own. Within a
 // folder that may be an archive.
 func (in *Input) Entry(name string) (*Input, error) {
-	entry := &Input{ctx: in.ctx, read: new(atomic.Int64), Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
+	entry := &Input{ctx: in.ctx, read: in.read, Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
 	files := in.Files.(textFiles)
-	if files.count {
-		entry.read = in.read
-	}
 	if info, err := fs.Stat(files.raw, name); err == nil {
 		entry.Size = info.Size()
 	}
@@ -136,7 +132,7 @@ func (in *Input) file(f fs.File) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Name, err)
 		}
-		return in.zip(countedAt{in, at}, info.Size())
+		return in.zip(at, info.Size())
 	case tarFile:
 		return in.tar(plain)
 	}
@@ -146,16 +142,21 @@ func (in *Input) file(f fs.File) error {
 	return nil
 }
 
+// folder makes files the source's.
+func (in *Input) folder(files fs.FS) {
+	in.Files = textFiles{in, files, &fileLog{}}
+	in.Size = sizeOf(in.Files)
+}
+
 // fileLog notes which files are read, from when on it is asked to.
 type fileLog struct{ opened map[string]bool }
 
 // textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
 // of it than maxEntry.
 type textFiles struct {
-	in    *Input
-	raw   fs.FS
-	count bool // what is read of the files; of an archive it is counted as a whole
-	log   *fileLog
+	in  *Input
+	raw fs.FS
+	log *fileLog
 }
 
 // Open opens a file or a folder.
@@ -175,11 +176,7 @@ func (t textFiles) Peek(name string) (fs.File, error) {
 	if info, err := f.Stat(); err != nil || info.IsDir() {
 		return f, err
 	}
-	var raw io.Reader = f
-	if t.count {
-		raw = t.in.counted(f)
-	}
-	r, _, err := export.Decode(&limited{r: raw, left: maxEntry})
+	r, _, err := export.Decode(&limited{r: t.in.counted(f), left: maxEntry})
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
 	}
@@ -266,20 +263,6 @@ func (c countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type countedAt struct {
-	in *Input
-	r  io.ReaderAt
-}
-
-func (c countedAt) ReadAt(p []byte, at int64) (int, error) {
-	if err := c.in.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := c.r.ReadAt(p, at)
-	c.in.read.Add(int64(n))
-	return n, err
-}
-
 // limited fails, rather than ends, when too much is read.
 type limited struct {
 	r    io.Reader
@@ -318,7 +301,7 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 			f.Name, names = names[0], names[1:]
 		}
 	}
-	in.Files = textFiles{in, files, false, &fileLog{}}
+	in.folder(files)
 	return nil
 }
 

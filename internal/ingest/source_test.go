@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +24,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"reverie/internal/ingest"
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -268,15 +268,15 @@ func TestFolderOfExports(t *testing.T) {
 
 // chatFormat tells n messages of chats in turn.
 func chatFormat(chats, n int) ingest.Format {
-	return ingest.Format{Name: "test", Read: func(context.Context, ingest.Source, ingest.ReadOptions) iter.Seq2[ingest.Record, error] {
-		return func(yield func(ingest.Record, error) bool) {
-			for i := range n {
-				c := ingest.Chat{ID: fmt.Sprint(i % chats), Name: fmt.Sprint("Chat ", i%chats)}
-				if !yield(ingest.Record{Chat: c, Place: fmt.Sprint("record ", i), Message: reverie.Message{ID: fmt.Sprint(i), Author: "Lin", Text: "hi\x00\xff", SentAt: noon}}, nil) {
-					return
-				}
+	return ingest.Format{Name: "test", Tell: func(t *export.Teller, _ ingest.Source) error {
+		for i := range n {
+			c := ingest.Chat{ID: fmt.Sprint(i % chats), Name: fmt.Sprint("Chat ", i%chats)}
+			err := t.Tell(ingest.Record{Chat: c, Place: fmt.Sprint("record ", i), Message: reverie.Message{ID: fmt.Sprint(i), Author: "Lin", Text: "hi\x00\xff", SentAt: noon}})
+			if err != nil {
+				return err
 			}
 		}
+		return nil
 	}}
 }
 

@@ -16,14 +16,11 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knows,
-	Read: export.Reading(func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) })}
+var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Head: knows,
+	Tell: func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) }}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		return 0
-	}
-	return export.Surest(afterComments(src.Head), export.Sign{Sure: 95, Paths: "chatlab.version"},
+func knows(head []byte) int {
+	return export.Surest(afterComments(head), export.Sign{Sure: 95, Paths: "chatlab.version"},
 		export.Sign{Sure: 80, Paths: "meta.platform members[].platformId|messages[].sender"},
 		export.Sign{Sure: 60, Paths: "_type sender|platformId"})
 }
@@ -38,9 +35,6 @@ func afterComments(head []byte) []byte {
 		_, head, _ = bytes.Cut(head, []byte("\n"))
 	}
 }
-
-// maxNames is how many members are remembered by name at most.
-const maxNames = 1 << 17
 
 // Reader reads one file, or one page of a pull.
 type Reader struct {
@@ -98,6 +92,9 @@ func parts(src export.Source) export.Parts {
 	}
 }
 
+// lineKinds are the kinds of lines, and where their values stand in JSON.
+var lineKinds = map[export.Text]string{"header": "meta", "member": "members[]", "message": "messages[]", "sync": "sync"}
+
 // readLine makes of a line what its value would be in JSON. One of a type that is not
 // known has no pattern, and is passed over.
 func readLine(p *export.Part) error {
@@ -111,17 +108,11 @@ func readLine(p *export.Part) error {
 	if line.Type == nil {
 		return export.Missing("_type", "_type")
 	}
-	switch *line.Type {
-	case "header":
-		if line.Meta != nil {
-			p.Pattern, p.Value = "meta", line.Meta
-		}
-	case "member":
-		p.Pattern = "members[]"
-	case "message":
-		p.Pattern = "messages[]"
-	case "sync":
-		p.Pattern = "sync"
+	switch p.Pattern = lineKinds[*line.Type]; {
+	case p.Pattern == "meta" && line.Meta == nil:
+		p.Pattern = ""
+	case p.Pattern == "meta":
+		p.Value = line.Meta
 	}
 	return nil
 }
@@ -138,7 +129,7 @@ func (c *Reader) note(part export.Part) error {
 			Name     export.Text `json:"accountName"`
 			Nickname export.Text `json:"groupNickname"`
 		}
-		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < maxNames {
+		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < export.MaxNames {
 			c.names[export.Shortened(string(m.ID))] = export.Shortened(string(cmp.Or(m.Nickname, m.Name)))
 		}
 	default:

@@ -20,12 +20,8 @@ import (
 var Format = export.Format{
 	Name:  "discord",
 	Title: "DiscordChatExporter, JSON",
-	Knows: knows,
-	Read:  export.Reading(tell),
-}
-
-func knows(src export.Source) int {
-	return export.Surest(src.Head, export.Sign{Sure: 95, Paths: "guild channel messages|dateRange"})
+	Signs: []export.Sign{{Sure: 95, Paths: "guild channel messages|dateRange"}},
+	Tell:  tell,
 }
 
 func tell(t *export.Teller, src export.Source) error {

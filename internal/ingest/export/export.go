@@ -67,13 +67,42 @@ func (b *Bad) Unwrap() error { return b.Err }
 type Format struct {
 	Name  string // for --format: slack
 	Title string // for people: Slack export (zip or folder)
-	// Knows says how sure the content is of this format, from 0 (it is not) to 100. It
-	// looks at the head, or at names and heads of files, and never at the end.
-	Knows func(Source) int
-	// Read tells the records in the order of the export. An error that is a [*Bad] tells
-	// of one that is skipped; any other is the last: what came before stands, and the
-	// error says how far the source could be read. It never tells half a message.
-	Read func(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error]
+	// Signs, and Head where they do not do, say how sure the beginning of a file is of this format.
+	Signs []Sign
+	Head  func(head []byte) int
+	// Folder says how sure the files of a folder or archive are of it together; nil where each is
+	// imported by itself. It looks at names and at the beginnings of files.
+	Folder func(fs.FS) int
+	// Tell tells the records in the order of the export, and returns why the rest cannot be read.
+	Tell func(*Teller, Source) error
+}
+
+// Knows says how sure a source is of this format, from 0 (it is not) to 100.
+func (f Format) Knows(src Source) (sure int) {
+	switch {
+	case src.Files != nil && f.Folder != nil:
+		return f.Folder(src.Files)
+	case src.Files != nil:
+		return 0
+	case f.Head != nil:
+		sure = f.Head(src.Head)
+	}
+	return max(sure, Surest(src.Head, f.Signs...))
+}
+
+// Read tells the records in the order of the export. An error that is a [*Bad] tells of one that is
+// skipped; any other is the last: what came before stands, and the error says how far the source could
+// be read. It never tells half a message.
+func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
+	if opts.Zone == nil {
+		opts.Zone = time.UTC
+	}
+	return func(yield func(Record, error) bool) {
+		t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
+		if err := f.Tell(t, src); err != nil {
+			_ = t.told(Record{}, err) // the last
+		}
+	}
 }
 
 // ReadOptions says what an export does not.
@@ -113,22 +142,6 @@ type Teller struct {
 
 // ErrEnoughRead is what a listener of [Teller.Each] returns to pass over the rest of the parts.
 var ErrEnoughRead = errors.New("nobody asks for the rest")
-
-// Reading is the Read of a [Format] whose way of telling its records is this one. Its error is the last that
-// is told, but for that nobody listens any more.
-func Reading(tell func(*Teller, Source) error) func(context.Context, Source, ReadOptions) iter.Seq2[Record, error] {
-	return func(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
-		if opts.Zone == nil {
-			opts.Zone = time.UTC
-		}
-		return func(yield func(Record, error) bool) {
-			t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
-			if err := tell(t, src); err != nil {
-				_ = t.told(Record{}, err) // the last
-			}
-		}
-	}
-}
 
 // told hands something over, unless nobody listens any more.
 func (t *Teller) told(r Record, err error) error {

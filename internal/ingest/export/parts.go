@@ -188,6 +188,20 @@ func JSONDocuments(r io.Reader) Parts {
 	}
 }
 
+// Values tells the JSON values of a file, whatever they stand in: an array, a line each, or one behind
+// the other.
+func Values(src Source) Parts {
+	head := bytes.TrimSpace(src.Head)
+	first, _, more := bytes.Cut(head, []byte("\n"))
+	switch {
+	case bytes.HasPrefix(head, []byte("[")):
+		return JSONParts(src.Reader, "[]")
+	case !more || json.Valid(first):
+		return JSONLines(src.Reader)
+	}
+	return JSONDocuments(src.Reader)
+}
+
 // jsonPattern is what of a pattern lies below the value at hand.
 type jsonPattern struct {
 	name  string

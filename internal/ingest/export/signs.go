@@ -12,9 +12,16 @@ type Sign struct {
 	Paths string
 }
 
-// Within is the sign of what stands at a path.
-func (s Sign) Within(path string) Sign {
-	return Sign{s.Sure, path + strings.NewReplacer(" ", " "+path, "|", "|"+path).Replace(s.Paths)}
+// At is the sign of what stands at each of these paths: "" is the document itself, "messages[]" each message.
+func (s Sign) At(places ...string) (signs []Sign) {
+	for _, at := range places {
+		if at != "" {
+			at += "."
+		}
+		paths := at + strings.NewReplacer(" ", " "+at, "|", "|"+at).Replace(s.Paths)
+		signs = append(signs, Sign{s.Sure, paths})
+	}
+	return signs
 }
 
 // Surest is the sign of them that is the surest and fits the beginning of a document; 0 is none.

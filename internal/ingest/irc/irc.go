@@ -23,20 +23,18 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "irc",
-	Title: "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "irc",
+	Title:  "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
+	Head:   sureOf,
+	Folder: sureOfFolder,
+	Tell:   tell,
 }
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		if len(ircFiles(src.Files)) > 0 {
-			return 60
-		}
-		return 0
+func sureOfFolder(files fs.FS) int {
+	if len(ircFiles(files)) > 0 {
+		return 60
 	}
-	return sureOf(src.Head)
+	return 0
 }
 
 // sureOf tells whether most of the first lines are such lines.
@@ -149,7 +147,6 @@ type file struct {
 	name string
 	chat export.Chat
 	from calendar
-	days string // to sort by: the date of its name, or the first that its lines say
 }
 
 func ircChat(chat, otherwise string) export.Chat {
@@ -168,31 +165,12 @@ func inOrder(src export.Source) []file {
 		var chat string
 		chat, f.from = names(name)
 		f.chat = ircChat(chat, src.Name)
-		first := f.from
-		if first.year == 0 {
-			first = firstDay(export.HeadOf(src.Files, name))
-		}
-		f.days = fmt.Sprintf("%04d-%02d-%02d", first.year, first.month, first.day)
 		list = append(list, f)
 	}
 	slices.SortStableFunc(list, func(a, b file) int {
-		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), strings.Compare(a.days, b.days), strings.Compare(a.name, b.name))
+		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), a.from.compare(b.from), strings.Compare(a.name, b.name))
 	})
 	return list
-}
-
-func firstDay(head []byte) calendar {
-	var c calendar
-	for raw := range bytes.Lines(head) {
-		s := ircText(bytes.TrimRight(raw, "\r\n"))
-		if at, _, ok := readStamp(s); c.header(s) && c.year > 0 || ok && at.year > 0 {
-			if c.year == 0 {
-				c.year, c.month, c.day = at.year, at.month, at.day
-			}
-			break
-		}
-	}
-	return c
 }
 
 func tell(t *export.Teller, src export.Source) error {

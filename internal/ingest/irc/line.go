@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -255,7 +256,8 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 			}
 			return ""
 		}
-		n := numbers(group("year"), group("month"), group("day"), group("hour"), group("minute"), group("second"), group("unix"))
+		n := numbers(group("year"), group("month"), group("day"), group("hour"), group("minute"), group("second"),
+			group("unix"))
 		at = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}
 		if name := group("name"); name != "" {
 			if at.month = monthOf(name); at.month == 0 {
@@ -285,6 +287,11 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 type calendar struct {
 	year, month, day int       // of the line before; 0 = not known
 	last             time.Time // of the line before, by its clock
+}
+
+// compare orders days, those that are not known first.
+func (c calendar) compare(o calendar) int {
+	return cmp.Or(cmp.Compare(c.year, o.year), cmp.Compare(c.month, o.month), cmp.Compare(c.day, o.day))
 }
 
 // header takes in a line that only says the time, and tells whether it is one.

@@ -20,18 +20,16 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knows, Read: export.Reading(tell)}
+var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Head: empty, Tell: tell,
+	Signs: []export.Sign{listed, {Sure: 90, Paths: "id sent_at text"}, {Sure: 40, Paths: "sent_at text"},
+		{Sure: 40, Paths: "id author|author_id|sent_at|text"}}}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		return 0
+// empty tells an empty file, which brings nothing in, whatever it is.
+func empty(head []byte) int {
+	if len(bytes.TrimSpace(head)) == 0 {
+		return 1
 	}
-	head := bytes.TrimSpace(src.Head)
-	if len(head) == 0 {
-		return 1 // an empty file brings nothing in, whatever it is
-	}
-	return export.Surest(head, listed, export.Sign{Sure: 90, Paths: "id sent_at text"},
-		export.Sign{Sure: 40, Paths: "id author|author_id|sent_at|text"}, export.Sign{Sure: 40, Paths: "sent_at text"})
+	return 0
 }
 
 // tell tells the messages: the lines that are not blank, or the elements of one array. A line that is cut

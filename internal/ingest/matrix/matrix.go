@@ -5,12 +5,10 @@
 package matrix
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"path"
@@ -24,31 +22,23 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "matrix",
-	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "matrix",
+	Title:  "Matrix: Element's export as JSON (or the zip with it), or events of a room",
+	Signs:  signs,
+	Folder: func(files fs.FS) int { return export.Surest(export.HeadOf(files, file(files)), signs...) },
+	Tell:   tell,
 }
 
 var (
 	roomID = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
 )
 
-func knows(src export.Source) int {
-	head := src.Head
-	if src.Files != nil {
-		head = export.HeadOf(src.Files, file(src.Files))
-	}
-	signs := []export.Sign{{Sure: 95, Paths: "room_name|export_date|room_creator messages"}}
-	for _, at := range append(places, "", "[]") {
-		signs = append(signs, export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.Within(strings.TrimPrefix(at+".", ".")))
-	}
-	return export.Surest(head, signs...)
-}
+var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]")...),
+	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
 // places are where documents have events.
-var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event",
-	"events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
+var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]",
+	"event", "events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
 
 // file is the export within an archive of Element's, which has the attachments
 // beside. With other documents beside it, it is no such archive.
@@ -67,7 +57,6 @@ func file(files fs.FS) string {
 }
 
 func tell(t *export.Teller, src export.Source) error {
-	in, head := src.Reader, src.Head
 	if src.Files != nil {
 		name := file(src.Files)
 		f, err := src.Files.Open(name)
@@ -75,29 +64,21 @@ func tell(t *export.Teller, src export.Source) error {
 			return fmt.Errorf("open %s: %w", name, err)
 		}
 		defer f.Close()
-		in, head = f, export.HeadOf(src.Files, name)
+		src.Reader, src.Head = f, export.HeadOf(src.Files, name)
 	}
 	m := reader{names: map[string]string{}, rooms: map[string]string{}}
-	if found := roomID.FindSubmatch(head); found != nil {
+	if found := roomID.FindSubmatch(src.Head); found != nil {
 		m.room = string(found[1])
 	}
-	return t.Held(parts(in, head), m.take)
+	return t.Held(parts(src), m.take)
 }
 
 // parts tells the events, and the room's name where it stands outside of them.
-func parts(in io.Reader, head []byte) export.Parts {
-	head = bytes.TrimSpace(head)
-	if bytes.HasPrefix(head, []byte("[")) {
-		return export.JSONParts(in, "[]")
+func parts(src export.Source) export.Parts {
+	if export.Surest(src.Head, export.Sign{Sure: 1, Paths: "event_id"}.At("", "[]")...) > 0 {
+		return export.Values(src)
 	}
-	first, _, _ := bytes.Cut(head, []byte("\n"))
-	if export.JSONFieldsOf(first).Str("event_id") != "" {
-		return export.JSONLines(in)
-	}
-	if export.Surest(head, export.Sign{Sure: 1, Paths: "event_id"}) > 0 { // a document an event
-		return export.JSONDocuments(in)
-	}
-	return export.JSONParts(in, append([]string{"room_name"}, places...)...)
+	return export.JSONParts(src.Reader, append([]string{"room_name"}, places...)...)
 }
 
 type reader struct {

@@ -20,24 +20,14 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history",
-	Knows: knows, Read: export.Reading(func(t *export.Teller, src export.Source) error {
-		return t.Held(onebotParts(src), (&reader{names: map[onebotName]string{}}).take)
-	})}
+	Signs: append(export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.At(places...),
+		export.Sign{Sure: 90, Paths: "message_type message_id sender"}.At(places...)...),
+	Tell: func(t *export.Teller, src export.Source) error {
+		return t.Held(unwrapped(export.Values(src)), (&reader{names: map[onebotName]string{}}).take)
+	}}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		return 0
-	}
-	var signs []export.Sign
-	for _, at := range []string{"", "[].", "data.", "data.messages[].", "messages[]."} {
-		signs = append(signs, export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.Within(at),
-			export.Sign{Sure: 90, Paths: "message_type message_id sender"}.Within(at))
-	}
-	return export.Surest(src.Head, signs...)
-}
-
-// names is how many people are remembered by name at most.
-const names = 1 << 16
+// places are where documents have events.
+var places = []string{"", "[]", "data", "data.messages[]", "messages[]"}
 
 // onebotName is somebody in a chat.
 type onebotName struct{ chat, user string }
@@ -109,7 +99,7 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 	if r.Message.ID == "" || r.Message.ID == "0" {
 		r.Message.ID = o.ids.ID(chat.ID, string(e.Time), r.Message.AuthorID)
 	}
-	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < names &&
+	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < export.MaxNames &&
 		len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
 		o.names[who] = export.Shortened(r.Message.Author)
 	}
@@ -172,19 +162,6 @@ func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) 
 	}
 	return h.Add(export.HeldRecord{Record: r}, export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
 		ID: string(e.MessageID)}})
-}
-
-// onebotParts tells the events, whatever they stand in.
-func onebotParts(src export.Source) export.Parts {
-	head := bytes.TrimSpace(src.Head)
-	first, _, more := bytes.Cut(head, []byte("\n"))
-	switch {
-	case bytes.HasPrefix(head, []byte("[")):
-		return unwrapped(export.JSONParts(src.Reader, "[]"))
-	case !more || json.Valid(first):
-		return unwrapped(export.JSONLines(src.Reader))
-	}
-	return unwrapped(export.JSONDocuments(src.Reader))
 }
 
 // unwrapped tells events, and the messages of answers that stand among them.

@@ -24,36 +24,23 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "qq",
-	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows,
-	Read: export.Reading(tell)}
+	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Signs: signs,
+	Head: knowsText, Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		if len(manifests(src.Files)) > 0 {
-			return 90
-		}
-		return 0
-	}
-	if knowsText(src.Head) {
-		return 90
-	}
-	return knowsHead(src.Head)
-}
-
-// knowsHead tells a file with a chat in it, a manifest, and a chunk by itself.
-func knowsHead(head []byte) int {
-	return export.Surest(head,
-		export.Sign{Sure: 95, Paths: "metadata.name|metadata.exportTime|metadata.version chatInfo statistics|chunked|messages"},
-		export.Sign{Sure: 70, Paths: "sender.uid content.text|content.elements recalled|isRecalled"})
+// signs are those of a file with a chat in it or a manifest, and of a chunk by itself.
+var signs = []export.Sign{
+	{Sure: 95, Paths: "metadata.name|metadata.exportTime|metadata.version chatInfo statistics|chunked|messages"},
+	{Sure: 70, Paths: "sender.uid content.text|content.elements recalled|isRecalled"},
 }
 
 // manifests finds the manifests of a folder or archive.
 func manifests(files fs.FS) []string {
-	return export.KnownFiles(files, []string{"manifest.json"}, func(head []byte) bool { return knowsHead(head) >= 80 })
+	return export.KnownFiles(files, []string{"manifest.json"},
+		func(head []byte) bool { return export.Surest(head, signs...) >= 80 })
 }
 
 func tell(t *export.Teller, src export.Source) error {
-	if src.Files == nil && knowsText(src.Head) {
+	if src.Files == nil && knowsText(src.Head) > 0 {
 		q := &qqText{Teller: t}
 		return export.EachBlock(t, src.Reader, q.begins, q.record)
 	}
@@ -80,7 +67,7 @@ type reader struct {
 
 // file tells the messages of a single file.
 func (q *reader) file(src export.Source) error {
-	if knowsHead(src.Head) == 70 { // a chunk by itself
+	if export.Surest(src.Head, signs...) == 70 { // a chunk by itself
 		return q.parts(export.JSONLines(src.Reader))
 	}
 	return q.parts(export.JSONParts(src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
@@ -146,12 +133,8 @@ type qqManifest struct {
 func (q *reader) folder(files fs.FS, manifest string) error {
 	var m qqManifest
 	err := export.EachPart(files, manifest, func(part export.Part) {
-		if part.Pattern == "chatInfo" {
-			m.Info = part.Value
-		} else {
-			_ = json.Unmarshal(part.Value, &m.Chunked) // else its files are found by their names
-		}
-	}, "chatInfo", "chunked")
+		m = export.As[qqManifest](part.Value) // where it names no chunks, they are found by their names
+	}, "")
 	if err != nil {
 		return err
 	}
@@ -385,15 +368,15 @@ var (
 const system = "10000"
 
 // knowsText tells the beginning of such a text.
-func knowsText(head []byte) bool {
+func knowsText(head []byte) int {
 	chat := false
 	for l := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(l))
 		if chat = chat || textChat.MatchString(s); chat && textHead.MatchString(s) {
-			return true
+			return 90
 		}
 	}
-	return false
+	return 0
 }
 
 // qqText reads such a text.

@@ -19,10 +19,11 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "slack",
-	Title: "Slack workspace export (zip or folder), or one day's file of it",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "slack",
+	Title:  "Slack workspace export (zip or folder), or one day's file of it",
+	Signs:  signs,
+	Folder: knows,
+	Tell:   tell,
 }
 
 var (
@@ -33,28 +34,24 @@ var (
 	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
 )
 
-func knows(src export.Source) int {
-	if src.Files == nil {
-		return knowsDay(src.Head)
-	}
-	roots, folders := slackFolders(src.Files)
+// signs are those of a day's file.
+var signs = []export.Sign{{Sure: 90, Paths: "[].ts [].type [].text|[].user|[].bot_id"}}
+
+func knows(files fs.FS) int {
+	roots, folders := slackFolders(files)
 	for _, f := range folders {
-		if sure := knowsDay(export.HeadOf(src.Files, f.days[0])); sure > 0 {
+		if sure := export.Surest(export.HeadOf(files, f.days[0]), signs...); sure > 0 {
 			return sure
 		}
 	}
 	for _, root := range roots { // of a workspace where nobody has said anything, or only on a later day
 		for _, list := range chatLists {
-			if slackID.Match(export.HeadOf(src.Files, path.Join(root, list))) {
+			if slackID.Match(export.HeadOf(files, path.Join(root, list))) {
 				return 80
 			}
 		}
 	}
 	return 0
-}
-
-func knowsDay(head []byte) int {
-	return export.Surest(head, export.Sign{Sure: 90, Paths: "[].ts [].type [].text|[].user|[].bot_id"})
 }
 
 // slackFolder is the folder of a conversation.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +24,13 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "telegram",
-	Title: "Telegram Desktop export in JSON (result.json, or its folder)",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "telegram",
+	Title:  "Telegram Desktop export in JSON (result.json, or its folder)",
+	Signs:  signs,
+	Folder: func(files fs.FS) int { return 95 * min(1, len(telegramFiles(files))) },
+	Tell: func(t *export.Teller, src export.Source) error {
+		return t.Files(src, telegramFiles, func(src export.Source) error { return (&reader{Teller: t}).file(src) })
+	},
 }
 
 // kinds are the types of chats, and what an id of one is of.
@@ -39,33 +41,21 @@ var kinds = map[string]string{
 	"private_channel": "channel", "public_channel": "channel",
 }
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		switch list := telegramFiles(src.Files); {
-		case len(list) == 0:
-			return 0
-		case path.Base(list[0]) == "result.json":
-			return 95
-		}
-		return 80
-	}
-	message := export.Sign{Sure: 90, Paths: "date|date_unixtime from_id|actor_id|text|action"}
-	about := "contacts.about|frequent_contacts.about|sessions.about|chats.about|chats.list[].type|left_chats.list[].type"
-	chat := message.Within("messages[].")
-	return export.Surest(src.Head, message.Within("chats.list[].messages[]."),
-		export.Sign{Sure: 95, Paths: "type id " + chat.Paths}, export.Sign{Sure: 90, Paths: "id " + chat.Paths},
-		export.Sign{Sure: 90, Paths: "about personal_information.user_id|" + about},
-		export.Sign{Sure: 70, Paths: "name type id messages"})
-}
+// What a message has, and what only the data of a whole account.
+const (
+	aMessage  = "messages[].date|messages[].date_unixtime messages[].from_id|messages[].actor_id|messages[].text|messages[].action"
+	anAccount = "contacts.about|frequent_contacts.about|sessions.about|chats.about|chats.list[].type|left_chats.list[].type"
+)
+
+var signs = append(export.Sign{Sure: 90, Paths: aMessage}.At("chats.list[]"),
+	export.Sign{Sure: 95, Paths: "type id " + aMessage}, export.Sign{Sure: 90, Paths: "id " + aMessage},
+	export.Sign{Sure: 90, Paths: "about personal_information.user_id|" + anAccount},
+	export.Sign{Sure: 70, Paths: "name type id messages"})
 
 // telegramFiles finds the exports of a folder or archive.
 func telegramFiles(files fs.FS) []string {
 	return export.KnownFiles(files, []string{".json"},
-		func(head []byte) bool { return knows(export.Source{Head: head}) > 0 })
-}
-
-func tell(t *export.Teller, src export.Source) error {
-	return t.Files(src, telegramFiles, func(src export.Source) error { return (&reader{Teller: t}).file(src) })
+		func(head []byte) bool { return export.Surest(head, signs...) > 0 })
 }
 
 // reader reads one file.

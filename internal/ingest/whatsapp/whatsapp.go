@@ -23,10 +23,13 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "whatsapp",
-	Title: "WhatsApp chat export (txt or zip)",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "whatsapp",
+	Title:  "WhatsApp chat export (txt or zip)",
+	Head:   sureOf,
+	Folder: sureOfFolder,
+	Tell: func(t *export.Teller, src export.Source) error {
+		return t.Files(src, whatsAppFiles, func(src export.Source) error { return (&waReader{Teller: t}).file(src) })
+	},
 }
 
 // waAhead is how much of a text is looked at for how it writes its dates, in bytes.
@@ -98,17 +101,14 @@ func waName(s string) string {
 	return strings.Join(strings.Fields(strings.TrimLeft(s, "~ \u00a0\u202f")), " ")
 }
 
-func knows(src export.Source) int {
-	if src.Files != nil {
-		switch list := whatsAppFiles(src.Files); {
-		case len(list) == 0:
-			return 0
-		case waRank(list[0]) > 0:
-			return 90
-		}
-		return 70
+func sureOfFolder(files fs.FS) int {
+	switch list := whatsAppFiles(files); {
+	case len(list) == 0:
+		return 0
+	case waRank(list[0]) > 0:
+		return 90
 	}
-	return sureOf(src.Head)
+	return 70
 }
 
 // waProgram is what stands behind the time in the log of a program.
@@ -210,10 +210,6 @@ func chat(name, inText string) export.Chat {
 	}
 	title = cmp.Or(title, inText, waName(waCopy.ReplaceAllString(base, "")), "chat")
 	return export.Chat{ID: title, Name: title}
-}
-
-func tell(t *export.Teller, src export.Source) error {
-	return t.Files(src, whatsAppFiles, func(src export.Source) error { return (&waReader{Teller: t}).file(src) })
 }
 
 // waReader reads one text.

@@ -5,7 +5,6 @@
 package zulip
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
@@ -24,10 +23,11 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "zulip",
-	Title: "Zulip: an organisation's export (tar.gz or folder), JSON of its API, or zulip-archive",
-	Knows: knows,
-	Read:  export.Reading(tell),
+	Name:   "zulip",
+	Title:  "Zulip: an organisation's export (tar.gz or folder), JSON of its API, or zulip-archive",
+	Signs:  signs,
+	Folder: knows,
+	Tell:   tell,
 }
 
 var (
@@ -35,22 +35,19 @@ var (
 	zulipRealm = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
-func knows(src export.Source) int {
-	if src.Files == nil {
-		return knowsFile(src.Head)
-	}
-	for _, e := range exports(src.Files) {
-		if e.archive || knowsFile(export.HeadOf(src.Files, e.messages[0])) > 0 {
+// anAnswer is the sign of a message of the API.
+var anAnswer = export.Sign{Sure: 95, Paths: "sender_full_name display_recipient"}
+
+var signs = append(anAnswer.At("", "[]", "messages[]"),
+	export.Sign{Sure: 95, Paths: "zerver_message"})
+
+func knows(files fs.FS) int {
+	for _, e := range exports(files) {
+		if e.archive || export.Surest(export.HeadOf(files, e.messages[0]), signs...) > 0 {
 			return 95
 		}
 	}
 	return 0
-}
-
-func knowsFile(head []byte) int {
-	message := export.Sign{Sure: 95, Paths: "sender_full_name display_recipient"}
-	return export.Surest(head, message, message.Within("[]."), message.Within("messages[]."),
-		export.Sign{Sure: 95, Paths: "zerver_message"})
 }
 
 // zulipExport is a folder that Zulip, or zulip-archive, has written.
@@ -113,11 +110,8 @@ func newReader(t *export.Teller) *reader {
 
 // zulipParts tells the messages of a single file: of an answer, a list, or one a line.
 func zulipParts(src export.Source) export.Parts {
-	if bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("[")) {
-		return export.JSONParts(src.Reader, "[]")
-	}
-	if export.Surest(src.Head, export.Sign{Sure: 1, Paths: "sender_full_name"}) > 0 {
-		return export.JSONDocuments(src.Reader)
+	if export.Surest(src.Head, anAnswer.At("", "[]")...) > 0 {
+		return export.Values(src)
 	}
 	return export.JSONParts(src.Reader, "messages[]", "zerver_message[]")
 }
