@@ -39,32 +39,32 @@ func (a *App) FanOut(j Job, plan jobs.Plan) *FanOut {
 }
 
 // EvolveDue evolves what a plan says.
-func (a *App) EvolveDue(p *evolve.Pipeline, days int, plan jobs.Plan) *FanOut {
-	return a.FanOut(a.EvolveJob(p, evolve.Request{Days: days}), plan)
+func (a *App) EvolveDue(p *evolve.Pipeline, req evolve.Request, plan jobs.Plan) *FanOut {
+	return a.FanOut(a.EvolveJob(p, req), plan)
 }
 
 // ImpressionsDue observes people and things where they are followed.
-func (a *App) ImpressionsDue(p *entity.Pipeline, plan jobs.Plan) *FanOut {
-	return a.FanOut(a.ImpressionJob(p, entity.Request{}), a.Followed(plan))
+func (a *App) ImpressionsDue(p *entity.Pipeline, req entity.Request, plan jobs.Plan) *FanOut {
+	return a.FanOut(a.ImpressionJob(p, req), a.Followed(plan))
 }
 
-// ExtractDue extracts the sessions of a queue; due: no more of each than is due.
-func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, due bool) *FanOut {
-	f := a.FanOut(listed(a.ExtractJob(p, session.Request{Due: due})), DueSessions(queue))
+// ExtractDue extracts the sessions of a queue.
+func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, req session.Request) *FanOut {
+	f := a.FanOut(listed(a.ExtractJob(p, req)), DueSessions(queue))
 	f.Runner.Store = queue
 	return f
 }
 
 // DreamDue dreams of the groups that are due.
 func (a *App) DreamDue(p *dream.Pipeline, due *DueDreams) *FanOut {
-	f := a.FanOut(a.DreamJob(p, dream.Request{Due: true}), due.Plan)
+	f := a.FanOut(a.DreamJob(p, dream.Request{Due: true, DryRun: due.looks}), due.Plan)
 	f.Runner.Store = a.Store.Dreams()
 	return f
 }
 
 // MaintainDue maintains the groups in which anything is due.
-func (a *App) MaintainDue(k *maintain.Keeper) *FanOut {
-	f := a.FanOut(a.MaintainJob(k, maintain.Request{}), func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
+	f := a.FanOut(a.MaintainJob(k, req), func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		due, err := k.Due(ctx, g.ID)
 		if err != nil || !due {
 			return jobs.Agenda{}, err
@@ -95,10 +95,13 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
 	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
+	if f.DryRun { // which is read as it comes
+		f.Concurrency = 1
+	}
 	summary, err := f.Runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
-	if finished {
+	if finished && !f.DryRun {
 		f.settle(ctx, stop)
 	}
 	f.metrics.FanOutDone(f.Job, summary.Left, summary.Parked, f.Clock().Sub(began), finished)
@@ -169,7 +172,7 @@ type Backfill struct {
 
 // BackfillRuns evolves the dates.
 func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
-	batch := a.EvolveDue(p, 0, jobs.Dates(a.Store, f.From, f.To, a.Clock))
+	batch := a.EvolveDue(p, evolve.Request{}, jobs.Dates(a.Store, f.From, f.To, a.Clock))
 	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
 	if f.Replay {
 		again := &rewinding{App: a, dates: f}

@@ -20,8 +20,10 @@ import (
 	"reverie/internal/api/web"
 	"reverie/internal/config"
 	"reverie/internal/llm"
+	"reverie/internal/maintain"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/internal/telemetry"
 	"reverie/jobs"
 )
@@ -382,7 +384,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 	return func(ctx context.Context, stop <-chan struct{}) error {
 		ctx = llm.WithBudget(ctx, a.Budget(day))
 		if job == reverie.JobMaintain {
-			_, err := a.MaintainDue(a.Keeper()).Run(ctx, stop)
+			_, err := a.MaintainDue(a.Keeper(), maintain.Request{}).Run(ctx, stop)
 			return err
 		}
 		p, err := a.pipelines(ctx, true, job)
@@ -391,7 +393,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 		}
 		switch job {
 		case reverie.JobExtract:
-			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
+			_, err := a.ExtractDue(p.Session, a.Sessions(false), session.Request{Due: true}).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
 			_, err := a.DreamDue(p.Dream, a.DueDreams(false)).Run(ctx, stop)
@@ -403,7 +405,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 
 // nightly evolves the dates that are over, and follows people where that is wanted.
 func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) error {
-	evolves := a.EvolveDue(p.Evolve, 0, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
+	evolves := a.EvolveDue(p.Evolve, evolve.Request{}, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
 	summary, err := evolves.Run(ctx, stop)
 	next := evolves.Impressions(p.Impression, jobs.Nightly(a.Queue(), a.Clock, a.Config.Jobs.MissedNights), summary, err)
 	if next == nil {
