@@ -134,9 +134,9 @@ func (a *App) logGroup(job reverie.Job) func(jobs.GroupResult) {
 	}
 }
 
-// EachGroup calls fn for every group of a shard that a job has something to do
+// eachGroup calls fn for every group of a shard that a job has something to do
 // for, or only for the one that is named.
-func EachGroup(ctx context.Context, s DueStore, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
+func eachGroup(ctx context.Context, s jobs.Store, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
 	for q.Limit = 500; ; { // a page
 		groups, err := s.DueGroups(ctx, q)
 		if err != nil {
@@ -155,11 +155,6 @@ func EachGroup(ctx context.Context, s DueStore, q reverie.DueQuery, shard jobs.S
 			return nil
 		}
 	}
-}
-
-// DueStore lists groups, page by page.
-type DueStore interface {
-	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
 }
 
 // Backfill is a range of dates, both included, that are to be evolved.
@@ -218,7 +213,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	e := Estimate{Model: model.Name(), Priced: model.Priced(), Free: config.Keyless(settings.Provider)}
 	e.Priced = e.Priced || e.Free
 	expect := map[string]evolve.Expectation{}
-	err = EachGroup(ctx, a.groupsOf(f.Replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
+	err = eachGroup(ctx, a.groupsOf(f.Replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
 			e.Unknown++
 			a.Notify("reverie: left out of the estimate: " + err.Error())
@@ -346,7 +341,7 @@ func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 }
 
 // groupsOf lists the groups of a backfill.
-func (a *App) groupsOf(replay bool) DueStore {
+func (a *App) groupsOf(replay bool) jobs.Store {
 	if replay {
 		return replayStore{a.Store}
 	}

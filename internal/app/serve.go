@@ -116,15 +116,15 @@ func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
 // server puts the service on a port, with everything around it.
 func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.Config.HTTP
-	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody), Now: a.Clock, Log: a.Log})
+	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody)})
 	var agents http.Handler
 	if h.MCP {
-		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite, Now: a.Clock, Log: a.Log}).Handler()
+		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite}).Handler()
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
 		REST:    routes,
-		Web:     web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.Log}),
+		Web:     web.New(service, web.Options{HTTPS: h.HTTPS}),
 		MCP:     agents,
 		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) }, // each request may spend what one command may
 		Listen:  h.Listen, RequireToken: h.RequireToken,
