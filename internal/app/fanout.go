@@ -176,11 +176,6 @@ func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
 	return batch
 }
 
-// BackfillImpressions plans the dates of which messages wait for impressions.
-func (a *App) BackfillImpressions(f Backfill) jobs.Plan {
-	return jobs.Dates(a.Queue(), f.From, f.To, a.Clock)
-}
-
 // Estimate is what a backfill is thought to take.
 type Estimate struct {
 	Groups       int     `json:"groups"`
@@ -213,7 +208,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	e := Estimate{Model: model.Name(), Priced: model.Priced(), Free: config.Keyless(settings.Provider)}
 	e.Priced = e.Priced || e.Free
 	expect := map[string]evolve.Expectation{}
-	err = eachGroup(ctx, a.groupsOf(f.Replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
+	err = eachGroup(ctx, a.BackfillRuns(p, f).Runner.Store, reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
 			e.Unknown++
 			a.Notify("reverie: left out of the estimate: " + err.Error())
@@ -338,14 +333,6 @@ func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 		}
 	}
 	return g
-}
-
-// groupsOf lists the groups of a backfill.
-func (a *App) groupsOf(replay bool) jobs.Store {
-	if replay {
-		return replayStore{a.Store}
-	}
-	return a.Store
 }
 
 // rewinding is what --replay keeps in mind of each group.

@@ -280,14 +280,9 @@ func (a *App) listen(ctx context.Context, day *llm.DayBudget, serves bool) (l *l
 		l.clients, addr, err = a.newAPIServer(ctx, day)
 		return l, addr, err
 	}
-	l.probes = a.probeServer()
+	l.probes = &telemetry.Server{Listen: a.Config.HTTP.Listen, Metrics: a.metrics, Log: a.Log, Ready: a.Store.Ready}
 	addr, err = l.probes.Start(ctx)
 	return l, addr, err
-}
-
-// probeServer answers probes and metrics.
-func (a *App) probeServer() *telemetry.Server {
-	return &telemetry.Server{Listen: a.Config.HTTP.Listen, Metrics: a.metrics, Log: a.Log, Ready: a.Store.Ready}
 }
 
 // leave takes in no client any more. Those who are being answered have grace; probes
