@@ -45,7 +45,7 @@ type Request struct {
 	// the window is not begun. nil: the turn is waited for.
 	Open   context.Context
 	Held   *Held // the group's lease, where it is held already
-	DryRun bool  // the job is to write nothing, so that no lease is needed and nothing is noted
+	DryRun bool  // see [Runner]
 	// Then follows a window that is done, under the same lease; nil: nothing does. Its
 	// error is not one of the window: see [GroupResult.ThenErr].
 	Then func(ctx context.Context, held *Held, done Report) error
@@ -53,20 +53,18 @@ type Request struct {
 
 // RunOne works on what a person or a client asks for.
 func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
+	one := *r
+	r = &one
+	r.DryRun = r.DryRun || req.DryRun
 	res := GroupResult{GroupID: req.Group.ID, Left: 1}
 	take := func(ctx context.Context, groupID string, work func(context.Context, *Held) error) error {
-		if req.Held != nil {
+		if req.Held != nil || r.DryRun {
 			return work(ctx, req.Held)
 		}
 		if req.Open != nil {
 			return r.Leases.begin(req.Open, ctx, groupID, work)
 		}
 		return r.Leases.With(ctx, groupID, work)
-	}
-	if req.DryRun {
-		done := r.runWindow(ctx, nil, reverie.DueGroup{Group: req.Group}, req.Window)
-		res.Err, res.Windows = done.Err, []Report{done}
-		return res
 	}
 	thenErr := error(nil)
 	r.RunGroup(ctx, &res, take, func(ctx context.Context, held *Held) error {
@@ -80,7 +78,7 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 		if !done.NoNew { // to have had nothing to do proves nothing
 			r.clearSetback(ctx, res.GroupID)
 		}
-		if req.Then != nil {
+		if req.Then != nil && !r.DryRun {
 			thenErr = explainLoss(ctx, req.Then(ctx, held, done))
 		}
 		return nil
@@ -147,6 +145,9 @@ func (r *Runner) clearSetback(ctx context.Context, groupID string) {
 const noteTimeout = 5 * time.Second
 
 func (r *Runner) note(ctx context.Context, groupID string, write func(ctx context.Context) error) {
+	if r.DryRun {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	if err := write(ctx); err != nil {
@@ -210,7 +211,7 @@ func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupRes
 	case err != nil:
 		f.conclude(ctx, &res, err)
 	default:
-		f.RunGroup(ctx, &res, f.Leases.hold, func(ctx context.Context, held *Held) error {
+		f.RunGroup(ctx, &res, f.take, func(ctx context.Context, held *Held) error {
 			if f.over() {
 				return errEnded
 			}
@@ -232,6 +233,14 @@ func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupRes
 	}
 	f.heed(&res)
 	return res, due
+}
+
+// take takes the group's lease, which a dry run needs none of.
+func (f *fanOut) take(ctx context.Context, groupID string, work func(context.Context, *Held) error) error {
+	if f.DryRun {
+		return work(ctx, nil)
+	}
+	return f.Leases.hold(ctx, groupID, work)
 }
 
 // reload reads the group again, now that its lease is held: since its page was

@@ -301,23 +301,17 @@ func (a *App) instrument(job reverie.Job) func(context.Context, string, reverie.
 }
 
 func (a *App) logRun(job reverie.Job, r jobs.Report) {
-	log := a.Log.Info
-	if r.Err != nil {
-		log = a.Log.Warn
-	}
 	what := []any{"job", job, "group_id", r.GroupID}
 	if r.Window.SessionID != "" {
 		what = append(what, "session_id", r.Window.SessionID)
 	}
-	log("run ended", append(what, "run_id", r.RunID, "status", r.Status, "took", r.Took,
-		"messages", r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered, "error", errText(r.Err))...)
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
+	what = append(what, "run_id", r.RunID, "status", r.Status, "took", r.Took,
+		"messages", r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered)
+	if r.Err != nil {
+		a.Log.Warn("run ended", append(what, "error", r.Err)...)
+		return
 	}
-	return err.Error()
+	a.Log.Info("run ended", what...)
 }
 
 // TeamSyncer wires what syncs a team with the configured remote.

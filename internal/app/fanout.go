@@ -38,32 +38,32 @@ func (a *App) FanOut(j Job, plan jobs.Plan) *FanOut {
 }
 
 // EvolveDue evolves what a plan says.
-func (a *App) EvolveDue(p *evolve.Pipeline, days int, plan jobs.Plan) *FanOut {
-	return a.FanOut(a.EvolveJob(p, evolve.Request{Days: days}), plan)
+func (a *App) EvolveDue(p *evolve.Pipeline, req evolve.Request, plan jobs.Plan) *FanOut {
+	return a.FanOut(a.EvolveJob(p, req), plan)
 }
 
 // ImpressionsDue observes people and things where they are followed.
-func (a *App) ImpressionsDue(p *entity.Pipeline, plan jobs.Plan) *FanOut {
-	return a.FanOut(a.ImpressionJob(p, entity.Request{}), a.Followed(plan))
+func (a *App) ImpressionsDue(p *entity.Pipeline, req entity.Request, plan jobs.Plan) *FanOut {
+	return a.FanOut(a.ImpressionJob(p, req), a.Followed(plan))
 }
 
-// ExtractDue extracts the sessions of a queue; due: no more of each than is due.
-func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, due bool) *FanOut {
-	f := a.FanOut(listed(a.ExtractJob(p, session.Request{Due: due})), DueSessions(queue))
+// ExtractDue extracts the sessions of a queue.
+func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, req session.Request) *FanOut {
+	f := a.FanOut(listed(a.ExtractJob(p, req)), DueSessions(queue))
 	f.Runner.Store = queue
 	return f
 }
 
 // DreamDue dreams of the groups that are due.
-func (a *App) DreamDue(p *dream.Pipeline, due *DueDreams) *FanOut {
-	f := a.FanOut(a.DreamJob(p, dream.Request{Due: true}), due.Plan)
+func (a *App) DreamDue(p *dream.Pipeline, req dream.Request, due *DueDreams) *FanOut {
+	f := a.FanOut(a.DreamJob(p, req), due.Plan)
 	f.Runner.Store = a.Store.Dreams()
 	return f
 }
 
 // MaintainDue maintains the groups in which anything is due.
-func (a *App) MaintainDue(k *maintain.Keeper) *FanOut {
-	f := a.FanOut(a.MaintainJob(k, maintain.Request{}), func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
+	f := a.FanOut(a.MaintainJob(k, req), func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		due, err := k.Due(ctx, g.ID)
 		if err != nil || !due {
 			return jobs.Agenda{}, err
@@ -94,10 +94,13 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
 	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
+	if f.DryRun { // which is read as it comes
+		f.Concurrency = 1
+	}
 	summary, err := f.Runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
-	if finished {
+	if finished && !f.DryRun {
 		f.settle(ctx, stop)
 	}
 	f.metrics.FanOutDone(f.Job, summary.Left, summary.Parked, f.Clock().Sub(began), finished)
@@ -130,9 +133,9 @@ func (a *App) logGroup(job reverie.Job) func(jobs.GroupResult) {
 	}
 }
 
-// EachGroup calls fn for every group of a shard that a job has something to do
+// eachGroup calls fn for every group of a shard that a job has something to do
 // for, or only for the one that is named.
-func EachGroup(ctx context.Context, s DueStore, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
+func eachGroup(ctx context.Context, s jobs.Store, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
 	for q.Limit = 500; ; { // a page
 		groups, err := s.DueGroups(ctx, q)
 		if err != nil {
@@ -153,11 +156,6 @@ func EachGroup(ctx context.Context, s DueStore, q reverie.DueQuery, shard jobs.S
 	}
 }
 
-// DueStore lists groups, page by page.
-type DueStore interface {
-	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
-}
-
 // Backfill is a range of dates, both included, that are to be evolved.
 type Backfill struct {
 	From, To string
@@ -168,18 +166,13 @@ type Backfill struct {
 
 // BackfillRuns evolves the dates.
 func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
-	batch := a.EvolveDue(p, 0, jobs.Dates(a.Store, f.From, f.To, a.Clock))
+	batch := a.EvolveDue(p, evolve.Request{}, jobs.Dates(a.Store, f.From, f.To, a.Clock))
 	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
 	if f.Replay {
 		again := &rewinding{App: a, dates: f}
 		batch.Plan, batch.Runner.Store, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
 	}
 	return batch
-}
-
-// BackfillImpressions plans the dates of which messages wait for impressions.
-func (a *App) BackfillImpressions(f Backfill) jobs.Plan {
-	return jobs.Dates(a.Queue(), f.From, f.To, a.Clock)
 }
 
 // Estimate is what a backfill is thought to take.
@@ -214,7 +207,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	e := Estimate{Model: model.Name(), Priced: model.Priced(), Free: config.Keyless(settings.Provider)}
 	e.Priced = e.Priced || e.Free
 	expect := map[string]evolve.Expectation{}
-	err = EachGroup(ctx, a.groupsOf(f.Replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
+	err = eachGroup(ctx, a.BackfillRuns(p, f).Runner.Store, reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
 			e.Unknown++
 			a.Notify("reverie: left out of the estimate: " + err.Error())
@@ -339,14 +332,6 @@ func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 		}
 	}
 	return g
-}
-
-// groupsOf lists the groups of a backfill.
-func (a *App) groupsOf(replay bool) DueStore {
-	if replay {
-		return replayStore{a.Store}
-	}
-	return a.Store
 }
 
 // rewinding is what --replay keeps in mind of each group.

@@ -199,7 +199,7 @@ func (a *App) Evolve(ctx, open context.Context, p Pipelines, g reverie.Group, re
 		DryRun: req.DryRun,
 		Then: func(ctx context.Context, held *jobs.Held, r jobs.Report) (err error) {
 			evolved(r.Result.(evolve.Result))
-			if a.Follows(g) && !req.DryRun {
+			if a.Follows(g) {
 				err = a.observeAfter(ctx, p.Impression, held, g, window, &end)
 			}
 			return err
@@ -241,7 +241,7 @@ func (f *FanOut) Impressions(p *entity.Pipeline, plan jobs.Plan, summary jobs.Su
 		}
 		return nil
 	}
-	next := f.App.FanOut(f.App.ImpressionJob(p, entity.Request{}), f.App.Followed(plan))
+	next := f.ImpressionsDue(p, entity.Request{}, plan)
 	next.Shard, next.GroupID, next.IgnoreRetry = f.Shard, f.GroupID, f.IgnoreRetry
 	return next
 }

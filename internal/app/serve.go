@@ -13,6 +13,7 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"reverie/evolve"
+	"reverie/dream"
 	"reverie/internal/api"
 	"reverie/internal/api/mcp"
 	"reverie/internal/api/rest"
@@ -20,8 +21,10 @@ import (
 	"reverie/internal/api/web"
 	"reverie/internal/config"
 	"reverie/internal/llm"
+	"reverie/internal/maintain"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/internal/telemetry"
 	"reverie/jobs"
 )
@@ -114,15 +117,15 @@ func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
 // server puts the service on a port, with everything around it.
 func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.Config.HTTP
-	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody), Now: a.Clock, Log: a.Log})
+	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody)})
 	var agents http.Handler
 	if h.MCP {
-		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite, Now: a.Clock, Log: a.Log}).Handler()
+		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite}).Handler()
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
 		REST:    routes,
-		Web:     web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.Log}),
+		Web:     web.New(service, web.Options{HTTPS: h.HTTPS}),
 		MCP:     agents,
 		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) }, // each request may spend what one command may
 		Listen:  h.Listen, RequireToken: h.RequireToken,
@@ -278,14 +281,9 @@ func (a *App) listen(ctx context.Context, day *llm.DayBudget, serves bool) (l *l
 		l.clients, addr, err = a.newAPIServer(ctx, day)
 		return l, addr, err
 	}
-	l.probes = a.probeServer()
+	l.probes = &telemetry.Server{Listen: a.Config.HTTP.Listen, Metrics: a.metrics, Log: a.Log, Ready: a.Store.Ready}
 	addr, err = l.probes.Start(ctx)
 	return l, addr, err
-}
-
-// probeServer answers probes and metrics.
-func (a *App) probeServer() *telemetry.Server {
-	return &telemetry.Server{Listen: a.Config.HTTP.Listen, Metrics: a.metrics, Log: a.Log, Ready: a.Store.Ready}
 }
 
 // leave takes in no client any more. Those who are being answered have grace; probes
@@ -386,7 +384,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 	return func(ctx context.Context, stop <-chan struct{}) error {
 		ctx = llm.WithBudget(ctx, a.Budget(day))
 		if job == reverie.JobMaintain {
-			_, err := a.MaintainDue(a.Keeper()).Run(ctx, stop)
+			_, err := a.MaintainDue(a.Keeper(), maintain.Request{}).Run(ctx, stop)
 			return err
 		}
 		p, err := a.pipelines(ctx, true, job)
@@ -395,10 +393,10 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 		}
 		switch job {
 		case reverie.JobExtract:
-			_, err := a.ExtractDue(p.Session, a.Sessions(false), true).Run(ctx, stop)
+			_, err := a.ExtractDue(p.Session, a.Sessions(false), session.Request{Due: true}).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
-			_, err := a.DreamDue(p.Dream, a.DueDreams()).Run(ctx, stop)
+			_, err := a.DreamDue(p.Dream, dream.Request{Due: true}, a.DueDreams()).Run(ctx, stop)
 			return err
 		}
 		return a.nightly(ctx, p, stop)
@@ -407,7 +405,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 
 // nightly evolves the dates that are over, and follows people where that is wanted.
 func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) error {
-	evolves := a.EvolveDue(p.Evolve, 0, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
+	evolves := a.EvolveDue(p.Evolve, evolve.Request{}, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
 	summary, err := evolves.Run(ctx, stop)
 	next := evolves.Impressions(p.Impression, jobs.Nightly(a.Queue(), a.Clock, a.Config.Jobs.MissedNights), summary, err)
 	if next == nil {

@@ -60,7 +60,7 @@ func deploy(t testing.TB, name string) *deployment {
 	d := &deployment{t: t, name: name, store: pgtest.New(&apart{t})}
 	d.service = &api.Service{Store: d.store, Now: time.Now, Log: quiet, Leases: &jobs.Leases{Store: d.store, Holder: "test"},
 		NewGroup: func(g reverie.Group) reverie.Group { return g }, Team: api.TeamOptions{Deployment: name}}
-	handler, _ := rest.New(d.service, rest.Options{Log: quiet})
+	handler, _ := rest.New(d.service, rest.Options{})
 	s, err := server.New(server.Options{Service: d.service, RequireToken: true, Log: quiet, REST: handler})
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	if !nothing {
 		done = a.backfillRuns(ctx, work, batch, f, est)
 	}
-	return a.impressionsAfter(ctx, work, batch, done, p.Impression, a.BackfillImpressions(f.Backfill))
+	return a.impressionsAfter(ctx, work, batch, done, p.Impression, jobs.Dates(a.Queue(), f.From, f.To, a.Now))
 }
 
 // backfillRuns does the work, under the eyes of whoever waits for it.

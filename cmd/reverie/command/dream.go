@@ -71,7 +71,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 		return one(reverie.Group{ID: f.group}, reverie.Window{})
 	}
 	due := a.DueDreams()
-	return a.runAll(ctx, a.DreamDue(p.Dream, due), f, func() string { return due.Nothing(f.group) }, one)
+	return a.runAll(ctx, a.DreamDue(p.Dream, dream.Request{Due: true, DryRun: f.dryRun}, due), f, func() string { return due.Nothing(f.group) })
 }
 
 func newDreamShow(a *app) *cobra.Command {

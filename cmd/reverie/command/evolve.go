@@ -48,10 +48,9 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 		}
 		return a.evolveOne(ctx, p, g, w, f)
 	}
-	batch := a.EvolveDue(p.Evolve, f.days, f.plan(a, a.Store))
+	batch := a.EvolveDue(p.Evolve, evolve.Request{Days: f.days, DryRun: f.dryRun}, f.plan(a, a.Store))
 	if f.dryRun {
-		return a.runAll(ctx, batch, f.selection, f.nothing,
-			func(g reverie.Group, w reverie.Window) error { return a.evolveOne(ctx, p, g, w, f) })
+		return a.runAll(ctx, batch, f.selection, f.nothing)
 	}
 	// Impressions follow, of the groups that follow people.
 	batch.Shard, batch.IgnoreRetry = f.shard, f.all

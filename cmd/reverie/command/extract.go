@@ -45,25 +45,23 @@ func (a *app) extract(ctx context.Context, f selection) error {
 	if err != nil {
 		return err
 	}
-	one := func(g reverie.Group, w reverie.Window) error {
-		j := a.ExtractJob(p.Session, session.Request{Due: f.due, DryRun: f.dryRun})
-		return a.runOne(ctx, j, g, w, f, func() func() { return a.WatchExtracting(p.Session) })
-	}
+	req := session.Request{Due: f.due, DryRun: f.dryRun}
 	if f.session != "" {
 		s, err := a.FindSession(ctx, f.group, f.session)
 		if err != nil {
 			return err
 		}
-		return one(reverie.Group{ID: s.GroupID}, reverie.Window{SessionID: f.session})
+		return a.runOne(ctx, a.ExtractJob(p.Session, req), reverie.Group{ID: s.GroupID},
+			reverie.Window{SessionID: f.session}, f, func() func() { return a.WatchExtracting(p.Session) })
 	}
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return err
 	}
-	return a.runAll(ctx, a.ExtractDue(p.Session, a.Sessions(f.all), f.due), f, func() string {
+	return a.runAll(ctx, a.ExtractDue(p.Session, a.Sessions(f.all), req), f, func() string {
 		what := "nothing waits"
 		if f.due {
 			what = "nothing is due: no session has gathered enough"
 		}
 		return fmt.Sprint(what, ", paused groups and parked sessions left out")
-	}, one)
+	})
 }

@@ -30,16 +30,10 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 	if err != nil {
 		return err
 	}
-	one := func(g reverie.Group, w reverie.Window) error {
-		j := a.ImpressionOnDemand(p.Impression, entity.Request{DryRun: f.dryRun})
-		return a.runOne(ctx, j, g, w, f, func() func() { return a.WatchObserving(p.Impression) })
-	}
+	req := entity.Request{DryRun: f.dryRun}
 	if f.group == "" {
-		batch := a.ImpressionsDue(p.Impression, f.plan(a, a.Queue()))
-		if f.dryRun {
-			batch.Runner.Store = a.Store
-		}
-		return a.runAll(ctx, batch, f, func() string { return nothingWaits }, one)
+		batch := a.ImpressionsDue(p.Impression, req, f.plan(a, a.Queue()))
+		return a.runAll(ctx, batch, f, func() string { return nothingWaits })
 	}
 	g, w, err := f.groupAndWindow(ctx, a)
 	if err != nil {
@@ -49,5 +43,6 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 		a.Warn(fmt.Sprintf("impressions of group %q are off, and are made this once; "+
 			"`reverie groups set %s --impressions on` has them follow evolve", g.ID, cli.Operand(g.ID)))
 	}
-	return one(g, w)
+	return a.runOne(ctx, a.ImpressionOnDemand(p.Impression, req), g, w, f,
+		func() func() { return a.WatchObserving(p.Impression) })
 }

@@ -160,18 +160,37 @@ func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, noth
 	return ending{s, err, out.Summary(s, err, nothing())}
 }
 
-// runAll is runMany within [jobs] grace, and the error that it ends with. A dry run plans
-// for each window by one instead.
-func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string,
-	one workOnOne) error {
-	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.shard, f.group, f.all
+// runAll is runMany within [jobs] grace, and the error that it ends with.
+func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string) error {
+	batch.Shard, batch.GroupID, batch.IgnoreRetry, batch.DryRun = f.shard, f.group, f.all, f.dryRun
 	if f.dryRun {
-		return a.dryRuns(ctx, batch, f.due, nothing, one)
+		return a.planAll(ctx, batch, nothing)
 	}
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	done := a.runMany(ctx, work, batch, nothing)
 	return errors.Join(done.said, fanOutError(ctx, done.Summary, done.err))
+}
+
+// planAll prints what a job would do, group by group.
+func (a *app) planAll(ctx context.Context, batch *application.FanOut, nothing func() string) error {
+	out := a.printer(batch.Job)
+	batch.ShowGroup = out.Group
+	var failed error
+	batch.Show = func(r jobs.Report) {
+		switch {
+		case r.Err != nil:
+		case a.JSON:
+			failed = errors.Join(failed, a.writeJSON(out.Line(r), true))
+		default:
+			failed = errors.Join(failed, a.printRun(ctx, r.Result, r.Took, r.Window.Date))
+		}
+	}
+	s, err := batch.Run(ctx, ctx.Done())
+	if err == nil && s.Done+s.Skipped == 0 && !a.JSON {
+		failed = errors.Join(failed, a.Say("%s\n", nothing()))
+	}
+	return errors.Join(failed, fanOutError(ctx, s, err))
 }
 
 // impressionsAfter has impressions follow a fan-out of evolve by a plan of theirs, and
@@ -186,9 +205,6 @@ func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.F
 	next := a.runMany(ctx, work, batch, func() string { return "" })
 	return errors.Join(done.said, gravest(err, fanOutError(ctx, next.Summary, errors.Join(next.err, next.said))))
 }
-
-// workOnOne does a job on a window of one group, and prints what came of it.
-type workOnOne = func(g reverie.Group, w reverie.Window) error
 
 // runOne does a job on a window of one group and prints what came of it, also when it
 // failed. watch shows its progress.
@@ -233,54 +249,4 @@ func (a *app) writeJSON(v any, line bool) error {
 		return cli.PrintJSONLine(a.Stdout, v)
 	}
 	return cli.PrintJSON(a.Stdout, v)
-}
-
-// dryRuns plans for every group that a fan-out is for, one after the other, and prints
-// it all.
-func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, due bool, nothing func() string,
-	one workOnOne) error {
-	failed, planned := 0, false
-	fails := func(g reverie.DueGroup, err error) {
-		failed++
-		fmt.Fprintf(a.Stderr, "reverie: group %q: %s\n", g.ID, cli.VisibleLines(err))
-	}
-	query := reverie.DueQuery{Job: batch.Job, GroupID: batch.GroupID}
-	err := application.EachGroup(ctx, batch.Runner.Store, query, batch.Shard, func(g reverie.DueGroup) error {
-		if s := g.Setback; s != nil && (s.ParkedAt != nil || due && reverie.LeftAlone(s.RetryAt, a.Now())) {
-			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows "+
-				"why\n", g.ID, g.ID)
-			return nil
-		}
-		if _, err := jobs.CalendarOf(g.Group); err != nil {
-			fails(g, err)
-			return nil
-		}
-		agenda, err := batch.Plan(ctx, g)
-		switch {
-		case errors.Is(err, reverie.ErrInvalid) && !jobs.IsGlobal(err): // what the group says of itself
-			fails(g, err)
-			return nil
-		case err != nil:
-			return err
-		}
-		planned = planned || len(agenda.Windows) > 0
-		for _, w := range agenda.Windows {
-			err := one(g.Group, w)
-			switch {
-			case err == nil:
-			case ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred):
-				return err
-			default:
-				fails(g, err)
-			}
-		}
-		return nil
-	})
-	if err == nil && !planned && !a.JSON {
-		fmt.Fprintln(a.Stdout, nothing())
-	}
-	if err == nil && failed > 0 {
-		err = &codeError{ExitPartial, fmt.Errorf("%s failed", cli.Plural(failed, "group"))}
-	}
-	return err
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/maintain"
 	"reverie/internal/reverie"
@@ -37,20 +36,11 @@ func newMaintain(a *app) *cobra.Command {
 
 // maintain does what a person asks for in all groups, and prints what came of it.
 func (a *app) maintain(ctx context.Context, f selection) error {
-	k, out := a.Keeper(), a.upkeepPrinter(f)
-	if f.dryRun {
-		query := reverie.DueQuery{Job: reverie.JobMaintain}
-		err := application.EachGroup(ctx, a.Store.Upkeeps(), query, f.shard, func(g reverie.DueGroup) error {
-			res, err := k.Run(ctx, nil, maintain.Request{GroupID: g.ID, DryRun: true})
-			out.Add(res.Reply())
-			return err
-		})
-		return errors.Join(err, out.End(jobs.Summary{}, err))
-	}
+	out := a.upkeepPrinter(f)
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
-	batch := a.MaintainDue(k)
-	batch.Shard, batch.IgnoreRetry = f.shard, true
+	batch := a.MaintainDue(a.Keeper(), maintain.Request{DryRun: f.dryRun})
+	batch.Shard, batch.IgnoreRetry, batch.DryRun = f.shard, true, f.dryRun
 	batch.Show = func(e jobs.Report) { out.Add(e.Result.(maintain.Result).Reply()) }
 	batch.ShowGroup = out.Group
 	summary, err := batch.Run(work, ctx.Done())

@@ -94,7 +94,7 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		return err
 	}
 	day := a.DayBudget()
-	s := mcp.New(service, mcp.Options{Version: Version, Write: write, Now: a.Now, Log: a.Log,
+	s := mcp.New(service, mcp.Options{Version: Version, Write: write,
 		Caller: func(ctx context.Context) (context.Context, error) {
 			c, err := caller(ctx)
 			return llm.WithBudget(api.WithCaller(ctx, c), a.Budget(day)), err

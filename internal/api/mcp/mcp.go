@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,8 +40,6 @@ type Options struct {
 	// Caller puts into a context who asks, for each call anew, so that a token that is
 	// revoked is refused at once. nil: it is there already.
 	Caller func(context.Context) (context.Context, error)
-	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: slog.Default
 }
 
 // Server serves the tools.
@@ -55,9 +52,6 @@ type Server struct {
 // New returns a server of the tools.
 func New(service *api.Service, opts Options) *Server {
 	opts.Version = cmp.Or(opts.Version, "dev")
-	if opts.Log = cmp.Or(opts.Log, slog.Default()); opts.Now == nil {
-		opts.Now = time.Now
-	}
 	s := &Server{opts: opts, service: service}
 	about := instructions
 	if opts.Write {
@@ -65,7 +59,7 @@ func New(service *api.Service, opts Options) *Server {
 	}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "reverie", Title: "Reverie: the memory of chat groups",
 		Version: opts.Version},
-		&sdk.ServerOptions{Instructions: about, Logger: quiet(opts.Log), Capabilities: &sdk.ServerCapabilities{}})
+		&sdk.ServerOptions{Instructions: about, Logger: quiet(service.Log), Capabilities: &sdk.ServerCapabilities{}})
 	s.readingTools()
 	if opts.Write {
 		s.writingTools()
@@ -96,7 +90,7 @@ func (s *Server) Handler() http.Handler {
 	server := func(*http.Request) *sdk.Server { return s.server }
 	of := func(anyHost bool) http.Handler {
 		return sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true,
-			Logger: quiet(s.opts.Log), DisableLocalhostProtection: anyHost, PropagateRequestCancellation: true})
+			Logger: quiet(s.service.Log), DisableLocalhostProtection: anyHost, PropagateRequestCancellation: true})
 	}
 	open, known := http.NewCrossOriginProtection().Handler(of(false)), of(true)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -170,9 +164,9 @@ func call[In, Out any](ctx context.Context, s *Server, req *sdk.CallToolRequest,
 
 // plain is an error as an agent is told it. What it is not told is logged.
 func (s *Server) plain(ctx context.Context, tool string, err error) error {
-	p := problem.Of(err, s.opts.Now())
+	p := problem.Of(err, s.service.Now())
 	if p.Status >= 500 {
-		s.opts.Log.ErrorContext(ctx, "a tool failed", "tool", tool, "status", p.Status, "error", err)
+		s.service.Log.ErrorContext(ctx, "a tool failed", "tool", tool, "status", p.Status, "error", err)
 	}
 	detail := p.Detail
 	if p.HeadID != "" {

@@ -117,7 +117,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 		return contextOut{}, "", err
 	}
 	for _, w := range reply.Warnings { // of this server's own setting up
-		s.opts.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
+		s.service.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
 	}
 	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID,
 		Skipped:    reply.Skipped,

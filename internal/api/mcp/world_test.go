@@ -144,7 +144,7 @@ func (h *hall) token(group string, scope reverie.Scope) string {
 // client is a client of the tools in the same process.
 func (h *hall) client(opts mcp.Options) *session {
 	h.Helper()
-	opts.Log, opts.Now = slog.New(slog.NewTextHandler(&h.log, nil)), func() time.Time { return h.now }
+	h.service.Log = slog.New(slog.NewTextHandler(&h.log, nil))
 	near, far := sdk.NewInMemoryTransports()
 	server, err := mcp.New(h.service, opts).Connect(context.Background(), far)
 	h.check(err)

@@ -104,7 +104,7 @@ func newCrowd(b *testing.B) *crowd {
 	if c.token, _, err = service.CreateToken(b.Context(), api.NewToken{Scope: reverie.ScopeRead}); err != nil {
 		b.Fatal(err)
 	}
-	handler, _ := rest.New(service, rest.Options{Log: quiet()})
+	handler, _ := rest.New(service, rest.Options{})
 	srv, err := server.New(server.Options{Service: service, REST: handler, RequireToken: true, Listen: "127.0.0.1:0", Log: quiet()})
 	if err != nil {
 		b.Fatal(err)

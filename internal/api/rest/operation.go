@@ -89,9 +89,9 @@ func (r *room) check(in any) error {
 
 // fail makes a problem of an error, and logs what the client is not told.
 func (r *room) fail(ctx context.Context, op operation, err error) error {
-	p := problem.Of(err, r.Now())
+	p := problem.Of(err, r.service.Now())
 	if p.Status >= 500 && !errors.Is(err, context.Canceled) {
-		r.Log.ErrorContext(ctx, "a request failed", "request_id", problem.RequestID(ctx), "operation", op.id,
+		r.service.Log.ErrorContext(ctx, "a request failed", "request_id", problem.RequestID(ctx), "operation", op.id,
 			"status", p.Status, "error", err)
 	}
 	return p

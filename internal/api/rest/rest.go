@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -28,10 +27,8 @@ import (
 
 // Options are how the API is served.
 type Options struct {
-	Version string           // of the binary, for the OpenAPI document; "" = dev
-	MaxBody int64            // bytes of a request's body, messages apart; 0 = 1 MiB
-	Now     func() time.Time // nil: time.Now
-	Log     *slog.Logger     // nil: slog.Default
+	Version string // of the binary, for the OpenAPI document; "" = dev
+	MaxBody int64  // bytes of a request's body, messages apart; 0 = 1 MiB
 }
 
 // room is what all routes share.
@@ -48,9 +45,6 @@ type room struct {
 // id of a request in the X-Request-Id header of its answer.
 func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	opts.Version, opts.MaxBody = cmp.Or(opts.Version, "dev"), cmp.Or(opts.MaxBody, 1<<20)
-	if opts.Log = cmp.Or(opts.Log, slog.Default()); opts.Now == nil {
-		opts.Now = time.Now
-	}
 	r := &room{Options: opts, service: service, mux: http.NewServeMux(),
 		methods: []string{http.MethodGet, http.MethodHead}}
 	r.api = huma.NewAPI(r.config(), r)

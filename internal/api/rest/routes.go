@@ -238,14 +238,7 @@ func (r *room) groups() {
 		})
 }
 
-const (
-	addMessages = "The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A " +
-		"message whose id is known stays as it was, " +
-		"so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep " +
-		"the others out: " +
-		"success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none."
-	messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
-)
+const messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
 
 // nothingAdded is the answer to a body without one good line.
 func nothingAdded(added reverie.MessagesAdded) *problem.Problem {

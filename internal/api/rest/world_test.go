@@ -89,7 +89,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { _ = w.db.Close() })
 	w.service = newService(w.store)
 	srv := server.Options{Service: w.service, RequireToken: true, Log: quiet()}
-	srv.REST, w.doc = rest.New(w.service, rest.Options{Log: quiet()})
+	srv.REST, w.doc = rest.New(w.service, rest.Options{})
 	s, err := server.New(srv)
 	if err != nil {
 		t.Fatal(err)

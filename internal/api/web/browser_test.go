@@ -49,7 +49,7 @@ type browser struct {
 // open starts a browser for the page of a sample, as the server has it.
 func (s *sample) open(t testing.TB) *browser {
 	t.Helper()
-	srv, err := server.New(server.Options{Service: s.service, Web: web.New(s.service, web.Options{Log: s.service.Log}), Log: s.service.Log})
+	srv, err := server.New(server.Options{Service: s.service, Web: web.New(s.service, web.Options{}), Log: s.service.Log})
 	check(t, err)
 	handler := httptest.NewServer(srv.Handler())
 	t.Cleanup(handler.Close)

@@ -40,7 +40,7 @@ func (s *site) fail(v *visit, err error) {
 		http.Redirect(v.w, v.Request, v.login(), http.StatusSeeOther)
 		return
 	case p.Status >= http.StatusInternalServerError:
-		s.Options.Log.Error("a page failed", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path, "error", err)
+		s.Log.Error("a page failed", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path, "error", err)
 	}
 	kind := kinds[p.Status]
 	if errors.Is(err, errStale) {

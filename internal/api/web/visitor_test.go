@@ -33,7 +33,7 @@ type visitor struct {
 func serve(t testing.TB, service *api.Service) http.Handler {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	s, err := server.New(server.Options{Service: service, Web: web.New(service, web.Options{Log: quiet}), Log: quiet})
+	s, err := server.New(server.Options{Service: service, Web: web.New(service, web.Options{}), Log: quiet})
 	check(t, err)
 	return s.Handler()
 }

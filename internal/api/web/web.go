@@ -5,13 +5,11 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"errors"
 	"html/template"
-	"log/slog"
 	"mime"
 	"net/http"
 	"path"
@@ -23,8 +21,7 @@ import (
 
 // Options are what the page needs besides the operations.
 type Options struct {
-	HTTPS bool         // browsers reach the page over https: its cookies are sent over nothing else
-	Log   *slog.Logger // nil: slog.Default
+	HTTPS bool // browsers reach the page over https: its cookies are sent over nothing else
 }
 
 // site is the page, as one handler.
@@ -41,7 +38,6 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // New serves everything under /ui/. Who asks is in the request's context (see
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
-	opts.Log = cmp.Or(opts.Log, slog.Default())
 	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
 		mux: http.NewServeMux()}
 	mux := s.mux
@@ -185,7 +181,7 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 func (s *site) render(v *visit, status int, look *template.Template, data view) {
 	var b bytes.Buffer
 	if err := look.Execute(&b, data); err != nil {
-		s.Options.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path,
+		s.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path,
 			"error", err)
 		http.Error(v.w, v.t("error.failed"), http.StatusInternalServerError)
 		return
