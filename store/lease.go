@@ -42,10 +42,10 @@ const (
 )
 
 type leaseRow struct {
-	Holder    string    `db:"holder"`
-	Fence     int64     `db:"fence"`
+	Holder    string
+	Fence     int64
 	ExpiresAt time.Time `db:"expires_at"`
-	Live      bool      `db:"live"`
+	Live      bool
 }
 
 // AcquireLease takes a group's lease for ttl on the database's clock, with a

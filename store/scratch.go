@@ -24,8 +24,9 @@ type Scratch struct {
 // ScratchPrefix begins the names of schemas to try things in. An id follows, which begins with the time.
 const ScratchPrefix = "reverie_scratch_"
 
-// scratchLeftover is the age from which a schema may be one that a process has left which died.
-const scratchLeftover = 24 * time.Hour
+// scratchLeftover is the age from which a schema is one that a process has left which died:
+// nobody tries anything for so long.
+const scratchLeftover = 7 * 24 * time.Hour
 
 const (
 	// A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
@@ -77,29 +78,14 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 	return x, nil
 }
 
-// dropLeftovers removes the schemas of processes that died: those that were made before an instant, but
-// for one in which a lease shows that somebody works.
+// dropLeftovers removes the schemas of processes that died: those that were made before an instant.
 func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
-	var names []string
-	if err := t.Select(ctx, &names, leftoversQuery, fmt.Sprintf("%012x", before.UnixMilli())); err != nil {
+	names, err := pg.Select[string](ctx, t, leftoversQuery, fmt.Sprintf("%012x", before.UnixMilli()))
+	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		schema := pq.QuoteIdentifier(name)
-		var used bool
-		if err := t.Get(ctx, &used, `select to_regclass($1) is not null`, schema+".leases"); err != nil {
-			return err
-		}
-		if used {
-			if err := t.Get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> ''
-				and `+leaseLives+`)`); err != nil {
-				return err
-			}
-		}
-		if used {
-			continue
-		}
-		if _, err := t.Exec(ctx, `drop schema if exists `+schema+` cascade`); err != nil {
+		if _, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(name)+` cascade`); err != nil {
 			return err
 		}
 	}

@@ -29,17 +29,16 @@ const (
 		where l.group_id = $1 and l.usage_id = $2
 		order by l.position, l.memory_id`
 
-	// A context is known to its group alone; a group is found by one probe of its index.
-	usageGroupsQuery = `select g.group_id from groups g where ($1 = '' or g.group_id = $1) and exists (
-			select 1 from memory_usage_log l where l.group_id = g.group_id and l.session_id = $2 and l.session_id <> '')
-		order by g.group_id`
+	// The newest context of a session in each of its groups: by one probe of the index for a group.
+	newestUsagesQuery = `select g.group_id, u.usage_id from groups g
+		cross join lateral (select usage_id from memory_usage_log l
+			where l.group_id = g.group_id and l.session_id = $2 and l.session_id <> ''
+			order by created_at desc, usage_id desc limit 1) u
+		where $1 = '' or g.group_id = $1 order by g.group_id`
 
-	newestUsageQuery = `select usage_id from memory_usage_log where group_id = $1 and session_id = $2
-		and session_id <> ''
-		order by created_at desc, usage_id desc limit 1`
-
-	usageGroupQuery = `select group_id from memory_usage_log where ($1 = '' or group_id = $1) and usage_id = $2
-			and ($3 = '' or session_id = $3) limit 1`
+	// A context is known to its group alone.
+	usageQuery = `select group_id, usage_id from memory_usage_log where ($1 = '' or group_id = $1)
+		and ($2 = '' or session_id = $2) and usage_id = $3 limit 1`
 
 	sessionGroupQuery = `select group_id from sessions where ($1 = '' or group_id = $1) and session_id = $2 limit 1`
 
@@ -99,30 +98,34 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 
 // findUsage names the context that is meant and its group; "" where there is none.
 func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, usageID string, err error) {
-	var groups []string
+	type offer struct {
+		GroupID string `db:"group_id"`
+		UsageID string `db:"usage_id"`
+	}
+	query, args := newestUsagesQuery, []any{q.GroupID, q.SessionID}
 	if q.UsageID != "" {
 		if !reverie.IsID(q.UsageID) {
 			return "", "", unknownUsage(q)
 		}
-		err = t.Select(ctx, &groups, usageGroupQuery, q.GroupID, q.UsageID, q.SessionID)
-	} else {
-		err = t.Select(ctx, &groups, usageGroupsQuery, q.GroupID, q.SessionID)
+		query, args = usageQuery, append(args, q.UsageID)
 	}
+	found, err := pg.Select[offer](ctx, t, query, args...)
 	switch {
 	case err != nil:
 		return "", "", err
-	case len(groups) == 0 && q.UsageID != "":
+	case len(found) == 0 && q.UsageID != "":
 		return "", "", unknownUsage(q)
-	case len(groups) == 0:
+	case len(found) == 0:
 		return "", "", knownSession(ctx, t, q)
-	case len(groups) > 1:
-		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(groups),
-			groups[:min(len(groups), 10)], reverie.ErrInvalid)
-	case q.UsageID != "":
-		return groups[0], q.UsageID, nil
+	case len(found) > 1:
+		var groups []string
+		for _, c := range found[:min(len(found), 10)] {
+			groups = append(groups, c.GroupID)
+		}
+		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(found),
+			groups, reverie.ErrInvalid)
 	}
-	err = t.Get(ctx, &usageID, newestUsageQuery, groups[0], q.SessionID)
-	return groups[0], usageID, err
+	return found[0].GroupID, found[0].UsageID, nil
 }
 
 func unknownUsage(q reverie.UsageQuery) error {

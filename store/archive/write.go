@@ -433,9 +433,6 @@ func recordMark(table recordTable, row map[string]any) string {
 	key := make([]string, len(table.key()))
 	for i, name := range table.key() {
 		key[i] = fmt.Sprint(row[name])
-		if n, ok := row[name].(json.Number); ok {
-			key[i] = n.String()
-		}
 	}
 	return store.RowMark(table.Name, key...)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,11 +57,7 @@ func FillGroups(b testing.TB, db *sql.DB, groupSizes []int, dims int) Full {
 		}
 	}
 	exec(`insert into groups (group_id, language) select g, 'en' from unnest($1::text[]) g`, pq.StringArray(full.Groups))
-	exec(`create unlogged table bench_vectors (no int primary key, v vector not null)`)
-	for _, batch := range directions(dims) {
-		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no,
-			v)`, batch.numbers, batch.texts)
-	}
+	makeVectors(exec, dims)
 	sizes := make(pq.Int64Array, len(full.Sizes))
 	for i, n := range full.Sizes {
 		sizes[i] = int64(n)
@@ -82,30 +76,12 @@ func FillGroups(b testing.TB, db *sql.DB, groupSizes []int, dims int) Full {
 	return full
 }
 
-type vectorBatch struct {
-	numbers pq.Int64Array
-	texts   pq.StringArray
-}
-
-// directions are random vectors, in batches.
-func directions(dims int) (batches []vectorBatch) {
-	r := rand.New(rand.NewPCG(1, 1))
-	numbers := make([]int64, fullVectors)
-	for i := range numbers {
-		numbers[i] = int64(i)
-	}
-	for chunk := range slices.Chunk(numbers, 50) {
-		batch := vectorBatch{numbers: chunk}
-		for range chunk {
-			values := make([]string, dims)
-			for i := range values {
-				values[i] = fmt.Sprintf("%.4f", r.NormFloat64())
-			}
-			batch.texts = append(batch.texts, "["+strings.Join(values, ",")+"]")
-		}
-		batches = append(batches, batch)
-	}
-	return batches
+// makeVectors makes the table of the vectors that memories share: random directions.
+func makeVectors(exec func(query string, args ...any), dims int) {
+	exec(`create unlogged table bench_vectors (no int primary key, v vector not null)`)
+	exec(`insert into bench_vectors
+		select n, array(select (random() - 0.5)::real from generate_series(1, $2::int) where n >= 0)::vector
+		from (select setseed(0.1)) s, generate_series(0, $1::int - 1) n`, fullVectors, dims)
 }
 
 const (

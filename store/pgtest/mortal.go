@@ -71,8 +71,7 @@ func (m *Mortal) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Sta
 func (m *Mortal) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string,
 	probes [][]float32, limit int) ([]string, error) {
 	return alive(m, "NearestHeads", func() ([]string, error) {
-		return m.Store.NearestHeads(ctx, groupID, kind, model,
-			probes, limit)
+		return m.Store.NearestHeads(ctx, groupID, kind, model, probes, limit)
 	})
 }
 
@@ -87,8 +86,7 @@ func (m *Mortal) EntitiesByID(ctx context.Context, groupID string, ids []string)
 func (m *Mortal) ApplyEntities(ctx context.Context, lease reverie.Lease,
 	plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
 	return alive(m, "ApplyEntities", func() ([]reverie.EntityChange, error) {
-		return m.Store.ApplyEntities(ctx, lease,
-			plan)
+		return m.Store.ApplyEntities(ctx, lease, plan)
 	})
 }
 
@@ -139,8 +137,7 @@ func (m *Mortal) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie
 func (m *Mortal) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
 	error) {
 	return alive(m, "EvidenceOf", func() (map[string][]reverie.Evidence, error) {
-		return m.Store.EvidenceOf(ctx, groupID,
-			lineageIDs)
+		return m.Store.EvidenceOf(ctx, groupID, lineageIDs)
 	})
 }
 
@@ -223,8 +220,7 @@ func (m *Mortal) RecordCall(ctx context.Context, call reverie.Call) error {
 func (m *Mortal) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32,
 	error) {
 	return alive(m, "CachedEmbeddings", func() (map[string][]float32, error) {
-		return m.Store.CachedEmbeddings(ctx,
-			groupID, model, hashes)
+		return m.Store.CachedEmbeddings(ctx, groupID, model, hashes)
 	})
 }
 

@@ -42,11 +42,7 @@ func (w Town) Build(b testing.TB, db *sql.DB) {
 		}
 	}
 	exec(`insert into groups (group_id, language, time_zone) select g, 'en', 'UTC' from unnest($1::text[]) g`, ids)
-	exec(`create unlogged table bench_vectors (no int primary key, v vector not null)`)
-	for _, batch := range directions(w.Dims) {
-		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no,
-			v)`, batch.numbers, batch.texts)
-	}
+	makeVectors(exec, w.Dims)
 	exec(townRuns, ids)
 	exec(townMessages, ids, w.Messages)
 	exec(townSessions, ids)
