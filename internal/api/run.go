@@ -145,10 +145,10 @@ func UndoRun(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie
 }
 
 // UndoRuns takes back all runs of a group that began at since or later, or those of one
-// job, the newest first, each in a transaction of its own, under one lease, under which they
+// job, the newest first, all of them in one transaction under one lease, under which they
 // are listed, too. Those that were taken back before are passed over, but for what q.Force or
-// q.Requeue asks for that was not done then: after a fault, the same call goes on. What was
-// taken back before the fault is in the reply, with the error; a dry run likewise.
+// q.Requeue asks for that was not done then. Beside an error of a dry run, those before the
+// one that cannot be taken back are in the reply.
 func UndoRuns(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery, job reverie.Job, since time.Time) (reverie.UndoReply, error) {
 	q.Again = true
 	return undo(ctx, s, leases, q, func(ctx context.Context) ([]string, error) {
@@ -168,31 +168,20 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 	if err := reasonLength(q.Reason); err != nil {
 		return reply, err
 	}
-	var runIDs []string
 	var list []reverie.Undone
+	all := func(ctx context.Context, lease reverie.Lease) error {
+		runIDs, err := which(ctx)
+		if err == nil {
+			list, err = history.New(s.DB()).UndoAll(ctx, lease, q, runIDs)
+		}
+		return err
+	}
 	var err error
 	if q.DryRun {
-		if runIDs, err = which(ctx); err == nil {
-			list, err = history.New(s.DB()).UndoAll(ctx, reverie.Lease{}, q, runIDs)
-		}
+		err = all(ctx, reverie.Lease{})
 	} else {
 		err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
-			var err error
-			if runIDs, err = which(ctx); err != nil {
-				return err
-			}
-			for _, q.RunID = range runIDs {
-				if err := held.Exclusive(func() error {
-					res, err := history.New(s.DB()).Undo(ctx, held.Lease(), q)
-					if err == nil {
-						list = append(list, res)
-					}
-					return err
-				}); err != nil {
-					return err
-				}
-			}
-			return nil
+			return held.Exclusive(func() error { return all(ctx, held.Lease()) })
 		})
 	}
 	for _, u := range list {
@@ -200,16 +189,8 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 			reply.Runs = append(reply.Runs, u)
 		}
 	}
-	if err != nil {
+	if reply.Success = err == nil; err != nil {
 		reply.Error = err.Error()
-		if n := len(reply.Runs); n > 0 {
-			did := "were taken back"
-			if q.DryRun {
-				did = "could be taken back"
-			}
-			err = fmt.Errorf("%d of %d runs %s; the same command goes on: %w", n, len(runIDs), did, err)
-		}
 	}
-	reply.Success = err == nil
 	return reply, err
 }

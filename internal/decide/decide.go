@@ -112,10 +112,8 @@ type Decider interface {
 type Plain struct{}
 
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
-func (Plain) Decide(_ context.Context, req Request) (Result, error) {
-	d := newPlanner(req)
-	_ = d.settle(func(*fact) (outcome, error) { return outcome{action: reverie.DecisionAdd}, nil }) // which is no error
-	return d.result(), nil
+func (Plain) Decide(ctx context.Context, req Request) (Result, error) {
+	return Recorded{}.Decide(ctx, req)
 }
 
 // Recorded decides as a run has decided before: by the verdicts that its decisions keep. A

@@ -117,19 +117,14 @@ func (t *turn) setUp(ctx context.Context) error {
 	if err := t.Store.AddGroup(ctx, group); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(t.s.Messages, importBatch) {
-		if _, err := t.Store.ImportMessages(ctx, t.s.Name, batch); err != nil {
-			return err
-		}
+	if _, err := t.Store.ImportMessages(ctx, t.s.Name, t.s.Messages); err != nil {
+		return err
 	}
 	if len(t.s.Memories) == 0 {
 		return nil
 	}
 	return t.Leases.With(ctx, t.s.Name, func(ctx context.Context, held *jobs.Held) error { return t.remember(ctx, held) })
 }
-
-// importBatch is how many messages are imported at once.
-const importBatch = 500
 
 // night evolves one date, at its end.
 func (t *turn) night(ctx context.Context, w reverie.Window) error {

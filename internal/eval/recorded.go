@@ -14,6 +14,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -98,12 +99,6 @@ func (a Answer) response(n names) llm.Response {
 	return resp
 }
 
-// Model answers a prompt.
-type Model interface {
-	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
-	Name() string // provider/model
-}
-
 // Recorder keeps what models answer, in the words of the scenario.
 type Recorder struct {
 	scene
@@ -112,7 +107,7 @@ type Recorder struct {
 }
 
 // Of is a model whose answers are kept.
-func (r *Recorder) Of(m Model) Model { return recording{m, r} }
+func (r *Recorder) Of(m pipeline.Model) pipeline.Model { return recording{m, r} }
 
 // At says which night of which scenario comes next.
 func (r *Recorder) At(s *Scenario, night string, standing Standing) {
@@ -145,7 +140,7 @@ func (r *Recorder) Save() error {
 
 // recording is a model and who keeps its answers.
 type recording struct {
-	Model
+	pipeline.Model
 	to *Recorder
 }
 

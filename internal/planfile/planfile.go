@@ -99,23 +99,18 @@ func Read(in io.Reader) (*File, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes: %w", maxBytes, reverie.ErrInvalid)
 	}
-	var is struct {
-		Reverie string `json:"reverie"`
-		Format  int    `json:"format"`
-	}
-	err = json.NewDecoder(bytes.NewReader(text)).Decode(&is)
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("the plan is cut off: copy it again, or plan again: %w", reverie.ErrInvalid)
-	case err != nil || is.Reverie != mark:
-		return nil, fmt.Errorf("it is no plan: %w: `reverie plan` writes them", reverie.ErrInvalid)
-	case is.Format != Format:
-		return nil, fmt.Errorf("the plan is of format %d, and this binary reads %d: %w: plan again", is.Format, Format, reverie.ErrInvalid)
-	}
 	f := &File{}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(f); err != nil {
+	err = dec.Decode(f) // what is known is read also where something is not
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("the plan is cut off: copy it again, or plan again: %w", reverie.ErrInvalid)
+	case f.Reverie != mark:
+		return nil, fmt.Errorf("it is no plan: %w: `reverie plan` writes them", reverie.ErrInvalid)
+	case f.Format != Format:
+		return nil, fmt.Errorf("the plan is of format %d, and this binary reads %d: %w: plan again", f.Format, Format, reverie.ErrInvalid)
+	case err != nil:
 		return nil, fmt.Errorf("the plan cannot be read: %w: %w", err, reverie.ErrInvalid)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {

@@ -162,9 +162,9 @@ func (h *History) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reve
 	if err != nil {
 		return result, err
 	}
-	var back returns
+	var list []lineageReturn
 	if result.Nothing = !traces; traces {
-		if back, err = h.undoTraces(ctx, t, q, run, &result); err != nil {
+		if list, err = h.undoTraces(ctx, t, q, run, &result); err != nil {
 			return result, err
 		}
 	}
@@ -175,33 +175,33 @@ func (h *History) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reve
 	result.After = reverie.ActiveSHA256(after)
 	result.Exact = result.After == result.Was && !slices.ContainsFunc(result.Left,
 		func(l reverie.UndoLeft) bool { return l.EntityID != "" })
-	back.explain(was, after, &result)
+	explain(list, was, after, &result)
 	return result, nil
 }
 
 // undoTraces takes back what a run has left. Of one that was undone before, only what was
 // left then can be put back, by force, and what it has read can wait again.
 func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run,
-	result *reverie.Undone) (back returns, err error) {
+	result *reverie.Undone) (list []lineageReturn, err error) {
 	again := run.UndoneAt != nil
 	at, err := store.NextTimestamp(ctx, h.db, t, run.GroupID)
 	if err != nil {
-		return back, err
+		return nil, err
 	}
 	if !again || q.Force {
-		if back, at, err = h.undoMemories(ctx, t, q, again, result); err != nil {
-			return back, err
+		if list, at, err = h.undoMemories(ctx, t, q, again, result); err != nil {
+			return nil, err
 		}
 	}
 	if run.Job == reverie.JobImpression && (!again || q.Force || q.Requeue) {
 		if err := h.undoEntities(ctx, t, q, run, at, result); err != nil {
-			return back, err
+			return nil, err
 		}
 	}
 	if q.Requeue {
 		n, err := h.requeue(ctx, t, run)
 		if err != nil {
-			return back, err
+			return nil, err
 		}
 		result.Requeued += n
 	}
@@ -211,50 +211,60 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	case q.Again:
 		result.Over = true
 	default:
-		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.Format(time.RFC3339),
+		return nil, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.Format(time.RFC3339),
 			reverie.ErrConflict)
 	}
-	return back, nil
+	return list, nil
 }
 
 // undoMemories takes back what a run did to memories, and what it holds, and says when. Of
 // one that was undone before, nothing is done about what was put back then.
 func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, again bool,
-	result *reverie.Undone) (back returns, at time.Time, err error) {
+	result *reverie.Undone) (list []lineageReturn, at time.Time, err error) {
 	run := pq.StringArray{q.RunID}
 	if _, err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
-		return back, at, err
+		return nil, at, err
 	}
 	rows, err := pg.Select[TouchedRow](ctx, t, touchedQuery, q.GroupID, run)
 	if err != nil {
-		return back, at, err
+		return nil, at, err
 	}
 	if again {
 		rows = slices.DeleteFunc(rows, func(r TouchedRow) bool { return r.Settled })
 	}
-	back = unwind(rows, q.Force)
+	list = unwind(rows, q.Force)
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, q.GroupID, q.RunID); err != nil {
-		return back, at, err
+		return nil, at, err
 	}
 	if at, err = store.NextTimestamp(ctx, h.db, t, q.GroupID); err != nil { // the heads are locked
-		return back, at, err
+		return nil, at, err
 	}
-	if err := markUndone(ctx, t, q.GroupID, run, at, back); err != nil {
-		return back, at, err
+	if err := markUndone(ctx, t, q.GroupID, run, at, list); err != nil {
+		return nil, at, err
 	}
-	if result.Changes, err = writeReturns(ctx, t, q, at, back.list); err != nil {
-		return back, at, err
+	for _, w := range list {
+		switch {
+		case w.newID != "":
+			result.Restored++
+		case w.ends:
+			result.Deprecated++
+		case w.weakens:
+			result.Weakened++
+		}
+		if w.left != "" {
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.HeadID, Statement: w.Statement, Reason: w.left})
+		}
 	}
-	result.Restored, result.Deprecated, result.Weakened = back.counts()
-	for _, l := range back.left {
-		result.Left = append(result.Left, reverie.UndoLeft{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
-	}
-	return back, at, nil
+	result.Changes, err = writeReturns(ctx, t, q, at, slices.DeleteFunc(slices.Clone(list),
+		func(w lineageReturn) bool { return !w.written() }))
+	return list, at, err
 }
 
 // markUndone marks the run as undone, with all that hangs on it.
-func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArray, at time.Time, back returns) error {
-	stay, goes := back.stay(), back.goes()
+func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArray, at time.Time,
+	list []lineageReturn) error {
+	stay := lineagesOf(list, func(w lineageReturn) bool { return w.stays })
+	goes := lineagesOf(list, func(w lineageReturn) bool { return w.ends || w.newID != "" })
 	for _, w := range []struct {
 		query string
 		args  []any

@@ -44,44 +44,35 @@ func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reve
 
 // explain says of each memory that is not what it was before the run why that is: those
 // that the run did not touch are others' work.
-func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
-	listed, wrote, touched := map[string]bool{}, map[string]lineageReturn{}, map[string]TouchedRow{}
-	for _, row := range r.rows {
-		touched[row.LineageID] = row
+func explain(list []lineageReturn, was, is []reverie.Memory, result *reverie.Undone) {
+	touched := map[string]lineageReturn{}
+	for _, w := range list {
+		touched[w.LineageID] = w
 	}
-	for _, l := range r.left {
-		listed[l.LineageID] = true
-	}
-	for _, w := range r.list {
-		wrote[w.LineageID] = w
-	}
-	then := map[string]string{}
-	for _, m := range was {
-		then[m.LineageID] = reverie.ActiveSHA256([]reverie.Memory{m})
-	}
-	differ := map[string]bool{}
-	for _, m := range is {
-		if then[m.LineageID] != reverie.ActiveSHA256([]reverie.Memory{m}) {
-			differ[m.LineageID] = true
-		}
-		delete(then, m.LineageID)
-	}
-	for lineage := range then {
-		differ[lineage] = true
-	}
-	for _, lineage := range slices.Sorted(maps.Keys(differ)) {
-		w, ok := wrote[lineage]
+	then, now := byLineage(was), byLineage(is)
+	all := maps.Clone(then)
+	maps.Copy(all, now)
+	for _, lineage := range slices.Sorted(maps.Keys(all)) {
+		w := touched[lineage]
 		switch {
-		case listed[lineage]:
-		case !touched[lineage].Changed:
+		case then[lineage] == now[lineage] || w.left != "":
+		case !w.Changed:
 			result.Others++
-		case ok && w.newID != "" && w.Held:
+		case w.newID != "" && w.Held:
 			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.newID, Statement: w.BaseStatement,
 				Reason: "it waits to be judged again"})
 		default:
-			row := touched[lineage]
-			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: row.HeadID, Statement: row.Statement,
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.HeadID, Statement: w.Statement,
 				Reason: "what it said before the run was taken back, or erased, meanwhile"})
 		}
 	}
+}
+
+// byLineage is what active memories say, each as its hash.
+func byLineage(active []reverie.Memory) map[string]string {
+	says := map[string]string{}
+	for _, m := range active {
+		says[m.LineageID] = reverie.ActiveSHA256([]reverie.Memory{m})
+	}
+	return says
 }

@@ -10,30 +10,21 @@ import (
 	"reverie/internal/reverie"
 )
 
-// lineageReturn is what taking runs back writes to one lineage.
+// lineageReturn is what taking a run back does to a lineage that the run has touched.
 type lineageReturn struct {
 	TouchedRow
 	ends    bool   // its head stops being active
 	newID   string // of the version that brings the base back, "" for none
 	weakens bool   // its head gets strength and supported in place
+	left    string // why it is not brought back to what it was, "" where it is
+	stays   bool   // as it is, with all that it rests on
 
 	strength  float64
 	supported time.Time
 }
 
-// returns are what taking runs back writes, lineage by lineage, and what it leaves.
-type returns struct {
-	rows []TouchedRow // all that was touched
-	list []lineageReturn
-	left []leftLineage
-}
-
-// leftLineage is one that is not brought back to what it was.
-type leftLineage struct {
-	TouchedRow
-	reason string
-	stays  bool // as it is, with all that it rests on
-}
+// written tells whether anything is written of the lineage.
+func (w lineageReturn) written() bool { return w.ends || w.newID != "" || w.weakens }
 
 // goes tells whether the lineage goes back to its base. What others have changed since does
 // so by force only.
@@ -42,8 +33,7 @@ func (r TouchedRow) goes(force bool) bool {
 }
 
 // unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
-func unwind(rows []TouchedRow, force bool) returns {
-	res := returns{rows: rows}
+func unwind(rows []TouchedRow, force bool) (list []lineageReturn) {
 	goes := map[string]bool{}
 	for _, r := range rows {
 		goes[r.LineageID] = r.goes(force)
@@ -55,54 +45,26 @@ func unwind(rows []TouchedRow, force bool) returns {
 		switch {
 		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
 			w.ends, w.newID = r.stands(), reverie.NewID()
+		case goes[r.LineageID] && r.BaseID != nil:
+			w.ends, w.left = r.stands(), "another memory says by now what it would say again"
 		case goes[r.LineageID]:
-			if w.ends = r.BaseID == nil || r.stands(); r.BaseID != nil {
-				res.left = append(res.left, leftLineage{r, "another memory says by now what it would say again", false})
-			}
+			w.ends = true
 		case r.Changed && !r.Mine && !r.isBack():
-			res.left = append(res.left, leftLineage{r, r.since(), true})
+			w.left, w.stays = r.since(), true
 		case r.stands():
 			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength ||
 				!w.supported.Equal(r.LastSupportedAt))
 		}
-		if w.ends || w.newID != "" || w.weakens {
-			res.list = append(res.list, w)
-		}
+		list = append(list, w)
 	}
-	return res
+	return list
 }
 
-// counts are how many lineages are brought back, end, and lose support alone.
-func (r returns) counts() (restored, deprecated, weakened int) {
-	for _, w := range r.list {
-		switch {
-		case w.newID != "":
-			restored++
-		case w.ends:
-			deprecated++
-		default:
-			weakened++
-		}
-	}
-	return restored, deprecated, weakened
-}
-
-// stay names the lineages that are left as they are, with all that they rest on.
-func (r returns) stay() pq.StringArray {
+// lineagesOf are the lineages of which something is so.
+func lineagesOf(list []lineageReturn, is func(lineageReturn) bool) pq.StringArray {
 	ids := pq.StringArray{}
-	for _, l := range r.left {
-		if l.stays {
-			ids = append(ids, l.LineageID)
-		}
-	}
-	return ids
-}
-
-// goes names the lineages that say something else than before, or nothing.
-func (r returns) goes() pq.StringArray {
-	ids := pq.StringArray{}
-	for _, w := range r.list {
-		if !w.weakens {
+	for _, w := range list {
+		if is(w) {
 			ids = append(ids, w.LineageID)
 		}
 	}
