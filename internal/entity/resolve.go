@@ -16,21 +16,11 @@ import (
 // those that were proven of an account just now. One holder: it is theirs. Several:
 // nobody can know, it waits. None: it becomes an entity once enough messages speak
 // of it. A person and a thing of one name are two.
-//
-// What aggregate has joined by aliases, or by shared evidence, is taken apart again
-// where it would join several that are known.
-func resolve(list []merged, idx *index, c *participants, limits Limits) (settled []resolved, v *resolver) {
+func resolve(list []merged, idx *index, c *participants, minEvidence int) (settled []resolved, v *resolver) {
 	v = newResolver(list, idx, c)
-	v.limits = limits
+	v.minEvidence = minEvidence
 	for _, m := range list {
-		one := v.settle(m)
-		if one.postponed == reverie.PostponedAmbiguous {
-			if apart := v.apart(m); len(apart) > 1 {
-				settled = append(settled, apart...)
-				continue
-			}
-		}
-		settled = append(settled, one)
+		settled = append(settled, v.settle(m))
 	}
 	return settled, v
 }
@@ -39,7 +29,7 @@ func resolve(list []merged, idx *index, c *participants, limits Limits) (settled
 type resolver struct {
 	*index
 	participants *participants
-	limits       Limits
+	minEvidence  int // messages that must speak of a name without an account
 	// key of a name that accounts of the participants show -> accounts, sorted
 	shown  map[string][]string
 	proven map[string][]string           // key of an alias that was proven just now -> accounts
@@ -134,32 +124,12 @@ func (v *resolver) settle(m merged) resolved {
 		one.entityID = holders[0].entityID
 	case len(holders) == 1: // somebody who writes here, and is not known yet
 		one.Account, one.Kind, one.create = holders[0].account, v.kinds[holders[0].account], true
-	case len(m.Claims) > 0 && messages(m.Claims) >= v.limits.MinEvidence:
+	case len(m.Claims) > 0 && messages(m.Claims) >= v.minEvidence:
 		one.create = true
 	default:
 		one.postponed = reverie.PostponedInsufficient
 	}
 	return one
-}
-
-// apart resolves the subjects that were joined in m each by itself.
-func (v *resolver) apart(m merged) []resolved {
-	var keys []string
-	byKey := map[string][]reverie.Observation{}
-	for _, p := range m.observations {
-		key := text.NameKey(p.Subject)
-		if byKey[key] == nil {
-			keys = append(keys, key)
-		}
-		byKey[key] = append(byKey[key], p)
-	}
-	var list []resolved
-	for _, key := range keys {
-		if one, _ := combine(byKey[key], v.participants, v.limits); len(one.Claims) > 0 || len(one.Aliases) > 0 {
-			list = append(list, v.settle(one))
-		}
-	}
-	return list
 }
 
 // holder is who bears a name: an entity, or an account that is not one yet.
