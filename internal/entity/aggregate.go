@@ -11,7 +11,6 @@ import (
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
-	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -234,12 +233,6 @@ func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail 
 		return rule, detail
 	}
 	switch key := text.NameKey(c.Value); {
-	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
-		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
-			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
-	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
-		return string(safety.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
-			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
 	case c.Confidence < least:
 		return ruleConfidence, answer.TooUnsure(c.Confidence, least)
 	case c.Aspect != reverie.AspectRelation && slices.Contains(append(nameKeys(names), words().nothing...), key):

@@ -193,18 +193,15 @@ func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine
 }
 
 // checkClaim holds the words of a claim against the rules of text, each alone and
-// together as they will be read. Lengths are left to aggregate.
+// together as they will be read.
 func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
-	texts := []string{c.Value}
-	if c.Aspect != reverie.AspectImpression {
-		texts = append(texts, c.Name, c.Name+": "+c.Value)
+	if rule, detail = checkWords(c.Value, reverie.MaxValueLength); rule != "" || c.Aspect == reverie.AspectImpression {
+		return rule, detail
 	}
-	for _, text := range texts {
-		if rule, detail = checkWords(text, reverie.MaxStatement); rule != "" {
-			return rule, detail
-		}
+	if rule, detail = checkWords(c.Name, reverie.MaxNameLength); rule != "" {
+		return rule, detail
 	}
-	return "", ""
+	return checkWords(c.Name+": "+c.Value, reverie.MaxStatement)
 }
 
 // labelled returns the account that a label of the question means, or nil.

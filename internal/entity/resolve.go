@@ -138,34 +138,26 @@ type holder struct {
 	account  string
 }
 
-// holders returns who bears any of some names and is of a kind, sorted. Any kind
-// will do for "".
-func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
-	kinds := map[holder]reverie.EntityKind{}
+// holders returns who bears any of some names and is of the sort of a kind, sorted. Any
+// kind will do for "".
+func (v *resolver) holders(names []string, kind reverie.EntityKind) (list []holder) {
+	add := func(h holder, k reverie.EntityKind) {
+		if (kind == "" || sortOf(k) == sortOf(kind)) && !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
 	for _, name := range names {
 		key := text.NameKey(name)
 		for _, id := range v.byKey[key] {
-			kinds[holder{entityID: id}] = v.kind(id)
+			add(holder{entityID: id}, v.kind(id))
 		}
 		for _, account := range slices.Concat(v.shown[key], v.proven[key]) {
 			if id := v.entityOf(account); id != "" {
-				kinds[holder{entityID: id}] = v.kind(id)
+				add(holder{entityID: id}, v.kind(id))
 			} else {
-				kinds[holder{account: account}] = v.kinds[account]
+				add(holder{account: account}, v.kinds[account])
 			}
 		}
-	}
-	exact, list := []holder{}, []holder{}
-	for h, k := range kinds {
-		if kind == "" || sortOf(k) == sortOf(kind) {
-			list = append(list, h)
-		}
-		if k == kind {
-			exact = append(exact, h)
-		}
-	}
-	if len(exact) > 0 { // a person and a bot of one name are two, as long as there are two
-		list = exact
 	}
 	slices.SortFunc(list, func(a, b holder) int {
 		return strings.Compare(a.entityID+" "+a.account, b.entityID+" "+b.account)

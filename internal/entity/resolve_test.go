@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 		"another kind":                {known("e1 thing Atlas"), here(), []reverie.Observation{about("", "Atlas", person)}, []string{"Atlas: insufficient"}},
 		"both kinds":                  {known("e1 thing Atlas", "e2 person Atlas u2"), here(), []reverie.Observation{about("", "Atlas", thing), about("", "Atlas", person)}, []string{"Atlas: e2", "Atlas: e1"}},
 		"a bot taken for a person":    {known("e1 bot Helper b1"), here(), []reverie.Observation{about("", "Helper", person)}, []string{"Helper: e1"}},
-		"a person and a bot":          {known("e1 bot Max b1", "e2 person Max u2"), here(), []reverie.Observation{about("", "Max", person)}, []string{"Max: e2"}},
+		"a person and a bot":          {known("e1 bot Max b1", "e2 person Max u2"), here(), []reverie.Observation{about("", "Max", person)}, []string{"Max: ambiguous e1 e2"}},
 		"one message":                 {known(), here(), []reverie.Observation{about("", "Marta", person)}, []string{"Marta: insufficient"}},
 		"two messages":                {known(), here(), []reverie.Observation{twice(about("", "Marta", person))}, []string{"Marta: create"}},
 		"one only talked of so far":   {known("e1 person Marta"), here("u5 person Marta"), []reverie.Observation{about("u5", "Marta", person), about("", "Marta", person)}, []string{"Marta: e1", "Marta: e1"}},
