@@ -122,7 +122,9 @@ func TestAggregateDrops(t *testing.T) {
 		"its name":    {with(func(c *reverie.ObservedClaim) { c.Value = "alex" }), ruleBoilerplate},
 		"empty":       {with(func(c *reverie.ObservedClaim) { c.Value = " " }), "empty"},
 		"over-long":   {with(func(c *reverie.ObservedClaim) { c.Value = strings.Repeat("茶", reverie.MaxValueLength+1) }), "too_long"},
-		"a long key":  {with(func(c *reverie.ObservedClaim) { c.Aspect, c.Name = reverie.AspectFeature, strings.Repeat("k", reverie.MaxNameLength+1) }), "too_long"},
+		"a long key": {with(func(c *reverie.ObservedClaim) {
+			c.Aspect, c.Name = reverie.AspectFeature, strings.Repeat("k", reverie.MaxNameLength+1)
+		}), "too_long"},
 	} {
 		list, refused := aggregate([]reverie.Observation{c.o}, nil, nobodyHere, 0.5)
 		if len(list) != 0 || len(refused) != 1 || refused[0].Rule != c.rule || refused[0].Handle != "Alex" {
