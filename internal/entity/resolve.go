@@ -17,8 +17,7 @@ import (
 // nobody can know, it waits. None: it becomes an entity once enough messages speak
 // of it. A person and a thing of one name are two.
 func resolve(list []merged, idx *index, c *participants, minEvidence int) (settled []resolved, v *resolver) {
-	v = newResolver(list, idx, c)
-	v.minEvidence = minEvidence
+	v = newResolver(list, idx, c, minEvidence)
 	for _, m := range list {
 		settled = append(settled, v.settle(m))
 	}
@@ -37,8 +36,8 @@ type resolver struct {
 	taken  map[string]string             // account -> entity that was only talked of so far
 }
 
-func newResolver(list []merged, idx *index, c *participants) *resolver {
-	v := &resolver{index: idx, participants: c, shown: map[string][]string{}, proven: map[string][]string{},
+func newResolver(list []merged, idx *index, c *participants, minEvidence int) *resolver {
+	v := &resolver{index: idx, participants: c, minEvidence: minEvidence, shown: map[string][]string{}, proven: map[string][]string{},
 		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
@@ -50,10 +49,6 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 			v.proven[key] = append(v.proven[key], m.Account)
 		}
 	}
-	owned := map[string]bool{}
-	for _, entityID := range idx.byID {
-		owned[entityID] = true
-	}
 	for _, id := range slices.Sorted(maps.Keys(c.accounts)) {
 		v.kinds[id] = c.accounts[id].kind
 		for _, key := range c.accounts[id].keys() {
@@ -62,7 +57,7 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 	}
 	takers := map[string]int{}
 	for id, a := range c.accounts {
-		if entityID := v.talkedOf(a, owned); entityID != "" {
+		if entityID := v.talkedOf(a); entityID != "" {
 			v.taken[id] = entityID
 			takers[entityID]++
 		}
@@ -74,7 +69,7 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 // talkedOf returns the entity that an account without one is, as far as names
 // tell: the only one that bears a name of the account, if it has no account, and
 // nobody else writes under that name.
-func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
+func (v *resolver) talkedOf(a *account) string {
 	if v.byID[a.id] != "" {
 		return ""
 	}
@@ -86,7 +81,7 @@ func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
 		for _, id := range v.byKey[key] {
 			switch {
 			case v.kind(id) == reverie.EntityThing || id == found:
-			case found != "" || owned[id] || v.kind(id) != a.kind:
+			case found != "" || len(v.entries[id].accounts) > 0 || v.kind(id) != a.kind:
 				return ""
 			default:
 				found = id
