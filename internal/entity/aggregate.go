@@ -169,7 +169,8 @@ func partOfName(short, long, quote string) bool {
 // combine makes one of the observations of a subject. Its claims are those that
 // count, each judged as it was observed; why the others do not is said beside.
 // Claims of different speakers stay apart: nobody's words make another's surer.
-func combine(group []reverie.Observation, c *participants, minConfidence float64) (m merged, refused []reverie.Refusal) {
+func combine(group []reverie.Observation, c *participants, minConfidence float64) (m merged,
+	refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
 	m.call(c)
 	names := append([]string{m.Subject}, m.Aliases...)

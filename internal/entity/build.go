@@ -302,7 +302,8 @@ func (b *builder) run() *string {
 }
 
 func (b *builder) refuse(what, of, rule, detail string) {
-	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule, Detail: detail})
+	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule,
+		Detail: detail})
 }
 
 // citedBy are the messages that a plan's claims rest on, written or waiting.

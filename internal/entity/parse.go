@@ -83,7 +83,8 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	for _, of := range []struct {
 		aspect reverie.Aspect
 		claims []json.RawMessage
-	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features}, {reverie.AspectRelation, r.Relations}} {
+	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features},
+		{reverie.AspectRelation, r.Relations}} {
 		claims += len(of.claims)
 		for _, raw := range of.claims {
 			c, rule, detail := p.claim(of.aspect, raw, r, o, shared)
@@ -307,7 +308,8 @@ func (p *parser) evidence(cited json.RawMessage, of reverie.Observation) (found 
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) || p.participants.namesakes(m.AuthorID, of.Account) {
+		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) ||
+			p.participants.namesakes(m.AuthorID, of.Account) {
 			continue
 		}
 		e := safety.EvidenceOf(m, c.Quote, p.loc)

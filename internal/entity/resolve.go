@@ -37,7 +37,8 @@ type resolver struct {
 }
 
 func newResolver(list []merged, idx *index, c *participants, minEvidence int) *resolver {
-	v := &resolver{index: idx, participants: c, minEvidence: minEvidence, shown: map[string][]string{}, proven: map[string][]string{},
+	v := &resolver{index: idx, participants: c, minEvidence: minEvidence,
+		shown: map[string][]string{}, proven: map[string][]string{},
 		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
