@@ -378,7 +378,8 @@ func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *s
 		if c.Evidence == nil {
 			c.Evidence = []reverie.Evidence{}
 		}
-		rows.Add(c.ID, c.EntityID, c.Action, c.OtherID, c.ClaimID, c.OldText, c.NewText, pg.ValidText(c.Reason), pg.JSON[any]{V: c.Evidence},
+		rows.Add(c.ID, c.EntityID, c.Action, c.OtherID, c.ClaimID, c.OldText, c.NewText,
+			pg.ValidText(c.Reason), pg.JSON[any]{V: c.Evidence},
 			c.UndoneRun)
 	}
 	_, err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)

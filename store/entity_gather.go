@@ -20,11 +20,9 @@ const (
 			where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
 				and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz) w`
 
-	waitingQuery = waitingMessages + ` order by at, seq limit $5 offset $6`
+	waitingQuery = waitingMessages + ` order by at, seq limit $5`
 
 	chosenWaitingQuery = waitingMessages + ` where message_id = any ($5::text[]) order by at, seq`
-
-	moreWaitingQuery = `select exists (select 1` + waitingWhere + ` and u.message_id <> all ($5::text[]))`
 
 	messagesQuery = `select ` + MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) order by sent_at, seq`
@@ -50,7 +48,7 @@ const (
 )
 
 // GatherEntities reads what one chunk of impressions needs, in one snapshot and at
-// most seven statements: messages that wait for the job, what those reply to, the
+// most six statements: messages that wait for the job, what those reply to, the
 // identity index and what was postponed, of too much the newest and the oldest.
 // Names of an entity that a person merged into another are the other's. A zero
 // Until is no bound. An unknown group is reverie.ErrNotFound.
@@ -78,21 +76,17 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 }
 
 // waiting reads the oldest messages that wait in the window and looks one further,
-// or those of it that are named and whether there are others.
+// or those of it that are named: whether there are others is for the next look to say.
 func waiting(ctx context.Context, t *pg.Tx, q reverie.EntityQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
 	job, since, until := string(reverie.JobImpression), pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
 	if len(q.MessageIDs) > 0 {
 		ids := pq.StringArray(q.MessageIDs)
-		if err := t.Select(ctx, &list, chosenWaitingQuery, q.GroupID, job, since, until, ids); err != nil {
-			return nil, false, err
-		}
-		var more bool
-		err := t.Get(ctx, &more, moreWaitingQuery, q.GroupID, job, since, until, ids)
-		return list, more, err
+		err := t.Select(ctx, &list, chosenWaitingQuery, q.GroupID, job, since, until, ids)
+		return list, true, err
 	}
 	limit := max(q.Limit, 0)
-	if err := t.Select(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1, q.Skip); err != nil {
+	if err := t.Select(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit

@@ -35,7 +35,6 @@ func TestGatherEntities(t *testing.T) {
 		"all":            {func(*reverie.EntityQuery) {}, []string{"c4", "c2", "c3", "c0", "c1"}, false, []string{old[1]}},
 		"some":           {func(q *reverie.EntityQuery) { q.Limit = 3 }, []string{"c4", "c2", "c3"}, true, []string{old[1], "c0"}},
 		"exactly all":    {func(q *reverie.EntityQuery) { q.Limit = 5 }, []string{"c4", "c2", "c3", "c0", "c1"}, false, []string{old[1]}},
-		"after some":     {func(q *reverie.EntityQuery) { q.Limit, q.Skip = 2, 3 }, []string{"c0", "c1"}, false, []string{old[1]}},
 		"named":          {func(q *reverie.EntityQuery) { q.MessageIDs = []string{"c1", "c4", old[0]} }, []string{"c4", "c1"}, true, nil},
 		"since":          {func(q *reverie.EntityQuery) { q.Since = at }, []string{"c0", "c1"}, false, []string{old[1]}},
 		"until":          {func(q *reverie.EntityQuery) { q.Until = at }, []string{"c4", "c2", "c3"}, false, []string{old[1], "c0"}},

@@ -11,7 +11,6 @@ import (
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
-	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -66,7 +65,7 @@ func handles(o reverie.Observation) []string {
 // doing: shared evidence alone joins nobody, since two people may be spoken of in
 // one sentence. Whether a name means an account is for resolve, which knows the
 // index.
-func aggregate(fresh, waiting []reverie.Observation, c *participants, limits Limits) (list []merged,
+func aggregate(fresh, waiting []reverie.Observation, c *participants, minConfidence float64) (list []merged,
 	refused []reverie.Refusal) {
 	observations := slices.Clone(fresh)
 	for _, o := range waiting {
@@ -76,7 +75,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, limits Lim
 	}
 	slices.SortFunc(observations, compareObservations)
 	for _, group := range joined(observations, c) {
-		m, dropped := combine(group, c, limits)
+		m, dropped := combine(group, c, minConfidence)
 		refused = append(refused, dropped...)
 		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
 			list = append(list, m)
@@ -170,7 +169,8 @@ func partOfName(short, long, quote string) bool {
 // combine makes one of the observations of a subject. Its claims are those that
 // count, each judged as it was observed; why the others do not is said beside.
 // Claims of different speakers stay apart: nobody's words make another's surer.
-func combine(group []reverie.Observation, c *participants, limits Limits) (m merged, refused []reverie.Refusal) {
+func combine(group []reverie.Observation, c *participants, minConfidence float64) (m merged,
+	refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
 	m.call(c)
 	names := append([]string{m.Subject}, m.Aliases...)
@@ -180,7 +180,7 @@ func combine(group []reverie.Observation, c *participants, limits Limits) (m mer
 	bySpeaker := map[string][]reverie.ObservedClaim{}
 	for _, p := range group {
 		for _, claim := range p.Claims {
-			if rule, detail := weak(claim, names, limits.MinConfidence); rule != "" {
+			if rule, detail := weak(claim, names, minConfidence); rule != "" {
 				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject),
 					Rule: rule, Detail: detail})
 				continue
@@ -200,42 +200,31 @@ func combine(group []reverie.Observation, c *participants, limits Limits) (m mer
 }
 
 // call settles subject, kind and aliases of what was put together: an account
-// goes by its first name, whatever else by the name that most messages speak of,
-// and of those the longest. Somebody is a bot only where all say so.
+// goes by its first name, whatever else by the longest name that it is observed under.
+// Somebody is a bot only where all say so.
 func (m *merged) call(c *participants) {
-	type use struct {
-		name string
-		n    int
-	}
-	uses := map[string]*use{}
+	names, best := map[string]string{}, "" // by key, as they are written; the key of the subject
 	for _, o := range m.observations {
 		if m.Kind == "" || o.Kind == reverie.EntityPerson {
 			m.Kind = o.Kind
 		}
-		for i, name := range append([]string{o.Subject}, o.Aliases...) {
+		for _, name := range append([]string{o.Subject}, o.Aliases...) {
 			key := text.NameKey(name)
-			if uses[key] == nil {
-				uses[key] = &use{name: name}
-			}
-			uses[key].name = min(uses[key].name, name)
-			if i == 0 {
-				uses[key].n += messages(o.Claims) + 1
+			if names[key] == "" || name < names[key] {
+				names[key] = name
 			}
 		}
+		key := text.NameKey(o.Subject)
+		if cmp.Or(utf8.RuneCountInString(key)-utf8.RuneCountInString(best), strings.Compare(best, key)) > 0 {
+			best = key
+		}
 	}
-	best := slices.MaxFunc(slices.Sorted(maps.Keys(uses)), func(a, b string) int {
-		return cmp.Or(uses[a].n-uses[b].n, utf8.RuneCountInString(a)-utf8.RuneCountInString(b), strings.Compare(b, a))
-	})
-	m.Subject = uses[best].name
+	m.Subject = names[best]
 	if a := c.accounts[m.Account]; a != nil {
 		m.Subject, m.Kind = a.name(), a.kind
 	}
-	for key, u := range uses {
-		if key != text.NameKey(m.Subject) {
-			m.Aliases = append(m.Aliases, u.name)
-		}
-	}
-	slices.Sort(m.Aliases)
+	delete(names, text.NameKey(m.Subject))
+	m.Aliases = slices.Sorted(maps.Values(names))
 }
 
 // weak says why a claim does not count, or nothing. The words of one that has waited were
@@ -245,12 +234,6 @@ func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail 
 		return rule, detail
 	}
 	switch key := text.NameKey(c.Value); {
-	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
-		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
-			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
-	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
-		return string(safety.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
-			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
 	case c.Confidence < least:
 		return ruleConfidence, answer.TooUnsure(c.Confidence, least)
 	case c.Aspect != reverie.AspectRelation && slices.Contains(append(nameKeys(names), words().nothing...), key):

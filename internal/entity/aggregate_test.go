@@ -68,13 +68,12 @@ func groups(list []merged) []string {
 }
 
 func TestAggregateJoins(t *testing.T) {
-	r := Limits{MinConfidence: 0.5, MinEvidence: 2}
 	for name, c := range map[string]struct {
 		fresh, waiting []reverie.Observation
 		want           []string
 	}{
 		"one account": {[]reverie.Observation{seen("u1", "Alex", person, nil, "likes tea", "1 u1 tea"), seen("u1", "Lex", person, nil, "Likes tea.", "2 u1 tea!", "1 u1 tea, please")}, nil,
-			[]string{"person [u1] Lex = Alex | likes tea m1 m2"}},
+			[]string{"person [u1] Alex = Lex | likes tea m1 m2"}},
 		"two accounts of one name": {[]reverie.Observation{seen("u1", "Alex", person, nil, "likes tea", "1 u1 tea"), seen("u2", "Alex", person, nil, "likes tea", "1 u1 tea")}, nil,
 			[]string{"person [u1] Alex | likes tea m1", "person [u2] Alex | likes tea m1"}},
 		"a name and an account wait for resolve": {[]reverie.Observation{seen("u1", "Alex", person, nil, "likes tea", "1 u1 tea"), seen("", "Alex", person, nil, "likes tea", "2 u2 tea")}, nil,
@@ -97,7 +96,7 @@ func TestAggregateJoins(t *testing.T) {
 			[]string{"person [] Ann | is late m1", "person [] Anna | is late m1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, refused := aggregate(c.fresh, c.waiting, nobodyHere, r)
+			list, refused := aggregate(c.fresh, c.waiting, nobodyHere, 0.5)
 			if diff := cmp.Diff(c.want, groups(list)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -123,9 +122,11 @@ func TestAggregateDrops(t *testing.T) {
 		"its name":    {with(func(c *reverie.ObservedClaim) { c.Value = "alex" }), ruleBoilerplate},
 		"empty":       {with(func(c *reverie.ObservedClaim) { c.Value = " " }), "empty"},
 		"over-long":   {with(func(c *reverie.ObservedClaim) { c.Value = strings.Repeat("茶", reverie.MaxValueLength+1) }), "too_long"},
-		"a long key":  {with(func(c *reverie.ObservedClaim) { c.Name = strings.Repeat("k", reverie.MaxNameLength+1) }), "too_long"},
+		"a long key": {with(func(c *reverie.ObservedClaim) {
+			c.Aspect, c.Name = reverie.AspectFeature, strings.Repeat("k", reverie.MaxNameLength+1)
+		}), "too_long"},
 	} {
-		list, refused := aggregate([]reverie.Observation{c.o}, nil, nobodyHere, Limits{MinConfidence: 0.5, MinEvidence: 1})
+		list, refused := aggregate([]reverie.Observation{c.o}, nil, nobodyHere, 0.5)
 		if len(list) != 0 || len(refused) != 1 || refused[0].Rule != c.rule || refused[0].Handle != "Alex" {
 			t.Errorf("%s: %+v, refused %+v", name, list, refused)
 		}
@@ -133,11 +134,11 @@ func TestAggregateDrops(t *testing.T) {
 	fine := with(func(c *reverie.ObservedClaim) {
 		c.Confidence, c.Value = 0.5, strings.Repeat("茶", reverie.MaxValueLength)
 	})
-	if list, refused := aggregate([]reverie.Observation{fine}, nil, nobodyHere, Limits{MinConfidence: 0.5, MinEvidence: 1}); len(list) != 1 || len(refused) != 0 {
+	if list, refused := aggregate([]reverie.Observation{fine}, nil, nobodyHere, 0.5); len(list) != 1 || len(refused) != 0 {
 		t.Errorf("at the limits: %+v, refused %+v", list, refused)
 	}
 	sure, unsure := seen("u1", "Alex", person, nil, "likes tea", "1 u1 tea"), with(func(c *reverie.ObservedClaim) { c.Confidence = 0.1 })
-	if list, _ := aggregate([]reverie.Observation{unsure, sure}, nil, nobodyHere, Limits{MinConfidence: 0.5, MinEvidence: 1}); len(list) != 1 || list[0].Claims[0].Confidence != 0.9 {
+	if list, _ := aggregate([]reverie.Observation{unsure, sure}, nil, nobodyHere, 0.5); len(list) != 1 || list[0].Claims[0].Confidence != 0.9 {
 		t.Errorf("the highest confidence counts: %+v", list)
 	}
 }
@@ -173,7 +174,7 @@ func TestAggregateAnyOrder(t *testing.T) {
 					waiting = append(waiting, o)
 				}
 			}
-			list, _ := aggregate(fresh, waiting, nobodyHere, Limits{MinConfidence: 0.3, MinEvidence: 2})
+			list, _ := aggregate(fresh, waiting, nobodyHere, 0.3)
 			for i := range list {
 				list[i].observations = nil
 			}

@@ -17,8 +17,8 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
 	now := r.Now().UTC()
 	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
-	list, refused := aggregate(fresh, waiting, s.participants, r.Limits)
-	settled, who := resolve(list, idx, s.participants, r.Limits)
+	list, refused := aggregate(fresh, waiting, s.participants, r.Limits.MinConfidence)
+	settled, who := resolve(list, idx, s.participants, r.Limits.MinEvidence)
 	concerned := s.concerned(settled, idx)
 	entities, err := r.entities(ctx, concerned)
 	if err != nil {

@@ -82,7 +82,7 @@ type entityDraft struct {
 	target   bool                    // a relation points to it, or what waits may be about it
 }
 
-// byname is a further name of a entity: of one of its accounts, "" where it is known
+// byname is a further name of an entity: of one of its accounts, "" where it is known
 // of no account.
 type byname struct{ name, account string }
 
@@ -151,7 +151,7 @@ func (b *builder) meet(i int, one resolved) {
 	b.of[i] = p
 }
 
-// divide gives a entity what is observed of it. A relation to somebody who is not
+// divide gives an entity what is observed of it. A relation to somebody who is not
 // known waits alone.
 func (b *builder) divide(p *entityDraft, m merged) {
 	var waits []reverie.ObservedClaim
@@ -302,7 +302,8 @@ func (b *builder) run() *string {
 }
 
 func (b *builder) refuse(what, of, rule, detail string) {
-	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule, Detail: detail})
+	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule,
+		Detail: detail})
 }
 
 // citedBy are the messages that a plan's claims rest on, written or waiting.
@@ -377,7 +378,7 @@ func (b *builder) further(p *entityDraft) {
 	}
 }
 
-// aliases are the names of a entity that are new to it, each once. What an account
+// aliases are the names of an entity that are new to it, each once. What an account
 // goes by is a name of the entity that has the account.
 func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 	for _, a := range p.aliases {

@@ -232,9 +232,6 @@ func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Req
 	return r, nil
 }
 
-// purpose is what calls of this job are for, in the ledger.
-const purpose = "observe"
-
 // open begins the run, once something waits, and prepares to ask on its behalf.
 func (r *run) open(s *chunkInput) {
 	row := &r.recorder.Row
@@ -256,7 +253,7 @@ func (r *run) open(s *chunkInput) {
 		r.recorder.Before = s.begunBy
 	}
 	r.recorder.Begin(first)
-	r.asker = r.recorder.Asker(r.Model, r.Journal, purpose)
+	r.asker = r.recorder.Asker(r.Model, r.Journal, "observe")
 }
 
 // finish records the run's end and completes the result.

@@ -83,7 +83,8 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	for _, of := range []struct {
 		aspect reverie.Aspect
 		claims []json.RawMessage
-	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features}, {reverie.AspectRelation, r.Relations}} {
+	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features},
+		{reverie.AspectRelation, r.Relations}} {
 		claims += len(of.claims)
 		for _, raw := range of.claims {
 			c, rule, detail := p.claim(of.aspect, raw, r, o, shared)
@@ -193,18 +194,15 @@ func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine
 }
 
 // checkClaim holds the words of a claim against the rules of text, each alone and
-// together as they will be read. Lengths are left to aggregate.
+// together as they will be read.
 func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
-	texts := []string{c.Value}
-	if c.Aspect != reverie.AspectImpression {
-		texts = append(texts, c.Name, c.Name+": "+c.Value)
+	if rule, detail = checkWords(c.Value, reverie.MaxValueLength); rule != "" || c.Aspect == reverie.AspectImpression {
+		return rule, detail
 	}
-	for _, text := range texts {
-		if rule, detail = checkWords(text, reverie.MaxStatement); rule != "" {
-			return rule, detail
-		}
+	if rule, detail = checkWords(c.Name, reverie.MaxNameLength); rule != "" {
+		return rule, detail
 	}
-	return "", ""
+	return checkWords(c.Name+": "+c.Value, reverie.MaxStatement)
 }
 
 // labelled returns the account that a label of the question means, or nil.
@@ -310,7 +308,8 @@ func (p *parser) evidence(cited json.RawMessage, of reverie.Observation) (found 
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) || p.participants.namesakes(m.AuthorID, of.Account) {
+		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) ||
+			p.participants.namesakes(m.AuthorID, of.Account) {
 			continue
 		}
 		e := safety.EvidenceOf(m, c.Quote, p.loc)

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -179,32 +178,31 @@ func (x *index) bears(entityID, name string) bool {
 // are. A name of a script that writes spaces stands between word boundaries; a Chinese
 // one may stand inside a run of characters.
 type mentions struct {
-	patterns map[string]*pattern // by their form
-	lengths  []int               // of the forms in runes, each once, the longest first
+	names   map[string]pattern // by their form
+	lengths []int              // of the forms in runes, each once, the longest first
 }
 
 // pattern is a name, or an account, as it is looked for.
 type pattern struct {
-	key    string
-	length int  // in runes
-	at     bool // counts only behind an @: an account, a lone Latin letter, a number
-	alone  bool // counts only with no letter beside it: a lone Chinese character
+	key string
+	at  bool // counts only behind an @: an account, a lone Latin letter, a number
 }
 
 // newMentions looks for names by their keys, and for accounts behind an @.
 func newMentions(keys, accounts []string) *mentions {
-	m := &mentions{patterns: map[string]*pattern{}}
-	for _, key := range keys {
-		m.add(key, pattern{key: key, at: !speaks(key), alone: utf8.RuneCountInString(key) == 1})
-	}
+	m := &mentions{names: map[string]pattern{}}
 	for _, id := range accounts {
-		m.add(strings.TrimPrefix(textForm(id), "@"), pattern{key: id, at: true})
+		m.names[strings.TrimPrefix(textForm(id), "@")] = pattern{id, true}
 	}
-	lengths := map[int]bool{}
-	for _, p := range m.patterns {
-		lengths[p.length] = true
+	for _, key := range keys {
+		m.names[key] = pattern{key, !speaks(key)}
 	}
-	m.lengths = slices.Sorted(maps.Keys(lengths))
+	delete(m.names, "")
+	for form := range m.names {
+		m.lengths = append(m.lengths, utf8.RuneCountInString(form))
+	}
+	slices.Sort(m.lengths)
+	m.lengths = slices.Compact(m.lengths)
 	slices.Reverse(m.lengths)
 	return m
 }
@@ -224,13 +222,6 @@ func textForm(s string) string { return text.Simplify(text.Fold(s)) }
 // places finds a name in folded text, as a word of its own: see [text.Places].
 func places(folded, name string) [][2]int { return text.Places(folded, text.NameKey(name)) }
 
-func (m *mentions) add(form string, p pattern) {
-	p.length = utf8.RuneCountInString(form)
-	if old := m.patterns[form]; form != "" && (old == nil || old.at && !p.at) {
-		m.patterns[form] = &p
-	}
-}
-
 // find returns the keys of the names, and the ids of the accounts, that a text
 // mentions: each once, in the order in which they end.
 func (m *mentions) find(text string) []string {
@@ -247,8 +238,8 @@ func (m *mentions) find(text string) []string {
 			if n > end {
 				continue
 			}
-			p := m.patterns[text[at[end-n]:at[end]]]
-			if p != nil && p.stands(runes, end-n, end) && !slices.Contains(found, p.key) {
+			p, ok := m.names[text[at[end-n]:at[end]]]
+			if ok && p.stands(runes, end-n, end) && !slices.Contains(found, p.key) {
 				found = append(found, p.key)
 			}
 		}
@@ -256,8 +247,9 @@ func (m *mentions) find(text string) []string {
 	return found
 }
 
-// stands tells whether the characters around runes[from:to] let a name be one.
-func (p *pattern) stands(runes []rune, from, to int) bool {
+// stands tells whether the characters around runes[from:to] let a name be one: of a lone
+// Chinese character no letter.
+func (p pattern) stands(runes []rune, from, to int) bool {
 	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) &&
 		text.Joins(runes[to]) {
 		return false
@@ -266,7 +258,7 @@ func (p *pattern) stands(runes []rune, from, to int) bool {
 		before := strings.TrimSuffix(string(runes[max(from-2, 0):from]), "!") // <@!123> on Discord
 		return strings.HasSuffix(before, "@")
 	}
-	return !p.alone || (from == 0 || !isLetter(runes[from-1])) && (to == len(runes) || !isLetter(runes[to]))
+	return to-from > 1 || (from == 0 || !isLetter(runes[from-1])) && (to == len(runes) || !isLetter(runes[to]))
 }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

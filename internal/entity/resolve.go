@@ -16,21 +16,10 @@ import (
 // those that were proven of an account just now. One holder: it is theirs. Several:
 // nobody can know, it waits. None: it becomes an entity once enough messages speak
 // of it. A person and a thing of one name are two.
-//
-// What aggregate has joined by aliases, or by shared evidence, is taken apart again
-// where it would join several that are known.
-func resolve(list []merged, idx *index, c *participants, limits Limits) (settled []resolved, v *resolver) {
-	v = newResolver(list, idx, c)
-	v.limits = limits
+func resolve(list []merged, idx *index, c *participants, minEvidence int) (settled []resolved, v *resolver) {
+	v = newResolver(list, idx, c, minEvidence)
 	for _, m := range list {
-		one := v.settle(m)
-		if one.postponed == reverie.PostponedAmbiguous {
-			if apart := v.apart(m); len(apart) > 1 {
-				settled = append(settled, apart...)
-				continue
-			}
-		}
-		settled = append(settled, one)
+		settled = append(settled, v.settle(m))
 	}
 	return settled, v
 }
@@ -39,7 +28,7 @@ func resolve(list []merged, idx *index, c *participants, limits Limits) (settled
 type resolver struct {
 	*index
 	participants *participants
-	limits       Limits
+	minEvidence  int // messages that must speak of a name without an account
 	// key of a name that accounts of the participants show -> accounts, sorted
 	shown  map[string][]string
 	proven map[string][]string           // key of an alias that was proven just now -> accounts
@@ -47,8 +36,9 @@ type resolver struct {
 	taken  map[string]string             // account -> entity that was only talked of so far
 }
 
-func newResolver(list []merged, idx *index, c *participants) *resolver {
-	v := &resolver{index: idx, participants: c, shown: map[string][]string{}, proven: map[string][]string{},
+func newResolver(list []merged, idx *index, c *participants, minEvidence int) *resolver {
+	v := &resolver{index: idx, participants: c, minEvidence: minEvidence,
+		shown: map[string][]string{}, proven: map[string][]string{},
 		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
@@ -60,10 +50,6 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 			v.proven[key] = append(v.proven[key], m.Account)
 		}
 	}
-	owned := map[string]bool{}
-	for _, entityID := range idx.byID {
-		owned[entityID] = true
-	}
 	for _, id := range slices.Sorted(maps.Keys(c.accounts)) {
 		v.kinds[id] = c.accounts[id].kind
 		for _, key := range c.accounts[id].keys() {
@@ -72,7 +58,7 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 	}
 	takers := map[string]int{}
 	for id, a := range c.accounts {
-		if entityID := v.talkedOf(a, owned); entityID != "" {
+		if entityID := v.talkedOf(a); entityID != "" {
 			v.taken[id] = entityID
 			takers[entityID]++
 		}
@@ -84,7 +70,7 @@ func newResolver(list []merged, idx *index, c *participants) *resolver {
 // talkedOf returns the entity that an account without one is, as far as names
 // tell: the only one that bears a name of the account, if it has no account, and
 // nobody else writes under that name.
-func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
+func (v *resolver) talkedOf(a *account) string {
 	if v.byID[a.id] != "" {
 		return ""
 	}
@@ -96,7 +82,7 @@ func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
 		for _, id := range v.byKey[key] {
 			switch {
 			case v.kind(id) == reverie.EntityThing || id == found:
-			case found != "" || owned[id] || v.kind(id) != a.kind:
+			case found != "" || len(v.entries[id].accounts) > 0 || v.kind(id) != a.kind:
 				return ""
 			default:
 				found = id
@@ -134,32 +120,12 @@ func (v *resolver) settle(m merged) resolved {
 		one.entityID = holders[0].entityID
 	case len(holders) == 1: // somebody who writes here, and is not known yet
 		one.Account, one.Kind, one.create = holders[0].account, v.kinds[holders[0].account], true
-	case len(m.Claims) > 0 && messages(m.Claims) >= v.limits.MinEvidence:
+	case len(m.Claims) > 0 && messages(m.Claims) >= v.minEvidence:
 		one.create = true
 	default:
 		one.postponed = reverie.PostponedInsufficient
 	}
 	return one
-}
-
-// apart resolves the subjects that were joined in m each by itself.
-func (v *resolver) apart(m merged) []resolved {
-	var keys []string
-	byKey := map[string][]reverie.Observation{}
-	for _, p := range m.observations {
-		key := text.NameKey(p.Subject)
-		if byKey[key] == nil {
-			keys = append(keys, key)
-		}
-		byKey[key] = append(byKey[key], p)
-	}
-	var list []resolved
-	for _, key := range keys {
-		if one, _ := combine(byKey[key], v.participants, v.limits); len(one.Claims) > 0 || len(one.Aliases) > 0 {
-			list = append(list, v.settle(one))
-		}
-	}
-	return list
 }
 
 // holder is who bears a name: an entity, or an account that is not one yet.
@@ -168,34 +134,26 @@ type holder struct {
 	account  string
 }
 
-// holders returns who bears any of some names and is of a kind, sorted. Any kind
-// will do for "".
-func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
-	kinds := map[holder]reverie.EntityKind{}
+// holders returns who bears any of some names and is of the sort of a kind, sorted. Any
+// kind will do for "".
+func (v *resolver) holders(names []string, kind reverie.EntityKind) (list []holder) {
+	add := func(h holder, k reverie.EntityKind) {
+		if (kind == "" || sortOf(k) == sortOf(kind)) && !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
 	for _, name := range names {
 		key := text.NameKey(name)
 		for _, id := range v.byKey[key] {
-			kinds[holder{entityID: id}] = v.kind(id)
+			add(holder{entityID: id}, v.kind(id))
 		}
 		for _, account := range slices.Concat(v.shown[key], v.proven[key]) {
 			if id := v.entityOf(account); id != "" {
-				kinds[holder{entityID: id}] = v.kind(id)
+				add(holder{entityID: id}, v.kind(id))
 			} else {
-				kinds[holder{account: account}] = v.kinds[account]
+				add(holder{account: account}, v.kinds[account])
 			}
 		}
-	}
-	exact, list := []holder{}, []holder{}
-	for h, k := range kinds {
-		if kind == "" || sortOf(k) == sortOf(kind) {
-			list = append(list, h)
-		}
-		if k == kind {
-			exact = append(exact, h)
-		}
-	}
-	if len(exact) > 0 { // a person and a bot of one name are two, as long as there are two
-		list = exact
 	}
 	slices.SortFunc(list, func(a, b holder) int {
 		return strings.Compare(a.entityID+" "+a.account, b.entityID+" "+b.account)

@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 		"another kind":                {known("e1 thing Atlas"), here(), []reverie.Observation{about("", "Atlas", person)}, []string{"Atlas: insufficient"}},
 		"both kinds":                  {known("e1 thing Atlas", "e2 person Atlas u2"), here(), []reverie.Observation{about("", "Atlas", thing), about("", "Atlas", person)}, []string{"Atlas: e2", "Atlas: e1"}},
 		"a bot taken for a person":    {known("e1 bot Helper b1"), here(), []reverie.Observation{about("", "Helper", person)}, []string{"Helper: e1"}},
-		"a person and a bot":          {known("e1 bot Max b1", "e2 person Max u2"), here(), []reverie.Observation{about("", "Max", person)}, []string{"Max: e2"}},
+		"a person and a bot":          {known("e1 bot Max b1", "e2 person Max u2"), here(), []reverie.Observation{about("", "Max", person)}, []string{"Max: ambiguous e1 e2"}},
 		"one message":                 {known(), here(), []reverie.Observation{about("", "Marta", person)}, []string{"Marta: insufficient"}},
 		"two messages":                {known(), here(), []reverie.Observation{twice(about("", "Marta", person))}, []string{"Marta: create"}},
 		"one only talked of so far":   {known("e1 person Marta"), here("u5 person Marta"), []reverie.Observation{about("u5", "Marta", person), about("", "Marta", person)}, []string{"Marta: e1", "Marta: e1"}},
@@ -80,13 +80,12 @@ func TestResolve(t *testing.T) {
 		"talked of, and two take it":  {known("e1 person Marta=Tita"), here("u5 person Marta", "u6 person Tita"), []reverie.Observation{about("u5", "Marta", person), about("u6", "Tita", person)}, []string{"Marta: create u5", "Tita: create u6"}},
 		"talked of, as a thing":       {known("e1 thing Marta"), here("u5 person Marta"), []reverie.Observation{about("u5", "Marta", person)}, []string{"Marta: create u5"}},
 		"two that are talked of":      {known("e1 person Marta", "e2 person Marta"), here("u5 person Marta"), []reverie.Observation{about("u5", "Marta", person)}, []string{"Marta: create u5"}},
-		"joined by an alias, but two": {known("e1 person Mia", "e2 person Max"), here(), []reverie.Observation{about("", "Mia", person, "M"), about("", "Max", person, "M")}, []string{"Max: e2", "Mia: e1"}},
+		"joined by an alias, but two": {known("e1 person Mia", "e2 person Max"), here(), []reverie.Observation{about("", "Mia", person, "M"), about("", "Max", person, "M")}, []string{"Max: ambiguous e1 e2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Limits{MinConfidence: 0.5, MinEvidence: 2}
-			list, _ := aggregate(c.list, nil, c.participants, r)
+			list, _ := aggregate(c.list, nil, c.participants, 0.5)
 			var got []string
-			settled, _ := resolve(list, c.idx, c.participants, r)
+			settled, _ := resolve(list, c.idx, c.participants, 2)
 			for _, one := range settled {
 				text := one.Subject + ": " + one.entityID + string(one.postponed)
 				if one.create {
@@ -120,8 +119,8 @@ func BenchmarkPlan(b *testing.B) {
 			}
 			idx, c := known(index...), here(participants...)
 			for b.Loop() {
-				all, _ := aggregate(list, nil, c, Limits{MinConfidence: 0.5, MinEvidence: 2})
-				settled, who := resolve(all, idx, c, Limits{MinConfidence: 0.5, MinEvidence: 2})
+				all, _ := aggregate(list, nil, c, 0.5)
+				settled, who := resolve(all, idx, c, 2)
 				build(draft{groupID: "g", list: settled, who: who})
 			}
 		})

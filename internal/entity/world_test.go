@@ -109,9 +109,9 @@ func (w *world) settle(fresh []reverie.Observation, c *participants, asOf time.T
 	w.t.Helper()
 	waiting, expired := unexpired(w.waiting, fresh, asOf, w.clock(asOf).Add(-expireAfter))
 	idx := newIndex(w.index())
-	list, refused := aggregate(fresh, waiting, c, w.limits)
+	list, refused := aggregate(fresh, waiting, c, w.limits.MinConfidence)
 	w.refused = append(w.refused, refused...)
-	settled, who := resolve(list, idx, c, w.limits)
+	settled, who := resolve(list, idx, c, w.limits.MinEvidence)
 	plan := build(draft{groupID: "g", runID: "run", chunkNo: 1, now: w.clock(asOf), expireAfter: expireAfter, expired: expired,
 		list: settled, who: who, entities: w.read()})
 	w.refused = append(w.refused, plan.Refusals...)

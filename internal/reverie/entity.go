@@ -184,7 +184,6 @@ type EntityQuery struct {
 	Since, Until time.Time // half-open over sent_at; zero values are no bound
 	Limit        int       // messages at most
 	MessageIDs   []string  // exactly these, as far as they still wait
-	Skip         int       // waiting messages to pass over: a dry run has planned for them
 }
 
 // EntityState is what one chunk of impressions is made from.

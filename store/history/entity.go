@@ -137,12 +137,6 @@ func (c touchedClaim) words(value string) string {
 	return reverie.Claim{Name: c.Name, Value: value}.Text()
 }
 
-// change is the log's row of what was done to the claim in force.
-func (c touchedClaim) change(before, after string) reverie.EntityChange {
-	return reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID, OldText: before,
-		NewText: after}
-}
-
 // madeEntity is an entity that the run made.
 type madeEntity struct {
 	ID      string `db:"entity_id"`
@@ -160,19 +154,18 @@ type entityUndo struct {
 	reason         string
 	at             time.Time
 
-	gone     pq.StringArray       // entities that are withdrawn
-	names    []reverie.EntityName // that end
-	ends     []touchedClaim
-	returns  []claimReturn
-	weakened []claimReturn  // in place
-	settled  pq.StringArray // lineages whose messages from the run support nothing any more
-	left     []reverie.UndoLeft
+	gone    pq.StringArray       // entities that are withdrawn
+	names   []reverie.EntityName // that end
+	list    []claimReturn
+	settled pq.StringArray // lineages whose messages from the run support nothing any more
+	left    []reverie.UndoLeft
 }
 
 // claimReturn is a claim as it is once the run's messages support nothing.
 type claimReturn struct {
 	touchedClaim
-	newID     string // of the version that says again what the base says; "" in place
+	ends      bool
+	newID     string // of the version that says again what the base says, "" for none
 	strength  float64
 	supported time.Time
 }
@@ -270,29 +263,29 @@ func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 			continue
 		}
 		u.settled = append(u.settled, c.LineageID)
+		r := c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt)
+		r.ends = leaves[c.LineageID]
 		switch {
-		case c.Stands && !leaves[c.LineageID]:
-			if c.Lost > 0 {
-				u.weakened = append(u.weakened, c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt))
-			}
+		case !c.Stands: // it has ended
+			continue
+		case !r.ends:
 			if c.Written {
 				tell(c.supporter() + " has supported it since")
 			}
-		case !leaves[c.LineageID]: // it has ended
+			if c.Lost == 0 {
+				continue
+			}
 		case c.BaseID == nil:
-			u.ends = append(u.ends, c)
 		case c.BaseDates == 0:
 			tell("nobody speaks any more for what was said before")
-			u.ends = append(u.ends, c)
 		case c.TwinID != nil && !leaves[*c.TwinID] || taken[c.Text]:
 			tell("another claim says by now what it would say again")
-			u.ends = append(u.ends, c)
 		default:
 			taken[c.Text] = true
-			r := c.without(c.BaseDates, c.BaseLastAt, c.BaseStrength, c.BaseSupportedAt)
-			r.newID = reverie.NewID()
-			u.ends, u.returns = append(u.ends, c), append(u.returns, r)
+			r = c.without(c.BaseDates, c.BaseLastAt, c.BaseStrength, c.BaseSupportedAt)
+			r.ends, r.newID = true, reverie.NewID()
 		}
+		u.list = append(u.list, r)
 	}
 }
 
@@ -335,10 +328,7 @@ func (u *entityUndo) touched() map[string]bool {
 	for _, n := range u.names {
 		ids[n.EntityID] = true
 	}
-	for _, c := range u.ends {
-		ids[c.EntityID] = true
-	}
-	for _, c := range u.weakened {
+	for _, c := range u.list {
 		ids[c.EntityID] = true
 	}
 	return ids

@@ -19,8 +19,13 @@ const (
 			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = e.group_id
 				and r.run_id = e.run_id) is not null)`
 
-	endClaimsQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
-		where group_id = $1 and status = 'active' and claim_id = any ($3::uuid[])`
+	moveClaimsBackQuery = `update entity_claims c set
+			status = case when u.ends then 'deprecated' else c.status end,
+			ended_at = case when u.ends then greatest($2::timestamptz, c.updated_at) else c.ended_at end,
+			strength = case when u.ends then c.strength else u.strength end,
+			last_supported_at = case when u.ends then c.last_supported_at else u.supported_at end
+		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
+		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
 
 	// Of an entity that goes all claims end that are left, and what is said of others
 	// that leads to it.
@@ -28,33 +33,27 @@ const (
 		where group_id = $1 and status = 'active' and (entity_id = any ($3::uuid[]) or target_id = any ($3::uuid[]))
 		returning claim_id, entity_id, name, value`
 
-	returnClaimsQuery = `insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id,
-		aspect, name, name_key, value, target_id,
-			self, content_hash, confidence, strength, status, run_id, created_at, updated_at, last_supported_at)
-		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key,
-			b.value, b.target_id,
-			b.self, b.content_hash, b.confidence, u.strength, 'active', b.run_id, b.created_at, greatest($2::timestamptz,
-				h.updated_at + interval '1 microsecond'),
-			u.supported_at
-		from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[]) as u (id, head_id, base_id,
-			strength, supported_at)
-		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
-		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id`
-
 	// What spoke for a version speaks for the one that brings it back, as from the run
 	// that heard it.
-	returnEvidenceQuery = `insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id,
-		author, quote, sent_at,
-			local_date, run_id, created_at)
-		select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
-			e.local_date, e.run_id, e.created_at
-		from unnest($2::uuid[], $3::uuid[]) as u (id, base_id)
-		join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null
-		order by e.evidence_no`
-
-	weakenClaimQuery = `update entity_claims c set strength = u.strength, last_supported_at = u.supported_at
-		from unnest($2::uuid[], $3::float8[], $4::timestamptz[]) as u (id, strength, supported_at)
-		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
+	returnClaimsQuery = `with u as (
+			select * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[])
+				as u (id, head_id, base_id, strength, supported_at)),
+		heard as (
+			insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id, author, quote,
+				sent_at, local_date, run_id, created_at)
+			select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
+				e.local_date, e.run_id, e.created_at
+			from u join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null
+			order by e.evidence_no)
+		insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key,
+			value, target_id, self, content_hash, confidence, strength, status, run_id, created_at, updated_at,
+			last_supported_at)
+		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key,
+			b.value, b.target_id, b.self, b.content_hash, b.confidence, u.strength, 'active', b.run_id, b.created_at,
+			greatest($2::timestamptz, h.updated_at + interval '1 microsecond'), u.supported_at
+		from u
+		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
+		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id`
 
 	endNamesQuery = `update entity_names set ended_at = $2::timestamptz
 		where group_id = $1 and ended_at is null and (name_id = any ($3::uuid[]) or entity_id = any ($4::uuid[]))`
@@ -130,36 +129,24 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 // writeClaims ends claims, brings others back, and leaves the others as strong as they
 // are without the run.
 func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.EntityChange, err error) {
-	var ends pq.StringArray
-	var back, evidence, weakened pg.Columns
-	newID := map[string]*string{}
-	for i, r := range u.returns {
-		newID[r.LineageID] = &u.returns[i].newID
-		back.Add(r.newID, r.HeadID, r.BaseID, r.strength, r.supported)
-		evidence.Add(r.newID, r.BaseID)
-	}
-	for _, c := range u.ends {
-		ends = append(ends, c.HeadID)
-		change := c.change(c.words(c.Value), "")
-		if id := newID[c.LineageID]; id != nil {
-			change.ClaimID, change.NewText = id, c.words(c.BaseValue)
+	var moved, back pg.Columns
+	for _, r := range u.list {
+		moved.Add(r.HeadID, r.ends, r.strength, r.supported)
+		change := reverie.EntityChange{EntityID: r.EntityID, Action: reverie.EntityUndo, ClaimID: &r.HeadID,
+			OldText: r.words(r.Value)}
+		switch {
+		case r.newID != "":
+			back.Add(r.newID, r.HeadID, r.BaseID, r.strength, r.supported)
+			change.ClaimID, change.NewText = &r.newID, r.words(r.BaseValue)
+		case !r.ends:
+			change.NewText = change.OldText // and less strong
 		}
 		log = append(log, change)
 	}
-	for _, r := range u.weakened {
-		log = append(log, r.change(r.words(r.Value), r.words(r.Value))) // as it was, and less strong
-		weakened.Add(r.HeadID, r.strength, r.supported)
-	}
-	if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, store.OrEmpty(ends)); err != nil {
+	if _, err := moved.Exec(ctx, t, moveClaimsBackQuery, u.groupID, u.at); err != nil {
 		return nil, err
 	}
-	if _, err := back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at); err != nil {
-		return nil, err
-	}
-	if _, err := evidence.Exec(ctx, t, returnEvidenceQuery, u.groupID); err != nil {
-		return nil, err
-	}
-	_, err = weakened.Exec(ctx, t, weakenClaimQuery, u.groupID)
+	_, err = back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at)
 	return log, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"reverie/internal/text"
 )
 
-// observed is a claim of a entity on its way to a step: by the person themselves,
+// observed is a claim of an entity on its way to a step: by the person themselves,
 // or by others.
 type observed struct {
 	reverie.ObservedClaim
@@ -21,7 +21,7 @@ type observed struct {
 	last     time.Time // sent_at of its newest evidence
 }
 
-// claim turns what is said of a entity into steps. What it says of itself and what
+// claim turns what is said of an entity into steps. What it says of itself and what
 // others say of it are claims apart, and neither replaces the other. What is said
 // already is supported; a feature has one value for each who says it, so that
 // another replaces it; impressions and relations are replaced where the observation
@@ -63,7 +63,7 @@ func (b *builder) claim(p *entityDraft) {
 	}
 }
 
-// bySpeaker divides the claims of a entity by who said them, and orders them by time.
+// bySpeaker divides the claims of an entity by who said them, and orders them by time.
 // The same relation under two names of its target is one. Where a claim rests on
 // others' words besides the person's, theirs must say it too ("haha, sure" does not),
 // and what it would replace is not theirs to say.
@@ -101,7 +101,7 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 	return list
 }
 
-// speaker is the entity of a entity that an account is: of several that a person
+// speaker is the entity of an entity that an account is: of several that a person
 // has joined, each keeps its own words. It is "" for an account of somebody else.
 func (b *builder) speaker(p *entityDraft, account string) string {
 	if !slices.Contains(p.accounts, account) {
@@ -138,7 +138,7 @@ type currentClaim struct {
 	gone   bool      // it is replaced
 }
 
-// heads are the claims of a entity that are in force, the latest supported first.
+// heads are the claims of an entity that are in force, the latest supported first.
 func (b *builder) heads(p *entityDraft) []*currentClaim {
 	var list []*currentClaim
 	for _, c := range b.entities[p.id].Claims {
