@@ -363,15 +363,21 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 		return nil, nil, err
 	}
 	specs = map[reverie.Job]jobs.Spec{}
+	var needs error // the last job that is set and has no model
 	for _, j := range schedules {
+		unmet := CheckModels(a.Config, j.Job)
 		switch {
 		case j.Spec.String() == "":
-		case errors.Is(CheckModels(a.Config, j.Job), config.ErrNeedsModel):
+		case errors.Is(unmet, config.ErrNeedsModel):
+			needs = unmet
 			a.withoutModel(j.Job)
 		default:
 			specs[j.Job] = j.Spec
 			wanted = append(wanted, j.Job)
 		}
+	}
+	if len(wanted) == 0 && needs != nil {
+		return nil, nil, fmt.Errorf("there is nothing to do: %w", needs)
 	}
 	if len(wanted) == 0 {
 		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never: set one to when it shall start, evolve to 17 * * * * for instance", reverie.ErrConfiguration)

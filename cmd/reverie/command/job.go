@@ -179,10 +179,9 @@ func (a *app) planAll(ctx context.Context, batch *application.FanOut, nothing fu
 	var failed error
 	batch.Show = func(r jobs.Report) {
 		switch {
-		case r.Err != nil:
 		case a.JSON:
 			failed = errors.Join(failed, a.writeJSON(out.Line(r), true))
-		default:
+		case r.Err == nil:
 			failed = errors.Join(failed, a.printRun(ctx, r.Result, r.Took, r.Window.Date))
 		}
 	}
