@@ -33,7 +33,7 @@ var (
 	roomID = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
 )
 
-var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]")...),
+var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]", "rooms.join.*.state.events[]")...),
 	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
 // places are where documents have events.
