@@ -125,7 +125,11 @@ func TestZulipUnfinished(t *testing.T) {
 
 // TestTarNamesOthers: what of a tar is no export is named, as of a folder; how far it is read counts anew.
 func TestTarNamesOthers(t *testing.T) {
-	_, _, passed, err := brought(t, write(t, "x.tar", tarOf(t, entry{"a.jsonl", message("a")}, entry{"notes.docx", "x"})))
+	path := write(t, "x.tar", tarOf(t, entry{"a.jsonl", message("a")}, entry{"notes.docx", "x"}))
+	if n := open(t, path).BytesRead(); n != 0 {
+		t.Errorf("%d bytes are read before the import", n)
+	}
+	_, _, passed, err := brought(t, path)
 	if err != nil || strings.Join(passed, ",") != "notes.docx" {
 		t.Errorf("passed over %q, %v", passed, err)
 	}

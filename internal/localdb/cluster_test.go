@@ -3,11 +3,15 @@ package localdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+
+	"github.com/lib/pq"
 )
 
 func TestStartMakesAClusterThatKeepsItsData(t *testing.T) {
@@ -145,5 +149,17 @@ func TestStartOnAFileInTheWay(t *testing.T) {
 	}
 	if _, err := Start(t.Context(), testOptions(dir)); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("Start = %v", err)
+	}
+}
+
+// Only what passes by itself is waited for.
+func TestWhatPasses(t *testing.T) {
+	for err, want := range map[error]bool{
+		&pq.Error{Code: "57P03"}: true, &pq.Error{Code: "53300"}: true, syscall.ECONNREFUSED: true, syscall.ENOENT: true,
+		&pq.Error{Code: "28000"}: false, syscall.EACCES: false,
+	} {
+		if got := passing(fmt.Errorf("connect: %w", err)); got != want {
+			t.Errorf("%v passes: %v", err, got)
+		}
 	}
 }
