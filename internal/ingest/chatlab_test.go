@@ -87,6 +87,33 @@ func TestChatlabFile(t *testing.T) {
 	}
 }
 
+// TestChatBehindMessages: where a file says which chat it is behind its messages, that is said, once.
+func TestChatBehindMessages(t *testing.T) {
+	for format, text := range map[string]string{
+		"chatlab": `{"chatlab":{"version":"0.0.2"},"messages":[{"sender":"7","timestamp":5,"type":0,"content":"a"},7],"meta":{"platform":"qq","groupId":"1"}}`,
+		"qq":      `{"metadata":{"name":"QQChatExporter V5"},"statistics":{},"messages":[{},7],"chatInfo":{"name":"Kim","type":"private"}}`,
+	} {
+		got, err := toldBy(t, format, file("x", text), ingest.ReadOptions{})
+		if err != nil || strings.Join(got, "\n") != "bad: no chat" {
+			t.Errorf("%s: %q, %v", format, got, err)
+		}
+	}
+}
+
+// TestBrokenFirstLine: JSON Lines are known and read although the first one is broken.
+func TestBrokenFirstLine(t *testing.T) {
+	const broken = `{"time":1769990001,"message_id":"5" "x"}` + "\n"
+	line := `{"time":1769990001,"message_id":"5","message_type":"group","group_id":"66","user_id":4,"sender":{"nickname":"Yun"},"message":"a"}`
+	src := file("x", broken+line+"\n")
+	if n := sure(t, "onebot", src); n != 90 {
+		t.Errorf("known by %d", n)
+	}
+	got, err := toldBy(t, "onebot", src, ingest.ReadOptions{})
+	if err != nil || strings.Join(got, "\n") != "bad: no event\n66 5 Yun: a" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func FuzzChatlab(f *testing.F) {
 	for _, name := range []string{"testdata/chatlab.json", "testdata/chatlab_lines.jsonl"} {
 		raw, err := os.ReadFile(name)

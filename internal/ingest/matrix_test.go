@@ -139,6 +139,17 @@ func TestMatrixAmongOthers(t *testing.T) {
 	}
 }
 
+// TestMatrixTimeAsFloat: programs that know no integers write times as floats.
+func TestMatrixTimeAsFloat(t *testing.T) {
+	const event = `{"type":"m.room.message","event_id":"$1","room_id":"!r","sender":"@a:x","origin_server_ts":%s,"content":{"body":"hi"}}`
+	for _, at := range []string{"1768500245000", "1.768500245e12"} {
+		got, err := timesIn(t, "matrix", file("x.json", fmt.Sprintf(event, at)), ingest.ReadOptions{})
+		if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "2026-01-15 18:04:05") {
+			t.Errorf("%s: %q, %v", at, got, err)
+		}
+	}
+}
+
 func FuzzMatrix(f *testing.F) {
 	raw, err := os.ReadFile("testdata/matrix.json")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,7 @@ type pull struct {
 	limit  int             // messages at once
 	ids    export.Ordinals // of what has come since then
 	newest time.Time       // when the newest message was sent that is stored
+	sum    [32]byte        // of the page before
 }
 
 // pulledPage is what an answer brought.
@@ -84,6 +86,7 @@ type pulledPage struct {
 	records []Record
 	bad     []*Bad
 	newest  time.Time
+	sum     [32]byte // of what its messages say, whatever ids they are given
 	sync    chatlab.Sync
 	ids     export.Ordinals
 }
@@ -106,8 +109,11 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 		}
 		return err
 	})
+	if err == nil && p.offset > 0 && len(got.records) > 0 && got.sum == p.sum {
+		err = p.stuck("it hands out the same page again")
+	}
 	if err == nil {
-		p.ids = got.ids
+		p.ids, p.sum = got.ids, got.sum
 		err = p.take(ctx, got)
 	}
 	return got, err
@@ -124,6 +130,7 @@ func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
 	c := &chatlab.Reader{Chat: p.chat, Known: true,
 		IDs: export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}}
 	src := Source{Head: a.body[:min(len(a.body), HeadSize)], Reader: bytes.NewReader(a.body)}
+	sum := sha256.New()
 	for r, err := range (Format{Tell: c.Tell}).Read(ctx, src, ReadOptions{}) {
 		var bad *Bad
 		switch {
@@ -133,6 +140,7 @@ func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
 			return got, noAnswer(err)
 		default:
 			got.records = append(got.records, r)
+			_, _ = fmt.Fprintf(sum, "%d %q %q\n", r.Message.SentAt.UnixNano(), r.Message.AuthorID, r.Message.Text)
 			if r.Message.SentAt.After(got.newest) {
 				got.newest = r.Message.SentAt
 			}
@@ -142,7 +150,7 @@ func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
 	if got.count == 0 && !hasMessages.Match(a.body) {
 		return got, errNoAnswer
 	}
-	got.sync, got.ids = c.Sync, c.IDs
+	got.sync, got.ids, got.sum = c.Sync, c.IDs, [32]byte(sum.Sum(nil))
 	return got, nil
 }
 
@@ -300,7 +308,11 @@ func readSessions(raw []byte) (page sessionsPage, err error) {
 	case err != nil:
 		return page, noAnswer(err)
 	case page.Sessions == nil && len(page.Data) > 0:
-		return readSessions(page.Data)
+		inner, err := readSessions(page.Data)
+		if !inner.Page.HasMore { // it may stand beside
+			inner.Page = page.Page
+		}
+		return inner, err
 	case page.Sessions == nil:
 		return page, errNoAnswer
 	}

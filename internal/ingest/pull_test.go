@@ -322,6 +322,20 @@ func TestPullGetsOn(t *testing.T) {
 	}
 }
 
+// TestPullSamePage: a server that hands out one page whatever the offset is found out before the page is
+// stored twice, also where its messages have no ids.
+func TestPullSamePage(t *testing.T) {
+	page := func(offset int) func(http.ResponseWriter, *http.Request) {
+		return says(fmt.Sprintf(`{"messages":[{"sender":"7","timestamp":5,"type":0,"content":"a"}],"sync":{"hasMore":true,"nextOffset":%d}}`, offset), 0)
+	}
+	var p pulled
+	server := newChatServer(t, &chatServer{faults: []func(http.ResponseWriter, *http.Request){page(1), page(2), page(3)}})
+	err := p.pull(t, server, 0, ingest.ServerOptions{})
+	if err == nil || !strings.Contains(err.Error(), "the same page") || p.New != 1 || len(server.asked) != 2 {
+		t.Errorf("stored %d, asked %d times, %v", p.New, len(server.asked), err)
+	}
+}
+
 // TestPullBad: a message that cannot be read is counted, and the others come.
 func TestPullBad(t *testing.T) {
 	var p pulled
@@ -396,6 +410,7 @@ func TestSessions(t *testing.T) {
 		"bare":             {[]string{`[{"id":"a","name":null}]`}, "a  0", ""},
 		"in data":          {[]string{`{"data":[{"id":"a"}]}`}, "a  0", ""},
 		"in data, named":   {[]string{`{"data":{"sessions":[{"id":"a"}],"page":{"hasMore":true,"nextCursor":"x"}}}`, `{"sessions":[{"id":"a"},{"id":"b"}]}`}, "a  0, b  0", ""},
+		"data, and page":   {[]string{`{"data":[{"id":"a"}],"page":{"hasMore":true,"nextCursor":"x"}}`, `{"data":{"sessions":[{"id":"b"}]},"page":{"hasMore":true,"nextCursor":"y"}}`, `{"data":[{"id":"c"}]}`}, "a  0, b  0, c  0", ""},
 		"none":             {[]string{`{"sessions":[]}`}, "", ""},
 		"in a circle":      {[]string{`{"sessions":[],"page":{"hasMore":true,"nextCursor":"x"}}`, `{"sessions":[],"page":{"hasMore":true,"nextCursor":"x"}}`}, "", "not how to get on"},
 		"no cursor":        {[]string{`{"sessions":[],"page":{"hasMore":true}}`}, "", "not how to get on"},

@@ -71,9 +71,10 @@ func TestQQFolder(t *testing.T) {
 		"named in three ways": {files("x_20002_20260202_090000_chunked_jsonl/manifest.json", manifest(`[{"relativePath":"chunks/a.jsonl"},{"file":"chunks\\b.jsonl"},{"fileName":"c.jsonl"}]`),
 			"x_20002_20260202_090000_chunked_jsonl/chunks/a.jsonl", line, "x_20002_20260202_090000_chunked_jsonl/chunks/b.jsonl", line, "x_20002_20260202_090000_chunked_jsonl/chunks/c.jsonl", line),
 			[]string{"private-20002 1 Kim: a", "private-20002 1 Kim: a", "private-20002 1 Kim: a"}},
-		"not named":    {files("manifest.json", manifest(`[]`), "chunks/b.jsonl", line, "chunks/a.jsonl", "7\n"+line), []string{"bad: no message", "private-Kim 1 Kim: a", "private-Kim 1 Kim: a"}},
-		"broken off":   {files("manifest.json", manifest(`[{"file":"chunks/a.jsonl"},{"file":"chunks/b.jsonl"}]`), "chunks/a.jsonl", line+"\n"+line[:40], "chunks/b.jsonl", line), []string{"private-Kim 1 Kim: a", "bad: broken file", "private-Kim 1 Kim: a"}},
-		"out of there": {files("a/manifest.json", manifest(`[{"file":"../secret.jsonl"},{"file":""},{"file":"chunks/a.jsonl"}]`), "secret.jsonl", line, "a/chunks/a.jsonl", line), []string{"private-Kim 1 Kim: a"}},
+		"not named":        {files("manifest.json", manifest(`[]`), "chunks/b.jsonl", line, "chunks/a.jsonl", "7\n"+line), []string{"bad: no message", "private-Kim 1 Kim: a", "private-Kim 1 Kim: a"}},
+		"a large manifest": {files("manifest.json", strings.Replace(manifest(`[{"file":"chunks/a.jsonl"}]`), `"statistics":{}`, `"statistics":["`+strings.Repeat("x", 3<<20)+`","`+strings.Repeat("x", 3<<20)+`"]`, 1), "chunks/a.jsonl", line, "chunks/b.jsonl", line), []string{"private-Kim 1 Kim: a"}},
+		"broken off":       {files("manifest.json", manifest(`[{"file":"chunks/a.jsonl"},{"file":"chunks/b.jsonl"}]`), "chunks/a.jsonl", line+"\n"+line[:40], "chunks/b.jsonl", line), []string{"private-Kim 1 Kim: a", "bad: broken file", "private-Kim 1 Kim: a"}},
+		"out of there":     {files("a/manifest.json", manifest(`[{"file":"../secret.jsonl"},{"file":""},{"file":"chunks/a.jsonl"}]`), "secret.jsonl", line, "a/chunks/a.jsonl", line), []string{"private-Kim 1 Kim: a"}},
 	} {
 		got, err := toldBy(t, "qq", c.src, ingest.ReadOptions{})
 		if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") || sure(t, "qq", c.src) < 80 {

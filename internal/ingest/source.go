@@ -117,6 +117,7 @@ func (in *Input) stream(r io.Reader) error {
 // file looks into a file and makes it a single one, or a folder of those that it holds.
 func (in *Input) file(f fs.File) error {
 	in.closes = append(in.closes, f)
+	before := in.read.Load()
 	plain, kind, err := unpack(in.counted(f))
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
@@ -134,7 +135,9 @@ func (in *Input) file(f fs.File) error {
 		}
 		return in.zip(at, info.Size())
 	case tarFile:
-		return in.tar(plain)
+		err := in.tar(plain)
+		in.read.Store(before) // its files are read yet
+		return err
 	}
 	if in.Reader, in.Head, err = export.Decode(plain); err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)

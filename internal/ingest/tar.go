@@ -39,7 +39,7 @@ func (in *Input) tar(r io.Reader) error {
 	return in.zip(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
 }
 
-// repack puts the files of a tar archive into a zip archive, and counts them. One that is cut off ends there.
+// repack puts the files of a tar archive into a zip archive, and counts those that may be exports. One that is cut off ends there.
 func repack(z *zip.Writer, from *tar.Reader, packed *bytes.Buffer) (files int, err error) {
 	for {
 		header, err := from.Next()
@@ -52,12 +52,12 @@ func repack(z *zip.Writer, from *tar.Reader, packed *bytes.Buffer) (files int, e
 			return files, fmt.Errorf("it holds too much; unpack it first: %w", reverie.ErrInvalid)
 		}
 		name := cleanName(header.Name)
-		if header.Typeflag != tar.TypeReg || !fs.ValidPath(name) || !mayBeExport(name) {
+		if header.Typeflag != tar.TypeReg || !fs.ValidPath(name) {
 			continue
 		}
-		files++
 		w, err := z.Create(name)
-		if err == nil {
+		if err == nil && mayBeExport(name) { // of any other its name will do
+			files++
 			_, err = io.Copy(w, io.LimitReader(from, maxEntry+1))
 		}
 		if err != nil {

@@ -195,6 +195,18 @@ func TestTelegramBroken(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, got, "bad: no chat")
+
+	sorted := `{"id":12,"messages":[{"id":1,` + at + `}],"name":"Boat","type":"private_supergroup"}`
+	got, err = toldBy(t, "telegram", file("x.json", sorted), ingest.ReadOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, got, "bad: no chat")
+	got, err = toldBy(t, "telegram", file("x.json", sorted), ingest.ReadOptions{OneGroup: true})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, got, "peer12 1 Mira: hi")
 }
 
 func FuzzTelegram(f *testing.F) {

@@ -118,6 +118,7 @@ func TestWhatsAppDateOrder(t *testing.T) {
 		"capitals without zeros":    {"%, 6:04 PM - ", "3/4/25", "", "2025-03-04"},
 		"Korea's short years":       {"% 오후 6:04 - ", "25. 3. 4.", "", "2025-03-04"},
 		"nothing tells":             {"%, 18:04 - ", "3/4/25", "", ""},
+		"alike in either order":     {"%, 18:04 - ", "5/5/26 5/5/26", "", "2026-05-05 2026-05-05"},
 		"signs that contradict":     {"%, 6:04 PM - ", "03/04/2025", "", ""},
 		"asked for":                 {"%, 18:04 - ", "3/4/25", "mdy", "2025-03-04"},
 		"asked for otherwise":       {"%, 18:04 - ", "3/4/25", "dmy", "2025-04-03"},

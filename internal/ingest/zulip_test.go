@@ -113,6 +113,28 @@ func TestZulipForms(t *testing.T) {
 	}
 }
 
+// TestZulipUnfinished: an export that did not come to its end says so, also in a tar.
+func TestZulipUnfinished(t *testing.T) {
+	const row = `{"zerver_message":[{"id":1,"sender":7,"recipient":9,"date_sent":1769990001,"content":"a"}]}`
+	path := write(t, "zulip.tar", tarOf(t, entry{"x/realm.json", "{}"}, entry{"x/messages-000001.json", row}, entry{"x/messages-000002.json.partial", row}, entry{"x/messages-000003.json.locked", row}))
+	chats, bad, _, err := brought(t, path)
+	if err != nil || len(chats) != 1 || strings.Join(bad, ", ") != "x/messages-000002.json.partial: unfinished, x/messages-000003.json.locked: unfinished" {
+		t.Errorf("%v, %q, %v", chats, bad, err)
+	}
+}
+
+// TestTarNamesOthers: what of a tar is no export is named, as of a folder; how far it is read counts anew.
+func TestTarNamesOthers(t *testing.T) {
+	path := write(t, "x.tar", tarOf(t, entry{"a.jsonl", message("a")}, entry{"notes.docx", "x"}))
+	if n := open(t, path).BytesRead(); n != 0 {
+		t.Errorf("%d bytes are read before the import", n)
+	}
+	_, _, passed, err := brought(t, path)
+	if err != nil || strings.Join(passed, ",") != "notes.docx" {
+		t.Errorf("passed over %q, %v", passed, err)
+	}
+}
+
 func FuzzZulip(f *testing.F) {
 	raw, err := os.ReadFile("testdata/zulip/zulip-export-7d2a/messages-000001.json")
 	if err != nil {

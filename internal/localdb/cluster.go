@@ -29,6 +29,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -191,6 +192,9 @@ func (c *Cluster) join(ctx context.Context, o Options) error {
 			if down = db.PingContext(ctx); down == nil {
 				return nil
 			}
+			if !passing(down) {
+				return fmt.Errorf("connect to the private database in %s: %w", c.loc.Dir, down)
+			}
 		case logStart >= 0:
 			_ = server.Close()
 			return fmt.Errorf("the private database does not start: %s", tail(c.loc.path(serverLog), logStart))
@@ -206,6 +210,16 @@ func (c *Cluster) join(ctx context.Context, o Options) error {
 				c.loc.path(serverLog))
 		}
 	}
+}
+
+// passing tells whether waiting may mend what a server that runs answers: it starts, stops, or
+// has no place left.
+func passing(err error) bool {
+	var refused *pq.Error
+	if errors.As(err, &refused) {
+		return strings.HasPrefix(string(refused.Code), "57P0") || refused.Code == "53300"
+	}
+	return !errors.Is(err, os.ErrPermission)
 }
 
 const (
@@ -263,6 +277,9 @@ func (c *Cluster) launch(ctx context.Context, o Options, server *os.File) (logSt
 	command := o.Supervisor
 	if len(command) == 0 {
 		self, err := os.Executable()
+		if runtime.GOOS == "linux" {
+			self, err = "/proc/self/exe", nil // also where the file was replaced by a newer one
+		}
 		if err != nil {
 			return 0, fmt.Errorf("start the private database's supervisor: %w", err)
 		}

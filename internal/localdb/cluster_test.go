@@ -3,13 +3,15 @@ package localdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
-	"reverie/internal/reverie"
+	"github.com/lib/pq"
 )
 
 func TestStartMakesAClusterThatKeepsItsData(t *testing.T) {
@@ -96,11 +98,22 @@ func TestEnsureDatabaseAtTheSameTime(t *testing.T) {
 	all.Wait()
 }
 
-func TestLongDirectoryIsRefused(t *testing.T) {
+func TestLongDirectoryGetsAShortSocket(t *testing.T) {
 	dir := filepath.Join(newDir(t), strings.Repeat("long/", 20))
-	_, err := Start(t.Context(), testOptions(dir))
-	if !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "REVERIE_DATABASE_DATA_DIR") {
-		t.Errorf("Start = %v", err)
+	loc, err := Locate(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		awaitStop(t, dir)
+		os.RemoveAll(loc.Socket)
+	})
+	c := start(t, testOptions(dir))
+	if got := mustAsk(t, c, "SELECT 'up'"); got != "up" {
+		t.Errorf("got %q", got)
+	}
+	if len(c.Location().Socket) > maxSocketDir || !strings.HasPrefix(c.Location().Socket, "/tmp/reverie-") {
+		t.Errorf("the socket is in %s", c.Location().Socket)
 	}
 }
 
@@ -136,5 +149,17 @@ func TestStartOnAFileInTheWay(t *testing.T) {
 	}
 	if _, err := Start(t.Context(), testOptions(dir)); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("Start = %v", err)
+	}
+}
+
+// Only what passes by itself is waited for.
+func TestWhatPasses(t *testing.T) {
+	for err, want := range map[error]bool{
+		&pq.Error{Code: "57P03"}: true, &pq.Error{Code: "53300"}: true, syscall.ECONNREFUSED: true, syscall.ENOENT: true,
+		&pq.Error{Code: "28000"}: false, syscall.EACCES: false,
+	} {
+		if got := passing(fmt.Errorf("connect: %w", err)); got != want {
+			t.Errorf("%v passes: %v", err, got)
+		}
 	}
 }

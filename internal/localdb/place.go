@@ -13,8 +13,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-
-	"reverie/internal/reverie"
 )
 
 // varDir is where clusters of root live whose directory the server's account
@@ -79,7 +77,7 @@ func Locate(dir string) (Location, error) {
 			return Location{}, err
 		}
 	}
-	loc.Socket = loc.path("run")
+	loc.Socket = socketDir(loc.Dir)
 	return loc, nil
 }
 
@@ -98,6 +96,17 @@ func (l *Location) forRoot() error {
 	}
 	l.account, l.User = acc, acc.name
 	return nil
+}
+
+// socketDir is the directory for the socket: in the cluster's own, or where
+// that path is too long, a short one in /tmp. Not in TMPDIR, which differs
+// between those who have to agree.
+func socketDir(dir string) string {
+	own := filepath.Join(dir, "run")
+	if len(own) <= maxSocketDir {
+		return own
+	}
+	return filepath.Join("/tmp", "reverie-"+shortHash(dir+"\x00"+strconv.Itoa(os.Geteuid())))
 }
 
 // prepare makes the directories, with the modes and owners that they need.
@@ -134,17 +143,21 @@ func makeDirs(dir string, mode os.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// prepareSocket makes the socket's directory, closed to others.
+// prepareSocket makes the socket's directory, closed to others. In /tmp anybody can put something
+// in its place, so what is there must be a directory of ours.
 func (l Location) prepareSocket() error {
-	if len(l.Socket) > maxSocketDir {
-		return fmt.Errorf("the private database's directory %s: %w: its name is too long for the socket in it, of at most %d bytes: "+
-			"set REVERIE_DATABASE_DATA_DIR to a shorter one", l.Dir, reverie.ErrConfiguration, maxSocketDir-len("/run"))
-	}
-	if err := os.Mkdir(l.Socket, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Mkdir(l.Socket, 0o700); err == nil {
+		return l.account.own(l.Socket)
+	} else if !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("make the socket's directory: %w", err)
 	}
-	if info, err := os.Lstat(l.Socket); err != nil || !info.IsDir() {
-		return errors.Join(fmt.Errorf("%s is not a directory: remove it", l.Socket), err)
+	info, err := os.Lstat(l.Socket)
+	if err != nil {
+		return fmt.Errorf("look at the socket's directory: %w", err)
+	}
+	owner, want := info.Sys().(*syscall.Stat_t).Uid, uint32(os.Geteuid())
+	if !info.IsDir() || owner != want && (l.account == nil || owner != l.account.uid) {
+		return fmt.Errorf("%s is not a directory of user id %d: remove it, or use another data directory", l.Socket, want)
 	}
 	if err := os.Chmod(l.Socket, 0o700); err != nil {
 		return fmt.Errorf("close the socket's directory to others: %w", err)

@@ -60,19 +60,46 @@ func TestLocateGivesOneDirectoryOneName(t *testing.T) {
 	}
 }
 
-func TestSocketDirThatIsNoneIsRefused(t *testing.T) {
-	loc, err := Locate(filepath.Join(newDir(t), "home"))
-	if err != nil {
-		t.Fatal(err)
+func TestSocketDirFits(t *testing.T) {
+	seen := map[string]string{}
+	for n := range 200 {
+		dir := "/" + strings.Repeat("d", n+1)
+		socket := socketDir(dir)
+		if len(socket)+len("/.s.PGSQL.5432") >= 104 {
+			t.Errorf("%s: the socket in %s does not fit", dir, socket)
+		}
+		if other := seen[socket]; other != "" {
+			t.Errorf("%s and %s share %s", dir, other, socket)
+		}
+		seen[socket] = dir
 	}
-	if err := os.MkdirAll(loc.Dir, 0o700); err != nil {
+}
+
+// In /tmp anybody can be there first.
+func TestSocketDirOfAnotherIsRefused(t *testing.T) {
+	loc, err := Locate(filepath.Join(newDir(t), strings.Repeat("long/", 20)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(t.TempDir(), loc.Socket); err != nil {
 		t.Fatal(err)
 	}
-	if err := loc.prepareSocket(); err == nil || !strings.Contains(err.Error(), "is not a directory") {
+	t.Cleanup(func() { os.Remove(loc.Socket) })
+	if err := loc.prepareSocket(); err == nil || !strings.Contains(err.Error(), "is not a directory of user") {
 		t.Errorf("prepareSocket on a symbolic link: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return // only root can give things away
+	}
+	os.Remove(loc.Socket)
+	if err := os.Mkdir(loc.Socket, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(loc.Socket, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	if err := loc.prepareSocket(); err == nil || !strings.Contains(err.Error(), "is not a directory of user") {
+		t.Errorf("prepareSocket on another's directory: %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -63,8 +64,8 @@ func arguments(loc Location, settings map[string]string) []string {
 
 // checkStartedByHand fails where a server works on the data that no supervisor started,
 // since server.lock was free. It belongs to somebody, and is left alone. It is known by
-// the socket that its postmaster.pid names: a process of that number may be another one's
-// by now.
+// the first socket that its postmaster.pid names, or by that process's working directory, which
+// is the data: a process of that number may be another one's by now.
 func checkStartedByHand(loc Location) error {
 	text, err := os.ReadFile(filepath.Join(loc.data(), "postmaster.pid"))
 	lines := strings.Split(string(text), "\n")
@@ -72,12 +73,28 @@ func checkStartedByHand(loc Location) error {
 		return nil // no file, or not yet a whole one
 	}
 	conn, err := net.Dial("unix", filepath.Join(lines[4], ".s.PGSQL."+lines[3]))
-	if err != nil {
+	if err == nil {
+		_ = conn.Close()
+	} else if !worksOn(lines[0], loc.data()) {
 		return nil
 	}
-	_ = conn.Close()
 	return fmt.Errorf("a PostgreSQL server that was started by hand (process %s) runs on %s: "+
 		"stop it with `pg_ctl stop -D %s`", lines[0], loc.data(), loc.data())
+}
+
+// worksOn tells whether a process is there and works in a directory. Where the system does not
+// tell the latter, it is taken to.
+func worksOn(process, dir string) bool {
+	pid, err := strconv.Atoi(process)
+	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	if _, err := os.Stat("/proc/self/cwd"); err != nil {
+		return true
+	}
+	at, err := os.Stat(filepath.Join("/proc", process, "cwd"))
+	data, dataErr := os.Stat(dir)
+	return err == nil && dataErr == nil && os.SameFile(at, data)
 }
 
 // removeStale removes the files of a server that was killed. PostgreSQL would take them

@@ -73,6 +73,7 @@ func (a *app) importChats(ctx context.Context, o importOrder) error {
 	if err := a.CheckImport(&o.Import, o.zone); err != nil {
 		return err
 	}
+	o.Read.OneGroup = o.Group.ID != ""
 	early := o.path == "-" && o.Group.ID != "" && !o.DryRun // its settings are refused before anybody has typed much
 	if early {
 		if err := a.EnsureGroup(ctx, o.Group); err != nil {

@@ -42,6 +42,20 @@ type teamPutInput struct {
 	IfNoneMatch string `header:"If-None-Match" enum:"*" doc:"To create the memory: there must be none of this id."`
 	Key         string `header:"Idempotency-Key" pattern:"^[!-~]{1,200}$" patternDescription:"1 to 200 visible characters of ASCII" doc:"Names the write: sent again under the same key within 7 days, it is answered as it was, and made once."`
 	Body        teamBody
+
+	several bool // lines of If-Match
+}
+
+// Resolve notes what a header of one value does not show: that there are more lines of it.
+func (in *teamPutInput) Resolve(ctx huma.Context) []error {
+	lines := 0
+	ctx.EachHeader(func(name, _ string) {
+		if http.CanonicalHeaderKey(name) == "If-Match" {
+			lines++
+		}
+	})
+	in.several = lines > 1
+	return nil
 }
 
 // teamBody is a team's memory as it is sent. What it calls the version is for its own
@@ -76,7 +90,7 @@ func (in *teamPutInput) write() (w reverie.TeamWrite, err error) {
 		err = reverie.ErrNoCondition
 	case in.IfMatch != "" && in.IfNoneMatch != "":
 		err = fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
-	case in.IfMatch != "" && !reverie.IsTeamID(w.IfVersion):
+	case in.several, in.IfMatch != "" && !reverie.IsTeamID(w.IfVersion):
 		w.IfVersion = noVersion
 	}
 	return w, err

@@ -86,6 +86,7 @@ func writes(t *testing.T, c crew) {
 	}
 	c.put(t, id, say("x y"), 412, match, "nonsense")
 	c.put(t, id, say("x y"), 412, match, "*")
+	c.put(t, id, say("x y"), 412, match, tag, match, `"`+reverie.NewID()+`"`)
 	c.put(t, id, say("x y"), 422, fresh, tag)
 	c.put(t, id, say("x y"), 422, fresh, "*", match, tag)
 	c.put(t, id, `{"id":"`+reverie.NewID()+`","statement":"x y"}`, 422, match, tag)

@@ -61,6 +61,9 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 		if part.Pattern != "messages[]" {
 			return c.note(part)
 		}
+		if !c.Known {
+			return t.NoChat(part.Place, "meta")
+		}
 		if !t.Wants(c.Chat) {
 			return export.ErrEnoughRead
 		}

@@ -112,6 +112,7 @@ type ReadOptions struct {
 	// "ymd"; "" is to be inferred, and an error where it cannot be.
 	DateOrder string
 	Chat      string // only the chat of this id or name; "" = all
+	OneGroup  bool   // all of it goes into a group that was named, whatever the chat is
 	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
 }
 
@@ -124,6 +125,13 @@ func (o ReadOptions) Wants(c Chat) bool {
 func Reason(err error) string {
 	what, _, _ := strings.Cut(err.Error(), ": ")
 	return what
+}
+
+// NoChat tells, as the last of a file, that its messages come before what says which chat they are of.
+func (t *Teller) NoChat(place, key string) error {
+	bad := &Bad{Reason: "no chat", Err: fmt.Errorf("%s is missing, or comes behind the messages; put it in front of them: %w",
+		key, reverie.ErrInvalid)}
+	return cmp.Or(t.Skip(place, bad), ErrEnoughRead)
 }
 
 // Missing says of a record that it lacks what none can do without: an id, a time, an author.

@@ -196,7 +196,7 @@ func Values(src Source) Parts {
 	switch {
 	case bytes.HasPrefix(head, []byte("[")):
 		return JSONParts(src.Reader, "[]")
-	case !more || json.Valid(first):
+	case !more || json.Valid(first) || !EndsEarly(first): // a broken line is one, too
 		return JSONLines(src.Reader)
 	}
 	return JSONDocuments(src.Reader)

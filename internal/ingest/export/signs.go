@@ -2,6 +2,8 @@ package export
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 )
 
@@ -24,18 +26,26 @@ func (s Sign) At(places ...string) (signs []Sign) {
 	return signs
 }
 
-// Surest is the sign of them that is the surest and fits the beginning of a document; 0 is none.
+// Surest is the sign of them that is the surest and fits the beginning of a document, or one of JSON
+// Lines' lines where those before it are whole or broken; 0 is none.
 func Surest(head []byte, signs ...Sign) (most int) {
 	var paths []string
 	for _, s := range signs {
 		paths = append(paths, strings.FieldsFunc(s.Paths, func(c rune) bool { return c == ' ' || c == '|' })...)
 	}
-	d := newJSONReader(bytes.NewReader(head), nil)
-	d.seen = map[string]bool{}
-	_ = d.walk(Part{}, jsonPatterns(paths)) // the head ends in the middle
-	for _, s := range signs {
-		if s.Sure > most && d.allSeen(s) {
-			most = s.Sure
+	for patterns, more := jsonPatterns(paths), true; more; {
+		d := newJSONReader(bytes.NewReader(head), nil)
+		d.seen = map[string]bool{}
+		err := d.walk(Part{}, patterns)
+		for _, s := range signs {
+			if s.Sure > most && d.allSeen(s) {
+				most = s.Sure
+			}
+		}
+		more = most == 0 && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) // else the head ends in it
+		if more {
+			_, head, more = bytes.Cut(head[min(d.InputOffset(), int64(len(head))):], []byte("\n{"))
+			head = append([]byte("{"), head...)
 		}
 	}
 	return most

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ var (
 	roomID = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
 )
 
-var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]")...),
+var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]", "rooms.join.*.state.events[]")...),
 	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
 // places are where documents have events.
@@ -112,6 +113,9 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	var e matrixEvent
 	if err := part.Decode(&e, "no event"); err != nil {
 		return err
+	}
+	if f, err := e.Time.Float64(); err == nil { // some programs write 1.7e12
+		e.Time = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 	}
 	at, err := export.Time(string(e.Time), time.UTC)
 	switch {

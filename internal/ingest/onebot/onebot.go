@@ -169,23 +169,27 @@ func unwrapped(parts export.Parts) export.Parts {
 	return func(yield func(export.Part, error) bool) {
 		for part, err := range parts {
 			var answer struct {
-				Code *json.Number    `json:"retcode"`
-				Data json.RawMessage `json:"data"`
+				PostType *export.Text      `json:"post_type"`
+				ID       *export.Text      `json:"message_id"`
+				Data     json.RawMessage   `json:"data"`
+				Messages []json.RawMessage `json:"messages"`
 			}
-			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.Code == nil {
+			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.PostType != nil || answer.ID != nil ||
+				answer.Data == nil && answer.Messages == nil {
 				if !yield(part, err) {
 					return
 				}
 				continue
 			}
-			var list struct {
-				Messages []json.RawMessage `json:"messages"`
+			list := answer.Messages
+			within := export.JSONFieldsOf(answer.Data)
+			switch {
+			case within["messages"] != nil:
+				list = export.As[[]json.RawMessage](within["messages"])
+			case within["message_id"] != nil || within["post_type"] != nil:
+				list = []json.RawMessage{answer.Data}
 			}
-			if _ = json.Unmarshal(answer.Data, &list); list.Messages == nil &&
-				bytes.Contains(answer.Data, []byte(`"message_id"`)) {
-				list.Messages = []json.RawMessage{answer.Data}
-			}
-			for i, m := range list.Messages {
+			for i, m := range list {
 				if !yield(export.Part{Place: fmt.Sprintf("%s, message %d", part.Place, i+1), Value: m}, nil) {
 					return
 				}

@@ -67,7 +67,8 @@ type reader struct {
 
 // file tells the messages of a single file.
 func (q *reader) file(src export.Source) error {
-	if export.Surest(src.Head, signs...) == 70 { // a chunk by itself
+	if export.Surest(src.Head, signs...) == 70 { // a chunk by itself, which never says its chat
+		q.known = true
 		return q.parts(export.JSONLines(src.Reader))
 	}
 	return q.parts(export.JSONParts(src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
@@ -79,6 +80,9 @@ func (q *reader) parts(parts export.Parts) error {
 		if strings.HasSuffix(part.Pattern, "chatInfo") {
 			q.info(part.Value)
 			return nil
+		}
+		if !q.known {
+			return q.NoChat(part.Place, "chatInfo")
 		}
 		if !q.Wants(q.chat) {
 			return export.ErrEnoughRead
@@ -118,7 +122,7 @@ func (q *reader) info(value json.RawMessage) {
 
 // qqManifest lists the chunks of a chat.
 type qqManifest struct {
-	Info    json.RawMessage `json:"chatInfo"`
+	Info    json.RawMessage
 	Chunked struct {
 		Dir    string `json:"chunksDir"`
 		Chunks []struct {
@@ -126,15 +130,19 @@ type qqManifest struct {
 			File string `json:"file"`
 			Name string `json:"fileName"`
 		} `json:"chunks"`
-	} `json:"chunked"`
+	}
 }
 
 // folder tells the messages of a manifest's chunks. One that is not there is told as a [*Bad].
 func (q *reader) folder(files fs.FS, manifest string) error {
 	var m qqManifest
 	err := export.EachPart(files, manifest, func(part export.Part) {
-		m = export.As[qqManifest](part.Value) // where it names no chunks, they are found by their names
-	}, "")
+		if part.Pattern == "chatInfo" {
+			m.Info = part.Value
+		} else {
+			_ = json.Unmarshal(part.Value, &m.Chunked) // where it names no chunks, they are found by their names
+		}
+	}, "chatInfo", "chunked")
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (t *reader) file(src export.Source) error {
 			return nil
 		}
 		if t.chat.chat.ID == "" {
-			if err := t.chat.begin(); err != nil {
+			if err := t.chat.begin(t.OneGroup); err != nil {
 				return err
 			}
 		}
@@ -123,11 +123,11 @@ func (c *chat) is(key string, value json.RawMessage) {
 }
 
 // begin says which chat the messages are of. Where nothing in front of them says it, the
-// error is a [*Bad].
-func (c *chat) begin() error {
-	if c.id == "" {
+// error is a [*Bad]. Its kind may be missing where the messages go into a given group.
+func (c *chat) begin(oneGroup bool) error {
+	if c.id == "" || c.kind == "" && !oneGroup {
 		return &export.Bad{Reason: "no chat",
-			Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of "+
+			Err: fmt.Errorf("the id or type of its chat is missing, or comes behind the messages; put name, type and id in front of "+
 				"them: %w", reverie.ErrInvalid)}
 	}
 	c.chat.ID = cmp.Or(kinds[c.kind], "peer") + c.id

@@ -160,7 +160,13 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	if len(orders) > 1 {
 		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
 	}
-	if len(orders) == 1 {
+	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day either way
+		first, _ := s.in(orders[0], time.UTC)
+		return slices.ContainsFunc(orders[1:], func(order string) bool {
+			at, _ := s.in(order, time.UTC)
+			return !at.Equal(first)
+		})
+	}) {
 		return orders[0], nil
 	}
 	return "", fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+

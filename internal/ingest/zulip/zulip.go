@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"html"
 	"io"
 	"io/fs"
@@ -32,6 +33,7 @@ var Format = export.Format{
 
 var (
 	file       = text.NewPattern(`^messages-\d{6}\.json$`)
+	unfinished = text.NewPattern(`^messages-\d{6}\.json\.(partial|locked)$`)
 	zulipRealm = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
@@ -319,6 +321,16 @@ func (z *reader) export(files fs.FS, e zulipExport) error {
 	for _, name := range []string{"realm.json", "user.json"} {
 		if err := z.tables(files, path.Join(e.root, name)); err != nil {
 			return err
+		}
+	}
+	all, _ := fs.ReadDir(files, e.root) // it was listed before
+	for _, f := range all {
+		if unfinished.MatchString(f.Name()) {
+			err := z.Skip(path.Join(e.root, f.Name()), &export.Bad{Reason: "unfinished",
+				Err: fmt.Errorf("the export did not come to its end: export again: %w", reverie.ErrInvalid)})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	for _, name := range e.messages {
