@@ -8,14 +8,13 @@ import (
 	"testing"
 )
 
-// Bounds of the tree. Each may only fall: who makes a part smaller lowers its bound. That
-// of all code is on its way to 68,000 lines.
+// Bounds of the tree. Each may only fall: who makes a part smaller lowers its bound.
 const (
 	columns      = 120    // bytes of a line of Go
 	longLines    = 0.01   // the share of lines that may be longer
 	packageLines = 10_000 // of the largest package
-	commandLines = 4_900  // of cmd/reverie
-	productLines = 72_700 // of code: neither blank nor a comment
+	commandLines = 4_700  // of cmd/reverie
+	productLines = 67_200 // of code: neither blank nor a comment
 	topFolders   = 16
 	command      = "cmd/reverie"
 	testSuffix   = "_test.go"
