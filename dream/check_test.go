@@ -34,7 +34,7 @@ func shown() *chunkInput {
 }
 
 func read(text string) (a reply) {
-	a.proposals, a.narrative, a.refused = pipeline.ReadProposals(answer.Read(text), "", dreamTypes()...)
+	a.proposals, a.narrative, a.refused = pipeline.ReadProposals(answer.Read(text), true, "", dreamTypes()...)
 	return a
 }
 
@@ -81,7 +81,16 @@ func TestCheck(t *testing.T) {
 		"closes":                   {[]string{`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, []string{"todo d3 done Ben paid it [f2] []"}, nil},
 		"closes, in a string":      {[]string{`{"type":" Todo ","replace":"d3","done":"True","content":"Ben paid it","sources":["f2"],"confidence":"0.9"}`}, []string{"todo d3 done Ben paid it [f2] []"}, nil},
 		"closes what is no todo":   {[]string{theme("Lin keeps bees", `,"replace":"d2","done":true`+two)}, nil, []string{"1 theme d2 form"}},
-		"closes nothing":           {[]string{`{"type":"todo","done":true,"content":"Ben paid it","sources":["f1"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
+		"closes perhaps":           {[]string{`{"type":"todo","replace":"d3","done":"yes","content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
+		"closes, as a number":      {[]string{`{"type":"todo","replace":"d3","done":1,"content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
+		"keeps perhaps":            {[]string{theme("Lin keeps bees", `,"replace":"d2","keep":"是"`+two)}, nil, []string{"1 theme  form"}},
+		"neither keeps nor closes": {[]string{theme("Lin keeps bees", `,"done":null,"keep":"False"`+two)}, []string{bees}, nil},
+		"closes what a surer line keeps": {[]string{`{"type":"todo","replace":"d3","keep":true,"sources":["f2"],"confidence":0.95}`,
+			`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.7}`},
+			[]string{"todo d3 done Ben paid it [f2] []"}, []string{"1 todo d3 repeated"}},
+		"sources among words":     {[]string{theme("Lin keeps bees", `,"sources":["s1 and m2 (tea)"]`)}, []string{bees}, nil},
+		"sources among ideograms": {[]string{theme("Lin keeps bees", `,"sources":"s1和m2"`)}, []string{bees}, nil},
+		"closes nothing":          {[]string{`{"type":"todo","done":true,"content":"Ben paid it","sources":["f1"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
 		"closes beyond the items": {[]string{theme("One", two), theme("Two", two), theme("Three", two), theme("Four", `,"replace":"d2"`+two),
 			`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.7}`},
 			[]string{"theme  One [s1 m2] []", "theme  Two [s1 m2] []", "theme  Three [s1 m2] []", "theme d2 Four [s1 m2] []", "todo d3 done Ben paid it [f2] []"}, nil},

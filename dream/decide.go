@@ -209,17 +209,21 @@ func isClosing(step reverie.Step) bool {
 
 // holdForReview holds the whole plan when the run, with it, would rewrite or delete more of
 // what the group remembers than may pass without a person, or close more than half of the
-// open todos, and more than a few. To close what is done is no rewrite.
+// open todos, and more than a few. To close what is done is no rewrite. What earlier chunks
+// of the run did counts.
 func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
-	todos, closings := 0, len(plan.Steps)-len(judged.Steps)
+	st, rewrites := &r.recorder.Stats, judged.Rewrites(s.state.Items)
+	closes := plan.Rewrites(s.state.Items) - rewrites
+	todos, closings := st.Closed, st.Closed+closes
 	for _, h := range s.state.Items {
 		if reverie.DreamTypeOf(h.Memory) == reverie.DreamTodo && !isDone(h) {
 			todos++
 		}
 	}
-	reason := pipeline.TooManyRewrites(judged.Rewrites(s.state.Items), s.state.Active, r.Limits.HoldMin, r.Limits.HoldRatio,
+	reason := pipeline.TooManyRewrites(st.Rewritten-st.Closed+rewrites, s.state.Active, r.Limits.HoldMin,
+		r.Limits.HoldRatio,
 		"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person")
 	if reason == "" && closings > max(holdClosings, todos/2) {
 		reason = fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
@@ -227,7 +231,9 @@ func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	}
 	if reason != "" {
 		pipeline.HoldAll(plan, reason)
+		return
 	}
+	st.Closed += closes
 }
 
 // holdClosings is how many todos a dream may close however few are open.

@@ -66,7 +66,11 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	}
 	if len(s.state.Material) == 0 {
 		s.taken = false
-		if s.state, err = r.fetch(ctx, r.query); err != nil {
+		s.state, err = r.fetch(ctx, r.query)
+		if errors.Is(err, reverie.ErrNotFound) && r.recorder.Row.ID != "" {
+			return nil, nil // the session that the dream reaches up to is part of another by now
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -59,7 +59,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		Use: func(text string) (why string) {
 			read := answer.Read(text)
 			r.recorder.LogSkipped("chunk", s.no, read.Skipped)
-			a.proposals, a.narrative, a.refused = pipeline.ReadProposals(read, "", dreamTypes()...)
+			a.proposals, a.narrative, a.refused = pipeline.ReadProposals(read, true, "", dreamTypes()...)
 			if len(a.proposals) == 0 && a.narrative == nil {
 				return "the answer held neither an item nor a summary"
 			}

@@ -73,7 +73,8 @@ func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 		input = s.inputSHA256(r.Model.Name())
 	}
 	plan.RunID = f.Run.ID
-	f.Chunks = append(f.Chunks, planfile.Chunk{Asked: r.row(s, input, s.answer, reverie.ChunkAnswered), Plan: plan})
+	f.Chunks = append(f.Chunks, planfile.Chunk{Asked: r.row(s, input, strings.ToValidUTF8(s.answer, "\uFFFD"), reverie.ChunkAnswered),
+		Plan: plan})
 }
 
 // PlanStore is what applying a plan file reads and writes, besides the heads.
@@ -157,6 +158,7 @@ func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.Fil
 		if err := r.recorder.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, c.Plan.Steps); err != nil {
 			return err
 		}
+		c.Asked.Answer = r.Privacy.Mask(c.Asked.Answer)
 		planned.Plans, planned.Chunks = append(planned.Plans, c.Plan), append(planned.Chunks, c.Asked)
 		*st = c.Plan.Stats
 	}

@@ -172,9 +172,9 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 	return s.resume(ctx, lease, job, what, &sessionID, runningOfSessionQuery, lease.GroupID, string(job), sessionID)
 }
 
-// ResumeDream is [Store.Resume] for dreams, whatever their windows. The chunk is one that was not applied, and of whose
-// memory versions any is active and new to dreams still: that of the run, else the
-// newest since the last dream of one that was deferred or failed.
+// ResumeDream is [Store.Resume] for dreams, whatever their windows. The chunk is one that
+// was not applied, and of whose memory versions any is active and new to dreams still: that
+// of the run, else the newest since the last dream of one that was deferred or failed.
 func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted dreams of group %q", lease.GroupID)
 	return s.resume(ctx, lease, reverie.JobDream, what, nil, runningDreamQuery, lease.GroupID)
@@ -223,9 +223,9 @@ const endlessQuery = `select distinct r.group_id from runs r
 			and q.session_id = r.session_id and q.session_id <> '' and q.run_id is null)
 	order by r.group_id`
 
-// Endless lists the groups with a run of the job that calls itself running, of
-// whose window or session nothing is pending for it, and whose lease nobody holds: its process died
-// between the last commit and the end. A dream goes on, and is not among them.
+// Endless lists the groups with a run of the job that calls itself running, of whose
+// window or session nothing is pending for it, and whose lease nobody holds: its process
+// died between the last commit and the end. A dream goes on, and is not among them.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "look for runs without an end", endlessQuery, string(job), reverie.LeaseGroup)
 }
@@ -233,11 +233,12 @@ func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) 
 // Settle ends the runs of a job that call themselves running, which the holder of
 // the lease knows that they are not: see settleRuns. Dreams go on, and are left alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
-	return s.underLease(ctx, lease, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID),
+	if job == reverie.JobDream {
+		return nil
+	}
+	what := fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID)
+	return s.underLease(ctx, lease, pg.Work{What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if job == reverie.JobDream {
-				return nil
-			}
 			_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
 			return err
 		}})

@@ -178,13 +178,13 @@ func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine
 		return c, rule, detail
 	}
 	confidence := said.Confidence
-	if confidence == nil {
+	if isAbsent(confidence) {
 		confidence = of.Confidence
 	}
 	if c.Confidence, err = answer.Share(confidence); err != nil {
 		return c, ruleConfidence, fmt.Sprintf("confidence: %v", err)
 	}
-	if said.Evidence != nil {
+	if !isAbsent(said.Evidence) {
 		c.Evidence = p.evidence(said.Evidence, o)
 	}
 	if len(c.Evidence) == 0 {
@@ -192,6 +192,9 @@ func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine
 	}
 	return c, "", ""
 }
+
+// isAbsent tells whether a value is not there, or null.
+func isAbsent(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
 
 // checkClaim holds the words of a claim against the rules of text, each alone and
 // together as they will be read.

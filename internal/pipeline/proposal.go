@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
@@ -53,10 +53,11 @@ func (p Proposal) Refusal(rule, detail string) reverie.Refusal {
 // ReadProposals reads an answer's objects as proposals of some types, and its summary,
 // nil where it has none. A line that is an object but neither is refused, and so is a
 // second summary. Whoever names no type means the one that stands for that, if any.
-func ReadProposals(read answer.Result, untyped string, types ...string) (list []Proposal, summary *Proposal,
-	refused []reverie.Refusal) {
+// The keys done and keep are read only where closes is set: other jobs did not ask for them.
+func ReadProposals(read answer.Result, closes bool, untyped string, types ...string) (list []Proposal,
+	summary *Proposal, refused []reverie.Refusal) {
 	for _, l := range read.Lines {
-		p, err := readProposal(l, untyped, types)
+		p, err := readProposal(l, closes, untyped, types)
 		switch {
 		case err != nil:
 			refused = append(refused, p.Refusal(RuleForm, err.Error()))
@@ -71,7 +72,7 @@ func ReadProposals(read answer.Result, untyped string, types ...string) (list []
 	return list, summary, refused
 }
 
-func readProposal(l answer.Line, untyped string, types []string) (Proposal, error) {
+func readProposal(l answer.Line, closes bool, untyped string, types []string) (Proposal, error) {
 	var raw struct {
 		Type, Content                                            *string
 		Tags, Confidence, Replace, Evidence, Sources, Done, Keep json.RawMessage
@@ -86,14 +87,21 @@ func readProposal(l answer.Line, untyped string, types []string) (Proposal, erro
 	if p.Type != TypeSummary && !slices.Contains(types, p.Type) {
 		return p, fmt.Errorf("type %q is none of %s, summary", text.Excerpt(p.Type, 20), strings.Join(types, ", "))
 	}
-	p.Done, p.Keep = isTrue(raw.Done), isTrue(raw.Keep) && p.Type != TypeSummary
+	var err error
+	if closes && p.Type != TypeSummary {
+		if p.Done, err = readBool(raw.Done); err != nil {
+			return p, fmt.Errorf("done: %w", err)
+		}
+		if p.Keep, err = readBool(raw.Keep); err != nil {
+			return p, fmt.Errorf("keep: %w", err)
+		}
+	}
 	if raw.Content != nil {
 		p.Content = strings.TrimSpace(*raw.Content)
 	}
 	if p.Content == "" && !p.Keep {
 		return p, errors.New(`no "content"`)
 	}
-	var err error
 	if p.Evidence, err = answer.Citations(raw.Evidence); err != nil {
 		return p, fmt.Errorf("evidence: %w", err)
 	}
@@ -114,12 +122,19 @@ func readProposal(l answer.Line, untyped string, types []string) (Proposal, erro
 	return p, nil
 }
 
-// isTrue reads true, also as a string.
-func isTrue(raw json.RawMessage) bool {
-	return strings.EqualFold(strings.Trim(string(raw), `" `), "true")
+// readBool reads true or false, also as a string. What is absent or null is false.
+func readBool(raw json.RawMessage) (bool, error) {
+	switch strings.ToLower(strings.Trim(string(raw), `" `)) {
+	case "true":
+		return true, nil
+	case "false", "null", "":
+		return false, nil
+	}
+	return false, errors.New("neither true nor false")
 }
 
-// readHandles reads a list of handles, or one string that holds several.
+// readHandles reads the handles, such as m1, in a list of strings or in one string. Words
+// beside them are passed over.
 func readHandles(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) != nil {
@@ -129,10 +144,11 @@ func readHandles(raw json.RawMessage) ([]string, error) {
 		}
 		list = []string{one}
 	}
-	return strings.FieldsFunc(text.Fold(strings.Join(list, " ")), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), nil
+	return handles.FindAllString(text.Fold(strings.Join(list, " ")), -1), nil
 }
+
+// handles are letters and digits that stand by themselves, or beside letters that are not ASCII.
+var handles = regexp.MustCompile(`\b[a-z]+[0-9]+\b`)
 
 // Fault says by which rule a proposal is refused for what it says, or how sure it is; ""
 // where it stands. Of one that only bears out something, the words do not matter.
@@ -148,10 +164,17 @@ func (p Proposal) Fault(minConfidence float64) (rule, detail string) {
 }
 
 // Surest leaves out what an answer says twice, in one wording or of one memory, and what
-// goes beyond so many new things: the surer line stays, of two alike the first.
+// goes beyond so many new things: a closing stays before all others, else the surer line,
+// and of two alike the first.
 func Surest[T any](list []T, of func(T) Proposal, most int) (kept []T, refused []reverie.Refusal) {
 	said, replaced, fresh := map[string]bool{}, map[string]bool{}, 0
-	kept = answer.Pick(list, func(v T) float64 { return of(v).Confidence }, func(v T) bool {
+	rank := func(v T) float64 {
+		if p := of(v); !p.Done {
+			return p.Confidence
+		}
+		return 1 + of(v).Confidence // that of others is at most 1
+	}
+	kept = answer.Pick(list, rank, func(v T) bool {
 		p, rule, detail := of(v), RuleRepeated, ""
 		switch {
 		case !p.Done && said[p.Hash]:

@@ -72,12 +72,13 @@ type Stats struct {
 	Sessions   int `json:"sessions,omitempty"`  // that a dream covers
 	Material   int `json:"material,omitempty"`  // memory versions that a dream took in, each for the first time
 	Batches    int `json:"batches,omitempty"`   // questions that those were put in
-	Asked      int `json:"asked,omitempty"`     // questions of a dream in all, combining included; not those that compare
+	Asked      int `json:"asked,omitempty"`     // questions of a dream in all, not those that compare
 	// Base and Rewritten are what the limit on deletes and rewrites is counted
 	// with: active memories when the run began, and how many of those it has
-	// deleted or rewritten.
+	// deleted or rewritten. Closed is how many of Rewritten are todos that a dream has closed.
 	Base      int `json:"base"`
 	Rewritten int `json:"rewritten"`
+	Closed    int `json:"closed,omitempty"`
 	// Limit is how many messages a chunk of the run may have by now, 0 while
 	// none was asked about: cut-off answers halve it. OpenEnded says that the
 	// window's end came from the clock. A run that is taken up again needs both.
@@ -91,15 +92,16 @@ type Stats struct {
 	// Through says that all has been taken of a session that was to be: what its run
 	// may still fail at is the fold.
 	Through bool `json:"through,omitempty"`
-	// Plan is the hash of the plan in hand that was applied, "" where none was. Edited says
-	// that a person changed it, or what the run held, before.
+	// Plan is the hash of the plan file that was applied, "" where none was. Edited says
+	// that a person changed it, or what the run held, before. Runs of today set neither it
+	// nor Approved: both are read for old runs.
 	Plan   string `json:"plan,omitempty"`
 	Edited bool   `json:"edited,omitempty"`
 	// Approved is how many steps of that plan a person let pass that would have been held.
 	Approved int `json:"approved,omitempty"`
 }
 
-// Add adds what another run counts: all but Base and Rewritten, which are one run's.
+// Add adds what another run counts: all but Base, Rewritten and Closed, which are one run's.
 func (s *Stats) Add(o Stats) {
 	for _, n := range []struct{ to, from *int }{
 		{&s.Kept, &o.Kept}, {&s.Updated, &o.Updated}, {&s.Created, &o.Created}, {&s.Deleted, &o.Deleted}, {&s.Refused, &o.Refused},

@@ -28,7 +28,7 @@ type reply struct {
 func (a reply) usable() bool { return len(a.proposals) > 0 || a.recap != nil }
 
 func parse(read answer.Result) (a reply) {
-	a.proposals, a.recap, a.refused = pipeline.ReadProposals(read, factTypes[0], factTypes...)
+	a.proposals, a.recap, a.refused = pipeline.ReadProposals(read, false, factTypes[0], factTypes...)
 	return a
 }
 

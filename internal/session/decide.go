@@ -61,7 +61,11 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 // it, would rewrite or delete more of what was remembered before than may pass
 // without a person. Support is no harm, and the messages are used either way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	reason := pipeline.TooManyRewrites(stats.Rewritten+plan.Rewrites(heads), stats.Base, limits.HoldMin, limits.HoldRatio,
+	rewrites := plan.Rewrites(heads)
+	if rewrites == 0 { // also where the limit was lowered before the run went on
+		return
+	}
+	reason := pipeline.TooManyRewrites(stats.Rewritten+rewrites, stats.Base, limits.HoldMin, limits.HoldRatio,
 		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
 			"at most %d pass without a person")
 	if reason == "" {

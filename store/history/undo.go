@@ -91,12 +91,15 @@ func (h *History) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQ
 }
 
 // UndoAll takes back these runs of a group, one after the other in the order given, in one
-// transaction: see [History.Undo]. A dry run needs no lease: it does so in a transaction that
+// transaction under a lease that nothing renews meanwhile: see [History.Undo]. A dry run needs no lease: it does so in a transaction that
 // it takes back, and that who writes to these memories waits for. Where one could not be
 // taken back, a dry run returns those before it with the error.
 func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery,
 	runIDs []string) ([]reverie.Undone, error) {
 	what := fmt.Sprintf("undo %d runs of group %q", len(runIDs), q.GroupID)
+	if len(runIDs) == 1 {
+		what = fmt.Sprintf("undo run %s of group %q", runIDs[0], q.GroupID)
+	}
 	if !q.DryRun && q.GroupID != lease.GroupID {
 		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
