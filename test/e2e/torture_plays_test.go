@@ -29,9 +29,9 @@ var plays = []*play{
 		s.set(impressionsOn)
 		s.bring("template", chat("2025-03-06", "self city Braga", "note The group meets on Fridays", "about Bo pet Rex", "  ")...)
 	}, args: invocation("evolve", "--due")},
-	{name: "impression", past: seenPast, args: invocation("impression", "--group", "template")},
+	{name: "impression", past: seenPast, args: invocation("impression", "--group", "template"), asking: "apply chunk of run to the entities of group: begun"},
 	{name: "extract and fold", past: spokenPast, args: invocation("extract", "--due", "--group", "template")},
-	{name: "dream", past: dreamtPast, args: invocation("dream", "--due", "--group", "template"), asking: "apply chunk of run to group: begun"},
+	{name: "dream", past: dreamtPast, args: invocation("dream", "--due", "--group", "template")},
 
 	{name: "import", past: func(s *stage) { s.file("chat.jsonl", jsonLines(s.t, manyLines(2300))) },
 		args: func(s *stage) []string {
