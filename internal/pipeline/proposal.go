@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -148,7 +147,7 @@ func readHandles(raw json.RawMessage) ([]string, error) {
 }
 
 // handles are letters and digits that stand by themselves, or beside letters that are not ASCII.
-var handles = regexp.MustCompile(`\b[a-z]+[0-9]+\b`)
+var handles = text.NewPattern(`\b[a-z]+[0-9]+\b`)
 
 // Fault says by which rule a proposal is refused for what it says, or how sure it is; ""
 // where it stands. Of one that only bears out something, the words do not matter.
