@@ -286,15 +286,3 @@ func rulesOf(list []reverie.Refusal) []string {
 	slices.SortFunc(names, cmp.Compare)
 	return names
 }
-
-// known is the id of the entity that goes by a name.
-func (w *world) known(subject string) string {
-	w.t.Helper()
-	for id, e := range w.entities {
-		if e.Subject == subject {
-			return id
-		}
-	}
-	w.t.Fatalf("nobody is called %q: %q", subject, w.show())
-	return ""
-}
