@@ -12,8 +12,8 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
-	"reverie/evolve"
 	"reverie/dream"
+	"reverie/evolve"
 	"reverie/internal/api"
 	"reverie/internal/api/mcp"
 	"reverie/internal/api/rest"
