@@ -53,7 +53,7 @@ update memories m set
             where e.group_id = m.group_id and e.memory_id = m.memory_id and e.action = 'delete'), m.ended_at) end
     from memories self left join memories c on c.group_id = self.group_id and c.parent_id = self.memory_id
     where self.group_id = m.group_id and self.memory_id = m.memory_id and m.status <> 'active';
-alter table memories alter column said_at set not null;
+alter table memories alter column said_at set not null, alter column said_at set default now();
 
 -- What was said in the past is found by its words.
 alter table messages add column words tsvector generated always as (reverie_words(text)) stored;
