@@ -24,13 +24,27 @@ const (
 	KindTeam    Kind = "team"
 )
 
+// Type is what kind of thing a memory says: it decides whether silence means anything.
+type Type string
+
+// The types of memory. What names none is a fact.
+const (
+	TypeFact    Type = "fact"
+	TypeHabit   Type = "habit"
+	TypeOpinion Type = "opinion"
+	TypeRule    Type = "rule"
+	TypePlan    Type = "plan"
+	TypeCulture Type = "culture"
+)
+
 // Status says whether a version is what its lineage says now.
 type Status string
 
 // The statuses of a memory version.
 const (
 	StatusActive     Status = "active"     // the lineage's head, recalled
-	StatusDeprecated Status = "deprecated" // superseded by a newer version, or deleted
+	StatusSuperseded Status = "superseded" // a newer version has taken its place
+	StatusDeprecated Status = "deprecated" // deleted
 	StatusArchived   Status = "archived"   // out of recall, restorable
 	StatusHeld       Status = "held"       // waits for a person
 )
@@ -73,6 +87,11 @@ type Memory struct {
 	EmbeddingModel  string     `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
 	ChangeSummary   string     `db:"change_summary" json:"-"`
 	RunID           *string    `db:"run_id" json:"-"` // nil for an edit by a person
+	Type            Type       `db:"type" json:"type"`
+	DueOn           *time.Time `db:"due_on" json:"due_on,omitempty"` // a plan's date; nil: it has none
+	SaidAt          time.Time  `db:"said_at" json:"said_at"`         // when the chat said what made this version
+	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil while it stands
+	Author          string     `db:"author" json:"author,omitempty"` // the person who wrote this version, "" for a job
 	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
