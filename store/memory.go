@@ -24,12 +24,12 @@ const judgeAgain = `, case when status in ('active', 'held') then coalesce((sele
 var (
 	versionsThen, activeThen = AtInstant("$4", "$8")
 
-	memoryFilter = ` where group_id = $1 and ($2 = '' or kind = $2)
+	memoryFilter = ` and ($2 = '' or kind = $2)
 	and case when $4::timestamptz is null then $3 = '' or status = $3 else ` + activeThen + ` end
 	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
 
-	listed   = ` from memories` + memoryFilter
-	listedAt = ` from ` + versionsThen + memoryFilter
+	listed   = ` from memories where group_id = $1` + memoryFilter
+	listedAt = ` from ` + versionsThen + ` where group_id = $1` + memoryFilter
 )
 
 // memoryArgs are the arguments of memoryFilter.

@@ -76,8 +76,9 @@ func TestTimeOfTheChat(t *testing.T) {
 	night(tea, walk, dog) // 0; the walk has no evidence: said by the end of the window
 	milk := cited(update(read(tea), "milk"), day(-4))
 	night(milk, cited(remove(read(dog), "it ran away"), day(-5))) // 1
+	// A message that came late is older than what it changes.
 	cola := cited(update(read(milk), "cola"), day(-8))
-	night(cola) // 2: a message that came late, older than what it changes
+	night(cola)                                                                              // 2
 	wine := night(cited(update(read(cola), "wine"), day(-2)), cited(create("cat"), day(-2))) // 3
 	must(w.Undo(t.Context(), w.lease, reverie.UndoQuery{GroupID: group, RunID: wine, Reason: "not so"}))(t)
 	undone := w.now

@@ -144,7 +144,7 @@ type recordTable struct {
 	Columns, Loose            nameList
 	Counted                   bool
 	Reads                     map[string]string
-	Fills                     map[string]string // what a column of a record that lacks it is, by those that it has
+	Fills                     map[string]string
 	Rules                     []recordRule
 }
 
@@ -226,18 +226,7 @@ func (r recordTable) rows() string {
 	if r.Before != "" {
 		otherwise = `json_populate_record(` + otherwise + `, '` + r.Before + `')`
 	}
-	rows := `json_populate_recordset(` + otherwise + `, $2::json) r`
-	if len(r.Fills) == 0 {
-		return rows
-	}
-	columns := make([]string, len(r.Columns))
-	for i, c := range r.Columns {
-		columns[i] = c
-		if fill, ok := r.Fills[c]; ok {
-			columns[i] = `coalesce(` + c + `, ` + fill + `) as ` + c
-		}
-	}
-	return `(select ` + strings.Join(columns, ", ") + ` from ` + rows + `) r`
+	return `json_populate_recordset(` + otherwise + `, $2::json) r`
 }
 
 // same joins a row that is there, t, with its record, r.

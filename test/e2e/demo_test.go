@@ -111,7 +111,7 @@ func (s *stage) wantChatsTime(t *testing.T) {
 	if !maps.Equal(early, late) || len(d["added"].(list)) == 0 || len(d["changed"].(list)) == 0 {
 		t.Errorf("the difference makes %v of the one date, and there is %v at the other", early, late)
 	}
-	found := s.run("memory", "search", "--group", "demo", "--at", "2026-01-06", "--limit", "200", "--json", "例会").want(t, 0).document(t)
+	found := s.run("memory", "search", "--group", "demo", "--kind", "group", "--at", "2026-01-06", "--limit", "200", "--json", "例会").want(t, 0).document(t)
 	for _, hit := range found["results"].(list) {
 		if statement := hit.(object)["statement"].(string); !told("--at", "2026-01-06")[statement] {
 			t.Errorf("found of 2026-01-06: %s", statement)
