@@ -37,8 +37,8 @@ const (
 	Format = "reverie-memories"
 	// Version is the newest version of the form, and the one that is written.
 	// Those before it are read, too: version 1 had no sources, and did not say what jobs
-	// had taken in; version 2 did not say when the chat had said a thing.
-	Version = 3
+	// had taken in.
+	Version = 2
 )
 
 // The types of the first and the last line.

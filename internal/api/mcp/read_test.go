@@ -165,7 +165,7 @@ func TestHistoryAndAsOf(t *testing.T) {
 			t.Errorf("as of %q: %s", as, diff)
 		}
 	}
-	if _, err := h.db().Exec(`update memories set said_at = '2024-03-05', said_until = '2024-03-06' where memory_id = $1`, id); err != nil {
+	if _, err := h.db().Exec(`update memories set said_at = timestamptz '2024-03-05 00:00Z', said_until = timestamptz '2024-03-06 00:00Z' where memory_id = $1`, id); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -108,8 +108,8 @@ func (w *world) goesOn(t *testing.T) {
 // writing where it is asked to.
 func TestBothTimes(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.db.Exec(`update memories set said_at = '2024-03-05', said_until = case when status <> 'active'
-		then timestamptz '2024-03-06' end where group_id = $1`, w.mine.group); err != nil {
+	if _, err := w.db.Exec(`update memories set said_at = timestamptz '2024-03-05 00:00Z', said_until = case when status <> 'active'
+		then timestamptz '2024-03-06 00:00Z' end where group_id = $1`, w.mine.group); err != nil {
 		t.Fatal(err)
 	}
 	group := url.PathEscape(w.mine.group)
