@@ -13,10 +13,15 @@ import (
 
 const (
 	lockChunkQuery  = `select ` + lockChunk
-	lockNewestQuery = `select ` + newestChange + ` as newest, ` + lockChunk
+	lockNewestQuery = `select ` + newestChange + ` as newest, ` + saidBy + ` as said_by, ` + lockChunk
 	lockChunk       = `c.status as chunk, r.status as run from run_chunks c
 		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
+
+	// By when the chat had said what a chunk takes in: the end of its window, or, of a window
+	// without an end, its newest message.
+	saidBy = `case when r.stats @> '{"open_ended": true}' then (select max(m.sent_at) from messages m
+			where m.group_id = $1 and m.message_id = any (c.message_ids)) else r.window_until end`
 
 	// What was shown waits for the impression job next, where people and things
 	// are followed. A message that is consumed once more is not used once more.
@@ -108,6 +113,7 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	var status struct {
 		Chunk, Run string
 		Newest     *time.Time
+		SaidBy     *time.Time `db:"said_by"`
 	}
 	if err := t.Get(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
 		return nil, pg.NotFoundIfEmpty(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
@@ -121,7 +127,7 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	}
 	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.db.Now(),
 		status.Newest),
-		steps: plan.Steps}
+		saidBy: status.SaidBy, steps: plan.Steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err
@@ -191,6 +197,7 @@ type batch struct {
 	chunkNo int
 	kind    reverie.Kind // of what it creates; updates keep theirs
 	at      time.Time    // later than what is written: see moment
+	saidBy  *time.Time   // by when the chat had said it, evidence or not; nil: it is said as it is written
 	steps   []reverie.Step
 	heads   map[string]reverie.Memory // by lineage, locked
 }
@@ -205,14 +212,15 @@ const (
 	// supported ones; it comes before the new versions, since a lineage has one
 	// active head. A held one has ended when it was held.
 	moveHeadsQuery = `with u as (
-			select * from unnest($4::uuid[], $5::bool[], $6::float8[], $7::timestamptz[]) as u (id, ends, strength,
-				supported_at)),
+			select * from unnest($4::uuid[], $5::bool[], $6::float8[], $7::timestamptz[], $8::timestamptz[])
+				as u (id, ends, strength, supported_at, said_until)),
 		kept as (` + InsertValues + `$3::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
 		update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
+			said_until = case when u.ends then least(m.said_until, u.said_until) else m.said_until end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at)
 				end
@@ -224,17 +232,17 @@ const (
 	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id,
 		kind, session_id,
 			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at,
-				last_supported_at, embedding, decayed_at)
+				last_supported_at, said_at, embedding, decayed_at)
 		select $1, $2::uuid, $3::timestamptz, 'active', u.memory_id, u.lineage_id, u.parent_id, u.kind, u.session_id,
 			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash,
 				u.summary,
-			u.model, u.created_at, u.supported_at, u.embedding,
+			u.model, u.created_at, u.supported_at, u.said_at, u.embedding,
 			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id)
 		from unnest($4::vector[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::int[],
 				$12::jsonb[], $13::float8[], $14::float8[], $15::text[], $16::text[], $17::text[], $18::timestamptz[],
-				$19::timestamptz[])
+				$19::timestamptz[], $20::timestamptz[])
 			as u (embedding, memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,
-				weight, content_hash, summary, model, created_at, supported_at)`
+				weight, content_hash, summary, model, created_at, supported_at, said_at)`
 )
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
@@ -347,7 +355,7 @@ func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate {
-			rows.Add(st.Head.MemoryID, st.Action != reverie.ActionKeep, st.Strength, st.LastSupportedAt)
+			rows.Add(st.Head.MemoryID, st.Action != reverie.ActionKeep, st.Strength, st.LastSupportedAt, b.saidAt(st))
 		}
 	}
 	n, err := rows.Exec(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
@@ -366,7 +374,7 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 		}
 		m := b.version(st)
 		rows.Add(m.ID, m.LineageID, m.ParentID, m.Kind, m.SessionID, m.Statement, m.Version, pg.AsJSON(m.Tags), m.Strength,
-			m.Weight, m.ContentHash, m.ChangeSummary, m.EmbeddingModel, m.CreatedAt, m.LastSupportedAt)
+			m.Weight, m.ContentHash, m.ChangeSummary, m.EmbeddingModel, m.CreatedAt, m.LastSupportedAt, m.SaidAt)
 		embeddings = append(embeddings, st.Embedding)
 	}
 	if rows.Len() == 0 {
@@ -387,7 +395,7 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID,
 		Statement: st.Statement, Version: 1,
 		CreatedAt: b.at, LastSupportedAt: st.LastSupportedAt, Strength: st.Strength, Weight: reverie.DefaultWeight,
-		Tags: st.Tags, ContentHash: st.ContentHash, ChangeSummary: st.Reason}
+		Tags: st.Tags, ContentHash: st.ContentHash, ChangeSummary: st.Reason, SaidAt: b.saidAt(st)}
 	if len(st.Embedding) > 0 {
 		m.EmbeddingModel = st.EmbeddingModel
 	}
@@ -406,6 +414,25 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 		m.Tags = []string{}
 	}
 	return m
+}
+
+// saidAt is when the chat said what a step writes: its newest evidence, or the end of what
+// the chunk takes in. It is never later than it is written, nor earlier than what its lineage
+// said before, so that a lineage has one version at most at any instant of the chat.
+func (b *batch) saidAt(st reverie.Step) time.Time {
+	at := b.at
+	if b.saidBy != nil {
+		if at = reverie.NewestSent(st.Evidence); at.IsZero() {
+			at = *b.saidBy
+		}
+	}
+	if at.After(b.at) {
+		at = b.at
+	}
+	if head := b.heads[st.LineageID]; head.SaidAt.After(at) {
+		at = head.SaidAt
+	}
+	return at
 }
 
 // Evidenced names the version that a step's evidence belongs to.

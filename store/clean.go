@@ -27,7 +27,7 @@ const (
 	cleanLockQuery = `select ` + MemoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id
 		for update`
 
-	cleanQuery = `update memories set status = 'deprecated', ended_at = $2::timestamptz
+	cleanQuery = `update memories set status = 'deprecated', ended_at = $2::timestamptz, said_until = $2::timestamptz
 		where group_id = $1 and memory_id = any ($3::uuid[]) and status = 'active'`
 )
 

@@ -158,7 +158,8 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 
 // deprecate ends a head, as of when it was held if it was.
 func deprecate(ctx context.Context, t *pg.Tx, head reverie.Memory, at time.Time) error {
-	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz),
+			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
 	return err
 }
@@ -190,12 +191,12 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 	at time.Time) error {
 	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
 			statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary,
-			created_at, updated_at, ended_at, last_supported_at)
+			created_at, updated_at, said_at, ended_at, said_until, last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, $8, tags,
 			case when w.lives then greatest(strength, $6::float8) else strength end,
 			case when w.lives then greatest(weight, $7::float8) else weight end,
-			content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz,
-			case when not w.lives then $5::timestamptz end,
+			content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz,
+			case when not w.lives then $5::timestamptz end, case when not w.lives then $5::timestamptz end,
 			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end
 		from memories cross join (select $8 = 'active' as lives) w where group_id = $1 and memory_id = $2`,
 		head.GroupID, head.ID, newID, reason, at, reverie.EstablishedStrength, reverie.DefaultWeight, string(status))
@@ -203,7 +204,8 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 }
 
 // EndTeamHeadQuery ends a head of a team, unless it has ended.
-const EndTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+const EndTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz),
+			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
 
 // bury makes a new version of head's text that says that it is deleted.

@@ -142,10 +142,10 @@ func TestListMemories(t *testing.T) {
 		{reverie.MemoryQuery{Offset: 9}, "", 4},
 		{reverie.MemoryQuery{Kind: reverie.KindDream}, "", 0},
 		{reverie.MemoryQuery{Status: reverie.StatusArchived}, "", 0},
-		{reverie.MemoryQuery{At: noon.Add(-time.Second)}, "", 0},
-		{reverie.MemoryQuery{At: noon.Add(90 * time.Minute)}, "one,two", 2},
-		{reverie.MemoryQuery{At: noon.Add(5*time.Hour - time.Second), Status: reverie.StatusDeprecated}, "one,two,three", 3},
-		{reverie.MemoryQuery{At: noon.Add(5 * time.Hour)}, "one more,three", 2},
+		{reverie.MemoryQuery{Recorded: true, At: noon.Add(-time.Second)}, "", 0},
+		{reverie.MemoryQuery{Recorded: true, At: noon.Add(90 * time.Minute)}, "one,two", 2},
+		{reverie.MemoryQuery{Recorded: true, At: noon.Add(5*time.Hour - time.Second), Status: reverie.StatusDeprecated}, "one,two,three", 3},
+		{reverie.MemoryQuery{Recorded: true, At: noon.Add(5 * time.Hour)}, "one more,three", 2},
 	} {
 		tt.q.GroupID = group
 		list, total, err := w.ListMemories(t.Context(), tt.q)

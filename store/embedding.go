@@ -22,8 +22,8 @@ const (
 		where group_id = $1 and model = $2 and content_hash = $3`
 
 	missingQuery   = missingOf + `status = 'active'` + oldestFirst
-	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)
-		and statement <> '` + text.Erased + `'` + oldestFirst
+	missingAtQuery = missingOf + `(updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)
+		or said_at <= $4 and (status = 'active' or said_until > $4)) and statement <> '` + text.Erased + `'` + oldestFirst
 
 	missingOf   = `select ` + MemoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
 	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`
@@ -42,7 +42,7 @@ const (
 
 // MissingEmbeddings lists active memories without a vector of the given model
 // (name@dims), oldest first, at most limit (0: all). Of an instant, it lists the
-// versions that were active then; the zero time is now.
+// versions that were active then, by the chat or as written; the zero time is now.
 func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time,
 	limit int) ([]reverie.Memory, error) {
 	query, args := missingQuery, []any{groupID, model, limit}

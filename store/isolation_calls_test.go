@@ -139,20 +139,37 @@ var calls = map[string]func(a asked) []any{
 		return r(a.ProposalState(ctx(), reverie.Proposal{GroupID: home, Action: reverie.ActionDelete, MemoryID: a.mem, Evidence: []reverie.Evidence{{MessageID: a.msg}}}))
 	},
 
-	"ListMemories": func(a asked) []any { return r(a.ListMemories(ctx(), reverie.MemoryQuery{GroupID: home})) },
-	"Memory":       func(a asked) []any { return r(a.Memory(ctx(), home, a.mem)) },
-	"JudgeAgain":   func(a asked) []any { return r(a.JudgeAgain(ctx(), home, []string{a.mem})) },
-	"LineageHead":  func(a asked) []any { return r(a.LineageHead(ctx(), home, a.lin)) },
-	"HistoryAt":    func(a asked) []any { return r(a.HistoryAt(ctx(), home, a.mem, later)) },
-	"Between": func(a asked) []any {
-		return r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later}))
+	"ListMemories": func(a asked) (all []any) {
+		for _, q := range []reverie.MemoryQuery{{}, {At: later}, {At: later, Recorded: true}} {
+			q.GroupID = home
+			all = append(all, r(a.ListMemories(ctx(), q))...)
+		}
+		return all
 	},
-	"History":      func(a asked) []any { return r(a.History(ctx(), home, a.mem)) },
-	"Why":          func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
-	"WhyAt":        func(a asked) []any { return r(a.WhyAt(ctx(), home, a.mem, later)) },
-	"Changes":      func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
-	"MemoryStats":  func(a asked) []any { return r(a.MemoryStats(ctx(), home)) },
-	"Search":       func(a asked) []any { return r(a.Search(ctx(), search)) },
+	"Memory":      func(a asked) []any { return r(a.Memory(ctx(), home, a.mem)) },
+	"JudgeAgain":  func(a asked) []any { return r(a.JudgeAgain(ctx(), home, []string{a.mem})) },
+	"LineageHead": func(a asked) []any { return r(a.LineageHead(ctx(), home, a.lin)) },
+	"HistoryAt": func(a asked) []any {
+		return append(r(a.HistoryAt(ctx(), home, a.mem, reverie.When{At: later})), r(a.HistoryAt(ctx(), home, a.mem,
+			reverie.When{At: later, Recorded: true}))...)
+	},
+	"Between": func(a asked) []any {
+		return append(r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later})),
+			r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later, Recorded: true}))...)
+	},
+	"History": func(a asked) []any { return r(a.History(ctx(), home, a.mem)) },
+	"Why":     func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
+	"WhyAt": func(a asked) []any {
+		return append(r(a.WhyAt(ctx(), home, a.mem, reverie.When{At: later})), r(a.WhyAt(ctx(), home, a.mem,
+			reverie.When{At: later, Recorded: true}))...)
+	},
+	"Changes":     func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
+	"MemoryStats": func(a asked) []any { return r(a.MemoryStats(ctx(), home)) },
+	"Search": func(a asked) []any {
+		said, recorded := search, search
+		said.At, recorded.At, recorded.Recorded = later, later, true
+		return append(append(r(a.Search(ctx(), search)), r(a.Search(ctx(), said))...), r(a.Search(ctx(), recorded))...)
+	},
 	"Nearest":      func(a asked) []any { return r(a.Nearest(ctx(), search)) },
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },
 	"Candidates": func(a asked) []any {

@@ -29,6 +29,7 @@ var seedColumns = map[string]any{
 	"session": "s1", "source": "discord", "chat_id": "c1", "remote": "https://other.example", "request_key": "k1", "body_sha256": "b",
 	"evidence": []any{}, "refusals": []any{}, "candidates": []any{}, "weight": 1.0, "origin_group_id": "", "versions": []any{},
 	"embedding": "[1,0,0]", "attempt": 1, "fence": 1, "version": 1,
+	"type": "fact", "due_on": nil, "said_until": nil,
 }
 
 // seedRows are the rows of tables that have more than one, or values of their own.

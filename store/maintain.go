@@ -43,7 +43,8 @@ const (
 				and u.to_strength <> u.strength)
 		update memories m set strength = u.to_strength, decayed_at = u.to_at,
 			status = case when u.archives then 'archived' else m.status end,
-			ended_at = case when u.archives then $2::timestamptz else m.ended_at end
+			ended_at = case when u.archives then $2::timestamptz else m.ended_at end,
+			said_until = case when u.archives then $2::timestamptz else m.said_until end
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and ` + asRead + `
 		returning m.memory_id`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -20,17 +19,17 @@ const judgeAgain = `, case when status in ('active', 'held') then coalesce((sele
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
 
-// memoryFilter is what a MemoryQuery selects: versions by status, or those
-// active at an instant.
-const memoryFilter = ` and ($2 = '' or kind = $2) and case
-	when $4::timestamptz is null then $3 = '' or status = $3
-	else updated_at <= $4 and (status = 'active' or ended_at > $4) and statement <> '` + text.Erased + `' end
+// What a MemoryQuery selects, by status or of an instant, and where it looks: at things as
+// they are, or as they were at its instant.
+var (
+	versionsThen, activeThen = AtInstant("$4", "$8")
+
+	memoryFilter = ` and ($2 = '' or kind = $2)
+	and case when $4::timestamptz is null then $3 = '' or status = $3 else ` + activeThen + ` end
 	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
 
-// Where a MemoryQuery looks: as things are, or as they were at its instant.
-const (
 	listed   = ` from memories where group_id = $1` + memoryFilter
-	listedAt = ` from ` + VersionsThen + `$4` + AsThen + ` where group_id = $1` + memoryFilter
+	listedAt = ` from ` + versionsThen + ` where group_id = $1` + memoryFilter
 )
 
 // memoryArgs are the arguments of memoryFilter.
@@ -39,14 +38,14 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 	if q.Core {
 		least = reverie.CoreWeight
 	}
-	return []any{q.GroupID, string(q.Kind), string(q.Status), pg.OrNull(q.At), q.SessionID, q.Tag, least}
+	return []any{q.GroupID, string(q.Kind), string(q.Status), pg.OrNull(q.At), q.SessionID, q.Tag, least, q.Recorded}
 }
 
 // ListMemories returns a page of a group's memories, oldest lineage first, and
 // how many there are in all. A limit of 0 is no limit. With status deprecated
 // every superseded or deleted version is listed. Of an instant, it lists what was active
-// then, with the strength, weight and last support of then; what was erased since is not
-// among it.
+// then, by the chat's time or by the time of writing; see [AtInstant]. What was erased since
+// is not among it.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
 	args, from := memoryArgs(q), listed
 	if !q.At.IsZero() {
@@ -62,7 +61,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 			return nil, err
 		}
 		return pg.Select[reverie.Memory](ctx, t, `select `+MemoryColumns+judgeAgain+from+`
-			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
+			order by created_at, lineage_id, version limit nullif($9::int, 0) offset $10`, append(args, q.Limit, q.Offset)...)
 	})
 	if !q.At.IsZero() {
 		for i := range list {
@@ -108,7 +107,7 @@ func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.
 	return row, pg.NotFoundIfEmpty(err, "lineage %s", lineageID)
 }
 
-const (
+var (
 	LineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
 	LineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + VersionsThen + `$3` + AsThen + `
 		where group_id = $1` + ofLineage

@@ -145,7 +145,7 @@ func TestEachPastInstantIsAsItWas(t *testing.T) {
 	hold := func(memoryID string) {
 		s.now = newest().Add(time.Second)
 		held = s.now.Add(time.Second)
-		check(t, second(db.ExecContext(t.Context(), `update memories set status = 'held', ended_at = $2 where memory_id = $1`, memoryID, s.now)))
+		check(t, second(db.ExecContext(t.Context(), `update memories set status = 'held', ended_at = $2, said_until = $2 where memory_id = $1`, memoryID, s.now)))
 	}
 	for range 60 {
 		s.step(hold)
@@ -169,7 +169,7 @@ func TestEachPastInstantIsAsItWas(t *testing.T) {
 func (s *pastStory) wantAsThen(m moment) {
 	t, ctx := s.t, s.t.Context()
 	t.Helper()
-	list, total, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at})
+	list, total, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Recorded: true})
 	check(t, err)
 	if d := cmp.Diff(m.active, allSeen(list)); d != "" || total != len(m.active) {
 		t.Fatalf("at %s, %d in all (-then +told):\n%s", m.at, total, d)
@@ -177,7 +177,7 @@ func (s *pastStory) wantAsThen(m moment) {
 	if got, want := reverie.ActiveSHA256(list), reverie.ActiveSHA256(m.memories); got != want {
 		t.Errorf("at %s: hash %s, want %s", m.at, got, want)
 	}
-	hits := must(s.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: m.at}))(t)
+	hits := must(s.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: m.at, Recorded: true}))(t)
 	var found []string
 	for _, h := range hits {
 		found = append(found, asSeen(h.Then()))
@@ -185,14 +185,14 @@ func (s *pastStory) wantAsThen(m moment) {
 	if d := cmp.Diff(slices.Sorted(slices.Values(m.active)), slices.Sorted(slices.Values(found))); d != "" {
 		t.Errorf("a search at %s (-then +found):\n%s", m.at, d)
 	}
-	core, _, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Core: true})
+	core, _, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Recorded: true, Core: true})
 	check(t, err)
 	heavy := slices.DeleteFunc(slices.Clone(m.memories), func(m reverie.Memory) bool { return m.Weight < reverie.CoreWeight })
 	if d := cmp.Diff(allSeen(heavy), allSeen(core)); d != "" {
 		t.Errorf("core at %s (-then +told):\n%s", m.at, d)
 	}
 	from := min(1, len(list))
-	page, total, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Kind: reverie.KindGroup, Tag: "food", Limit: 2, Offset: from})
+	page, total, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Recorded: true, Kind: reverie.KindGroup, Tag: "food", Limit: 2, Offset: from})
 	check(t, err)
 	tagged := slices.DeleteFunc(slices.Clone(list), func(m reverie.Memory) bool { return !slices.Contains(m.Tags, "food") })
 	want := allSeen(tagged[min(from, len(tagged)):min(from+2, len(tagged))])
@@ -200,7 +200,7 @@ func (s *pastStory) wantAsThen(m moment) {
 		t.Errorf("a page at %s of %d, want of %d (-then +told):\n%s", m.at, total, len(tagged), d)
 	}
 	for id, want := range m.histories {
-		if d := cmp.Diff(want, allSeen(must(s.HistoryAt(ctx, group, id, m.at))(t))); d != "" {
+		if d := cmp.Diff(want, allSeen(must(s.HistoryAt(ctx, group, id, reverie.When{At: m.at, Recorded: true}))(t))); d != "" {
 			t.Errorf("history of %s at %s (-then +told):\n%s", id, m.at, d)
 		}
 	}
@@ -217,7 +217,7 @@ func (s *pastStory) wantDiff(a, b moment) {
 		}
 		return by
 	}
-	d := diff.Memories(must(s.Between(t.Context(), reverie.BetweenQuery{GroupID: group, From: a.at, To: b.at}))(t))
+	d := diff.Memories(must(s.Between(t.Context(), reverie.BetweenQuery{GroupID: group, From: a.at, To: b.at, Recorded: true}))(t))
 	got, unchanged := said(a.memories), 0
 	want := said(b.memories)
 	for lineage, text := range want {
@@ -254,9 +254,9 @@ func TestEdgesOfThePast(t *testing.T) {
 	tea, coffee := create("likes tea"), create("likes coffee")
 	w.apply(tea, coffee)
 	at := func(at time.Time) int {
-		list, total, err := w.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: group, At: at})
+		list, total, err := w.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: group, At: at, Recorded: true})
 		check(t, err)
-		hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: at}))(t)
+		hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: at, Recorded: true}))(t)
 		if len(hits) != len(list) || total != len(list) {
 			t.Errorf("at %s: %d are listed of %d, %d are found", at, len(list), total, len(hits))
 		}
@@ -271,16 +271,16 @@ func TestEdgesOfThePast(t *testing.T) {
 	if n := at(noon.AddDate(100, 0, 0)); n != 2 {
 		t.Errorf("%d in a hundred years", n)
 	}
-	if _, err := w.HistoryAt(t.Context(), "", tea.MemoryID, noon.Add(-time.Second)); !errors.Is(err, reverie.ErrNotFound) {
+	if _, err := w.HistoryAt(t.Context(), "", tea.MemoryID, reverie.When{At: noon.Add(-time.Second), Recorded: true}); !errors.Is(err, reverie.ErrNotFound) {
 		t.Errorf("a history from before its beginning: %v", err)
 	}
-	check(t, second(db.ExecContext(t.Context(), `update memories set statement = $1, status = 'deprecated', ended_at = $2 where memory_id = $3`,
+	check(t, second(db.ExecContext(t.Context(), `update memories set statement = $1, status = 'deprecated', ended_at = $2, said_until = $2 where memory_id = $3`,
 		text.Erased, noon.Add(time.Hour), coffee.MemoryID)))
 	if n := at(noon); n != 1 {
 		t.Errorf("%d after one was erased", n)
 	}
 	w.now = noon.Add(2 * time.Hour)
-	d := diff.Memories(must(w.Between(t.Context(), reverie.BetweenQuery{GroupID: group, From: noon.Add(-time.Second), To: w.now}))(t))
+	d := diff.Memories(must(w.Between(t.Context(), reverie.BetweenQuery{GroupID: group, From: noon.Add(-time.Second), To: w.now, Recorded: true}))(t))
 	if len(d.Added) != 1 || d.Counts.Passing != 0 {
 		t.Errorf("what was erased is in the difference: %+v", d)
 	}

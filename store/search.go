@@ -18,10 +18,8 @@ const (
 	// and reading them all behind the group's own index finds every one of them. The
 	// offset keeps PostgreSQL from working each distance out twice, for the bound and
 	// for the order.
-	searchQuery   = near + activeNow + seen + nearest
-	searchAtQuery = near + activeAt + seen + nearest
-	allQuery      = near + activeNow + nearest
-	allAtQuery    = near + activeAt + nearest
+	searchQuery = near + activeNow + seen + nearest
+	allQuery    = near + activeNow + nearest
 
 	// The distance of what another model has embedded is null, and comes first.
 	near = `select * from (
@@ -29,10 +27,8 @@ const (
 			from `
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt  = VersionsThen + `$7` + AsThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active'
-		or ended_at > $7) and statement <> '` + text.Erased + `'`
-	seen    = ` and embedding_model = $3`
-	nearest = ` offset 0) near
+	seen      = ` and embedding_model = $3`
+	nearest   = ` offset 0) near
 		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`
 
 	nearestQuery = `select m.memory_id from memories m
@@ -40,6 +36,17 @@ const (
 		where m.group_id = $1 and m.status = 'active' and ($2 = '' or m.kind = $2) and m.embedding_model = $3
 			and m.embedding is not null
 		order by d.distance, m.memory_id limit nullif($5::int, 0)`
+)
+
+// Of an instant, the same is asked of what was active then.
+var (
+	searchAtQuery = near + activeAt + seen + nearest
+	allAtQuery    = near + activeAt + nearest
+
+	activeAt = func() string {
+		versions, active := AtInstant("$7", "$8")
+		return versions + ofKinds + active
+	}()
 )
 
 // hitColumns are those of what is found: what an answer tells of a memory, or ranks it
@@ -109,7 +116,7 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 	}
 	args := []any{q.GroupID, pg.Vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
 	if !q.At.IsZero() {
-		query, args = atQuery, append(args, q.At)
+		query, args = atQuery, append(args, q.At, q.Recorded)
 	}
 	var list []hit
 	err := s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -111,6 +112,17 @@ const (
 			where v.group_id = m.group_id and v.memory_id = m.memory_id and v.valid_until > `
 	AsThen = `::timestamptz order by v.valid_until, v.value_no limit 1) v on true) memories`
 )
+
+// AtInstant reads versions as of an instant, by which parameters hold it, and whether it is
+// one of the time of writing. Else it is of the chat's time, and a version has the values
+// that it had when it ended, or has now.
+func AtInstant(at, recorded string) (versions, active string) {
+	at += "::timestamptz"
+	return VersionsThen + `(case when ` + recorded + `::bool then ` + at + ` else 'infinity' end)` + AsThen,
+		`case when ` + recorded + `::bool then updated_at <= ` + at + ` and (status = 'active' or ended_at > ` + at + `)
+		else said_at <= ` + at + ` and (status = 'active' or said_until > ` + at + `) end
+		and statement <> '` + text.Erased + `'`
+}
 
 // keepValues keeps what the values of a version, which is locked, were before a person
 // changed them.

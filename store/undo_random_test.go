@@ -338,7 +338,7 @@ func (s *saga) wantSound() {
 		seen[p.at] = p.hash
 	}
 	for at, hash := range seen {
-		list, _, err := s.ListMemories(s.t.Context(), reverie.MemoryQuery{GroupID: s.group, At: at})
+		list, _, err := s.ListMemories(s.t.Context(), reverie.MemoryQuery{GroupID: s.group, At: at, Recorded: true})
 		check(s.t, err)
 		for i := range list {
 			list[i].Status = reverie.StatusActive

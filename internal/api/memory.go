@@ -84,7 +84,7 @@ func queryLength(text string) error {
 
 // History returns all versions of the lineage that a version belongs to; of an instant
 // that is not zero, those that there were then, each with its status of then.
-func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (reverie.HistoryReply, error) {
+func (s *Service) History(ctx context.Context, memoryID string, at reverie.When) (reverie.HistoryReply, error) {
 	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.HistoryReply{}, err
@@ -155,7 +155,7 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	var err error
 	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
 		if errors.Is(err, reverie.ErrForbidden) { // of a memory that is not there, or another's, that is all to be said
-			if _, lookErr := s.History(ctx, e.MemoryID, time.Time{}); lookErr != nil {
+			if _, lookErr := s.History(ctx, e.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr
 			}
 		}
@@ -250,6 +250,19 @@ func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool
 	return reply, nil
 }
 
+// When is an instant that is named by when things were said, or by when they were written;
+// both at once are reverie.ErrInvalid, neither is now.
+func When(at, recordedAt time.Time) (reverie.When, error) {
+	if !at.IsZero() && !recordedAt.IsZero() {
+		return reverie.When{}, fmt.Errorf("at and recorded_at: give one of them; at goes by when things were said, "+
+			"recorded_at by when they were written: %w", reverie.ErrInvalid)
+	}
+	if recordedAt.IsZero() {
+		return reverie.When{At: at}, nil
+	}
+	return reverie.When{At: recordedAt, Recorded: true}, nil
+}
+
 // Beginning is when a date of a group's calendar begins; "" is the zero time.
 func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 	if date == "" {
@@ -265,7 +278,7 @@ func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 
 // Blame says who wrote a memory: what stands behind each version, and which version
 // brought each word of the newest; of an instant that is not zero, of the newest then.
-func (s *Service) Blame(ctx context.Context, memoryID string, at time.Time) (reverie.BlameReply, error) {
+func (s *Service) Blame(ctx context.Context, memoryID string, at reverie.When) (reverie.BlameReply, error) {
 	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.BlameReply{}, err

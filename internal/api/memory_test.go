@@ -33,7 +33,7 @@ func TestLongHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := api.WithCaller(t.Context(), api.Anyone)
-	h, err := service.History(ctx, newest, time.Time{})
+	h, err := service.History(ctx, newest, reverie.When{})
 	if err != nil || len(h.History) != api.MaxVersions || !h.Cut || h.History[0].Version != 3 || h.CurrentVersion != api.MaxVersions+2 {
 		t.Errorf("%d versions from %d, cut %v, %v", len(h.History), h.History[0].Version, h.Cut, err)
 	}

@@ -27,7 +27,7 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 	var err error
 	if p.GroupID, err = allowed(ctx, p.GroupID, reverie.ScopeWrite); err != nil {
 		if errors.Is(err, reverie.ErrForbidden) && p.Action != reverie.ActionCreate { // as of an edit
-			if _, lookErr := s.History(ctx, p.MemoryID, time.Time{}); lookErr != nil {
+			if _, lookErr := s.History(ctx, p.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.ProposalReply{}, lookErr
 			}
 		}

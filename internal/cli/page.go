@@ -135,7 +135,7 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"why":     func(reason string) string { return s.Dim("why: " + Visible(reason)) },
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
-		"stamp":   Stamp, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
+		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,
 		"mark":    func(action reverie.EntityAction) string { return changeMark(s, action) },
 		"usedHow": usedHow, "sourceWhat": sourceWhat,
@@ -157,4 +157,12 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"saidBy": saidBy, "newestQuotes": newestQuotes, "whyWaiting": whyWaiting,
 		"first": first, "more": more, "letPass": LetPass, "covers": covers, "passed": passed,
 	}
+}
+
+// written says when a version was written, where that is not when the chat said it.
+func written(m reverie.Memory) string {
+	if Stamp(m.SaidAt) == Stamp(m.UpdatedAt) {
+		return ""
+	}
+	return "  written " + Stamp(m.UpdatedAt)
 }

@@ -127,7 +127,7 @@ func Blame(why reverie.Why) reverie.Blame {
 
 func blamed(v reverie.WhyVersion) reverie.BlameVersion {
 	m := v.Memory
-	b := reverie.BlameVersion{Version: m.Version, MemoryID: m.ID, Status: m.Status, Statement: m.Statement, At: m.UpdatedAt,
+	b := reverie.BlameVersion{Version: m.Version, MemoryID: m.ID, Status: m.Status, Statement: m.Statement, At: m.SaidAt,
 		Action: v.Action, Reason: v.Reason, UndoneRunID: v.UndoneRunID, Approved: v.Approved, Sources: v.Sources,
 		Evidence: append(append([]reverie.Evidence{}, v.Evidence...), v.Withdrawn...)}
 	if r := v.Run; r != nil {

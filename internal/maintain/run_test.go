@@ -126,8 +126,8 @@ func TestRestore(t *testing.T) {
 	if _, n, err := w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, Status: reverie.StatusActive}); n != 0 || err != nil {
 		t.Errorf("%d active, %v", n, err)
 	}
-	then := must2(w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, At: noon.Add(-time.Second)}))(t)
-	since := must2(w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, At: noon}))(t)
+	then := must2(w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, At: noon.Add(-time.Second), Recorded: true}))(t)
+	since := must2(w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, At: noon, Recorded: true}))(t)
 	archived := must2(w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, Status: reverie.StatusArchived}))(t)
 	if len(then) != 1 || len(since) != 0 || len(archived) != 1 {
 		t.Errorf("active before %d, since %d; archived %d", len(then), len(since), len(archived))

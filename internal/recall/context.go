@@ -58,7 +58,8 @@ type ContextRequest struct {
 	MaxTokens int    // of the text; 0 = as the options say
 	// At asks for the context of an instant: what was remembered and said by then, with
 	// ages counted from it. Zero is now, and so is what is still to come.
-	At time.Time
+	At       time.Time
+	Recorded bool // what was remembered then goes by when it was written, and not by the chat
 }
 
 // instant is when the context is of.
@@ -230,7 +231,7 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group rever
 	}
 	q := Query{GroupID: req.GroupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates,
 		Threshold: r.Options.MinSimilarity,
-		At:        req.At, team: r.Searcher.Teams.of(group)}
+		At:        req.At, Recorded: req.Recorded, team: r.Searcher.Teams.of(group)}
 	vector, err := r.Searcher.vector(embedding, q)
 	switch {
 	case ctx.Err() != nil:
@@ -371,7 +372,7 @@ func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []
 // belowOf is below in one tenant.
 func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
 	near, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
-		Model: s.Embeddings.Key(), MinCosine: -1, At: q.At, Limit: len(hits) + maxBelow})
+		Model: s.Embeddings.Key(), MinCosine: -1, At: q.At, Recorded: q.Recorded, Limit: len(hits) + maxBelow})
 	if err != nil {
 		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}

@@ -49,6 +49,7 @@ type Query struct {
 	Limit     int
 	Threshold float64   // least score, 0..1
 	At        time.Time // zero = now; else what was active at that instant
+	Recorded  bool      // At is of the time of writing, and not of the chat's
 
 	team string // tenant whose memories are looked at, too; "" = none
 }
@@ -112,7 +113,7 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query,
 func (s *Searcher) nearOf(ctx, embedding context.Context, q Query,
 	vector []float32) (hits []reverie.Hit, unseen, err error) {
 	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
-		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit}
+		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Recorded: q.Recorded, Limit: q.Limit}
 	hits, some, err := s.Store.Nearest(ctx, sq)
 	if err == nil && some {
 		unseen = s.heal(embedding, q)

@@ -159,7 +159,7 @@ func TestSearchAt(t *testing.T) {
 		if after >= 3*time.Hour {
 			want = append(want, "new at 20")
 		}
-		hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after)})
+		hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after), Recorded: true})
 		var got []string
 		for _, h := range hits {
 			got = append(got, h.Statement)

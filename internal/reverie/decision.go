@@ -100,6 +100,7 @@ type Answer struct {
 // and the decision that it came from, oldest first.
 type Why struct {
 	Memory   Memory       `json:"memory"` // the lineage's newest version
+	Since    time.Time    `json:"since"`  // when the chat said it first
 	Versions []WhyVersion `json:"versions"`
 	Resting  []Resting    `json:"resting"` // active memories that were made of it, the oldest first
 	Usage    UsageCount   `json:"usage"`   // of all versions: what readers made of it

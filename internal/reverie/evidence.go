@@ -14,6 +14,16 @@ type Evidence struct {
 	LocalDate string    `db:"local_date" json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
 }
 
+// NewestSent is when the newest of some evidence was sent, the zero time where there is none.
+func NewestSent(list []Evidence) (at time.Time) {
+	for _, e := range list {
+		if e.SentAt.After(at) {
+			at = e.SentAt
+		}
+	}
+	return at
+}
+
 // MaxQuote is how many characters of a quote are kept.
 const MaxQuote = 300
 

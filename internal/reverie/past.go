@@ -5,8 +5,32 @@ import (
 	"time"
 )
 
-// What was, at an instant. A version is active from its updated_at on, that instant
-// included, up to its ended_at, that instant excluded.
+// When is an instant of the past, as something is read as of it: by when the chat said
+// things, or by when they were written. The zero value is now.
+type When struct {
+	At       time.Time
+	Recorded bool // by the time of writing
+}
+
+// IsZero tells whether it is now.
+func (w When) IsZero() bool { return w.At.IsZero() }
+
+// What was, at an instant. A version is active from its said_at on, that instant included,
+// up to its said_until, that instant excluded; as written, from updated_at to ended_at.
+
+// span is from when to when a version was active; nil: it is still, or its end is not known.
+func (m Memory) span(recorded bool) (from time.Time, until *time.Time) {
+	if recorded {
+		return m.UpdatedAt, m.EndedAt
+	}
+	return m.SaidAt, m.SaidUntil
+}
+
+// OnChat is a version with the chat's times in place of those of writing.
+func (m Memory) OnChat() Memory {
+	m.UpdatedAt, m.EndedAt = m.span(false)
+	return m
+}
 
 // Then is a version as it stood when it was active.
 func (m Memory) Then() Memory {
@@ -17,20 +41,20 @@ func (m Memory) Then() Memory {
 // AsOf is what stood behind a memory at an instant: the versions begun by then, each
 // with the status that it had then, and what had befallen them. Evidence and sources are
 // those that count today. A memory that was not there yet is [ErrNotFound].
-func (w Why) AsOf(at time.Time) (Why, error) {
-	past := Why{Usage: w.Usage, Versions: []WhyVersion{}}
+func (w Why) AsOf(when When) (Why, error) {
+	past, at := Why{Since: w.Since, Usage: w.Usage, Versions: []WhyVersion{}}, when.At
 	for i, v := range w.Versions {
-		if v.Memory.UpdatedAt.After(at) {
+		if from, _ := v.Memory.span(when.Recorded); from.After(at) {
 			break
 		}
 		var next *WhyVersion
 		if i+1 < len(w.Versions) {
 			next = &w.Versions[i+1]
 		}
-		v.Memory.Status, v.Memory.JudgeAgain = v.statusAt(at, next), ""
 		later := []WhyLater{}
+		v.Memory.Status, v.Memory.JudgeAgain = v.statusAt(when, next), ""
 		for _, l := range v.Later {
-			if !l.At.After(at) {
+			if !v.cameAt(l, when.Recorded).After(at) {
 				later = append(later, l)
 			}
 		}
@@ -39,21 +63,41 @@ func (w Why) AsOf(at time.Time) (Why, error) {
 		past.Memory = v.Memory
 	}
 	if len(past.Versions) == 0 {
+		first := w.Since
+		if when.Recorded {
+			first = w.Memory.CreatedAt
+		}
 		return Why{}, fmt.Errorf("memory %s was not there at %s: it came up %s: %w", w.Memory.ID,
-			at.UTC().Format(time.RFC3339), w.Memory.CreatedAt.UTC().Format(time.RFC3339), ErrNotFound)
+			at.UTC().Format(time.RFC3339), first.UTC().Format(time.RFC3339), ErrNotFound)
 	}
 	return past, nil
+}
+
+// cameAt is when something became of a version: in the chat's time, when its newest
+// evidence was sent, or, of what ended the version, when the chat ended it.
+func (v WhyVersion) cameAt(l WhyLater, recorded bool) time.Time {
+	said := NewestSent(l.Evidence)
+	switch {
+	case recorded:
+		return l.At
+	case v.Memory.EndedAt != nil && v.Memory.SaidUntil != nil && OneChange(*v.Memory.EndedAt, l.At):
+		return *v.Memory.SaidUntil
+	case said.IsZero():
+		return l.At
+	}
+	return said
 }
 
 // statusAt is what a version was at an instant. What is deprecated by now may have been
 // archived or held before: from when it stopped being active until it was deleted, or
 // another version took its place.
-func (v WhyVersion) statusAt(at time.Time, next *WhyVersion) Status {
-	m := v.Memory
+func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
+	m, at := v.Memory, when.At
+	_, until := m.span(when.Recorded)
 	switch {
-	case m.Status == StatusActive || m.EndedAt == nil || m.EndedAt.After(at):
+	case m.Status == StatusActive || until == nil || until.After(at):
 		return StatusActive
-	case m.Status != StatusDeprecated:
+	case !when.Recorded || m.Status != StatusDeprecated:
 		return m.Status
 	}
 	var over *time.Time
@@ -83,10 +127,11 @@ func OneChange(a, b time.Time) bool { return b.Sub(a).Abs() < time.Second }
 
 // BetweenQuery asks how what a group remembers differs between two instants.
 type BetweenQuery struct {
-	GroupID string
-	From    time.Time
-	To      time.Time // zero = now
-	Kind    Kind      // "" = all
+	GroupID  string
+	From     time.Time
+	To       time.Time // zero = now
+	Recorded bool      // by the time of writing, and not by the chat's
+	Kind     Kind      // "" = all
 }
 
 // Until sets an end that is zero or still to come to now, and refuses a beginning that
@@ -111,8 +156,8 @@ func (q *BetweenQuery) Until(now time.Time) error {
 // lineage, and what made or ended them.
 type Between struct {
 	BetweenQuery
-	Active   int // memories that were active at the end
-	Versions []Memory
+	Active   int                 // memories that were active at the end
+	Versions []Memory            // whose times are those that are compared
 	Made     map[string]DiffStep // by the version that it made
 	Ended    map[string]DiffStep // by the version that it ended without another in its place
 }

@@ -43,7 +43,7 @@ func TestStatusOfThen(t *testing.T) {
 	} {
 		why := reverie.Why{Versions: c.versions, Memory: c.versions[len(c.versions)-1].Memory}
 		for i, want := range c.want {
-			past, err := why.AsOf(hour(i))
+			past, err := why.AsOf(reverie.When{At: hour(i), Recorded: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestStatusOfThen(t *testing.T) {
 				t.Errorf("%s, after %d hours: version %d of %d", name, i, past.Memory.Version, n)
 			}
 		}
-		if _, err := why.AsOf(noon.Add(-time.Microsecond)); !errors.Is(err, reverie.ErrNotFound) {
+		if _, err := why.AsOf(reverie.When{At: noon.Add(-time.Microsecond), Recorded: true}); !errors.Is(err, reverie.ErrNotFound) {
 			t.Errorf("%s, before it began: %v", name, err)
 		}
 	}

@@ -146,6 +146,7 @@ type HistoryEntry struct {
 	Status        Status     `json:"status"`
 	CreatedAt     *time.Time `json:"created_at,omitempty"`
 	UpdatedAt     *time.Time `json:"updated_at,omitempty"`
+	SaidAt        time.Time  `json:"said_at"` // when the chat said it
 	ParentID      *string    `json:"parent_id"`
 	ChangeSummary string     `json:"change_summary,omitempty"`
 	JudgeAgain    string     `json:"judge_again,omitempty"`
@@ -157,7 +158,7 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 	for _, m := range versions {
 		at := m.UpdatedAt
 		e := HistoryEntry{Version: m.Version, MemoryID: m.ID, Statement: m.Statement, Status: m.Status,
-			ParentID: m.ParentID, ChangeSummary: m.ChangeSummary, JudgeAgain: m.JudgeAgain}
+			SaidAt: m.SaidAt, ParentID: m.ParentID, ChangeSummary: m.ChangeSummary, JudgeAgain: m.JudgeAgain}
 		if m.Version == 1 {
 			e.CreatedAt, e.ChangeSummary = &at, ""
 		} else {

@@ -71,6 +71,7 @@ type MemoryQuery struct {
 	Status    Status    // "" = all
 	Kind      Kind      // "" = all
 	At        time.Time // zero = now; else what was active at that instant (Status is then ignored)
+	Recorded  bool      // At is of the time of writing, and not of the chat's
 	SessionID string    // "" = all; else only what is of this session
 	Tag       string    // "" = all; else only what bears this tag
 	Core      bool      // only what weighs CoreWeight or more
@@ -87,6 +88,7 @@ type SearchQuery struct {
 	Model     string    // model@dims of Vector
 	MinCosine float64   // see Calibration.Cosine
 	At        time.Time // zero = now; else what was active at that instant
+	Recorded  bool      // At is of the time of writing, and not of the chat's
 	Limit     int
 }
 

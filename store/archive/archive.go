@@ -144,6 +144,7 @@ type recordTable struct {
 	Columns, Loose            nameList
 	Counted                   bool
 	Reads                     map[string]string
+	Fills                     map[string]string
 	Rules                     []recordRule
 }
 

@@ -94,6 +94,9 @@ func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, recor
 
 // takeBatch returns how many of the records were there.
 func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
+	if err := b.fill(); err != nil {
+		return 0, err
+	}
 	if err := b.check(); err != nil {
 		return 0, err
 	}
@@ -134,6 +137,30 @@ type recordBatch struct {
 	table   recordTable
 	groupID string
 	records []reverie.Record
+}
+
+// fill gives records of an earlier version of the form the columns that those did not have.
+func (b recordBatch) fill() error {
+	for i, r := range b.records {
+		var row map[string]json.RawMessage
+		if len(b.table.Fills) == 0 || json.Unmarshal(r.Row, &row) != nil {
+			continue // whoever checks the rows will say so
+		}
+		lacks := false
+		for column, from := range b.table.Fills {
+			if _, has := row[column]; !has && row[from] != nil {
+				row[column], lacks = row[from], true
+			}
+		}
+		if !lacks {
+			continue
+		}
+		var err error
+		if b.records[i].Row, err = json.Marshal(row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check refuses rows that are not of the columns we know, but for those that an

@@ -113,7 +113,8 @@ func (e *eraser) hold(ctx context.Context) error {
 		return err
 	}
 	if err := e.changed(ctx, "memories", `strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
-			status = 'held', ended_at = coalesce(x.ended_at, $2::timestamptz)
+			status = 'held', ended_at = coalesce(x.ended_at, $2::timestamptz),
+			said_until = coalesce(x.said_until, $2::timestamptz)
 		from unnest($3::uuid[], $4::float8[], $5::timestamptz[]) as u (id, strength, supported_at)
 		where x.group_id = $1 and x.memory_id = u.id`, args...); err != nil {
 		return err

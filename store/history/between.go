@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
@@ -13,21 +14,8 @@ import (
 	"reverie/store/pg"
 )
 
-const (
-	countActiveAtQuery = `select count(*) from memories where group_id = $1 and ($2 = '' or kind = $2)
-		and updated_at <= $3::timestamptz and (status = 'active' or ended_at > $3) and statement <> '` + text.Erased + `'`
-
-	// Of the lineages in which a version began or ended in between, those versions that
-	// were there in between, or at its beginning.
-	betweenQuery = `select ` + store.MemoryColumns + ` from memories m
-		where group_id = $1 and statement <> '` + text.Erased + `'
-			and updated_at <= $4::timestamptz and (ended_at is null or ended_at > $3::timestamptz or updated_at > $3)
-			and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
-				and (updated_at > $3 and updated_at <= $4 or ended_at > $3 and ended_at <= $4))
-		order by created_at, lineage_id, version`
-
-	// A row that names one version twice has left it as it is, or ended it.
-	betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.memory_id as ends, c.action,
+// A row that names one version twice has left it as it is, or ended it.
+const betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.memory_id as ends, c.action,
 		c.change_summary, c.run_id, c.undone_run_id,
 			c.created_at, coalesce(r.job, '') as job
 		from memory_change_log c left join runs r on r.group_id = c.group_id and r.run_id = coalesce(c.run_id,
@@ -35,7 +23,26 @@ const (
 		where c.group_id = $1 and c.memory_id = any ($2::uuid[]) and (c.old_id is distinct from c.memory_id
 			or c.new_statement = '')
 		order by c.created_at, c.change_id`
-)
+
+// betweenQueries are what two instants are compared by, of the chat's time or of that of
+// writing: how many memories were active at one, and, of the lineages in which a version began
+// or ended in between, those versions that were there in between, or at its beginning.
+func betweenQueries(recorded bool) (active, versions string) {
+	began, ended, born := "updated_at", "ended_at", "m.created_at"
+	if !recorded {
+		began, ended = "said_at", "said_until"
+		born = "(select min(f.said_at) from memories f where f.group_id = $1 and f.lineage_id = m.lineage_id)"
+	}
+	by := strings.NewReplacer("{began}", began, "{ended}", ended, "{born}", born)
+	return by.Replace(`select count(*) from memories where group_id = $1 and ($2 = '' or kind = $2)
+			and {began} <= $3::timestamptz and (status = 'active' or {ended} > $3) and statement <> '` + text.Erased + `'`),
+		by.Replace(`select ` + store.MemoryColumns + `, {born} as born from memories m
+			where group_id = $1 and statement <> '` + text.Erased + `'
+				and {began} <= $4::timestamptz and ({ended} is null or {ended} > $3::timestamptz or {began} > $3)
+				and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
+					and ({began} > $3 and {began} <= $4 or {ended} > $3 and {ended} <= $4))
+			order by born, lineage_id, version`)
+}
 
 // betweenStep is a row of the change log, as a comparison tells of it.
 type betweenStep struct {
@@ -49,6 +56,12 @@ type betweenStep struct {
 	Job         reverie.Job    `db:"job"`
 }
 
+// bornMemory is a version and when its lineage was born, by the time that is compared.
+type bornMemory struct {
+	reverie.Memory
+	Born time.Time `db:"born"`
+}
+
 // Between reads what two instants are compared by, in one snapshot. What was erased is
 // of no instant any more. An unknown group is reverie.ErrNotFound.
 func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
@@ -58,20 +71,27 @@ func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.
 		if _, err := store.GetGroup(ctx, t, q.GroupID); err != nil {
 			return b, err
 		}
-		err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To)
+		active, versions := betweenQueries(q.Recorded)
+		err := t.Get(ctx, &b.Active, active, q.GroupID, string(q.Kind), q.To)
 		if err != nil {
 			return b, err
 		}
-		b.Versions, err = pg.Select[reverie.Memory](ctx, t, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To)
+		rows, err := pg.Select[bornMemory](ctx, t, versions, q.GroupID, string(q.Kind), q.From, q.To)
 		if err != nil {
 			return b, err
 		}
-		ids := make(pq.StringArray, len(b.Versions))
-		for i, m := range b.Versions {
+		ids := make(pq.StringArray, len(rows))
+		for i, m := range rows {
 			ids[i] = m.ID
+			b.Versions = append(b.Versions, m.Memory)
 		}
 		log, err := pg.Select[betweenStep](ctx, t, betweenStepsQuery, q.GroupID, ids)
 		b.Made, b.Ended = stepsOf(b.Versions, log)
+		for i, m := range rows {
+			if b.Versions[i].CreatedAt = m.Born; !q.Recorded {
+				b.Versions[i] = b.Versions[i].OnChat()
+			}
+		}
 		return b, err
 	})
 }
@@ -100,7 +120,7 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 // HistoryAt returns the versions of a lineage that there were at an instant, oldest
 // first, each with the status, strength, weight and last support that it had then. A memory that was not there yet is
 // reverie.ErrNotFound; see [store.Store.History] for the rest.
-func (h *History) HistoryAt(ctx context.Context, groupID, memoryID string, at time.Time) ([]reverie.Memory, error) {
+func (h *History) HistoryAt(ctx context.Context, groupID, memoryID string, at reverie.When) ([]reverie.Memory, error) {
 	why, err := h.WhyAt(ctx, groupID, memoryID, at)
 	list := make([]reverie.Memory, len(why.Versions))
 	for i, v := range why.Versions {

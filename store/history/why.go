@@ -81,12 +81,13 @@ type deed struct {
 // back are not among it: they support nothing any more. An empty groupID looks in all groups. A
 // version that does not exist, or is another group's, is reverie.ErrNotFound.
 func (h *History) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
-	return h.WhyAt(ctx, groupID, memoryID, time.Time{})
+	return h.WhyAt(ctx, groupID, memoryID, reverie.When{})
 }
 
 // WhyAt is [History.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
-// Strength, weight and last support of each version are those of then.
-func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
+// Strength, weight and last support of each version are those of then, as far as it goes by
+// the time of writing.
+func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at reverie.When) (reverie.Why, error) {
 	why, err := pg.Read(ctx, h.db, "read what stands behind a memory", func(ctx context.Context,
 		t *pg.Tx) (reverie.Why, error) {
 		asked, err := store.GetMemory(ctx, t, groupID, memoryID)
@@ -111,11 +112,11 @@ func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at time.T
 	return why.AsOf(at)
 }
 
-func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at time.Time) (lineage, error) {
+func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at reverie.When) (lineage, error) {
 	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
 	query, args := store.LineageQuery, []any{groupID, lineageID}
-	if !at.IsZero() {
-		query, args = store.LineageAtQuery, append(args, at)
+	if at.Recorded && !at.IsZero() {
+		query, args = store.LineageAtQuery, append(args, at.At)
 	}
 	if err := t.Select(ctx, &l.versions, query, args...); err != nil {
 		return l, err
@@ -172,7 +173,9 @@ func (l lineage) why() reverie.Why {
 	why := reverie.Why{Versions: make([]reverie.WhyVersion, len(l.versions))}
 	at := make(map[string]*reverie.WhyVersion, len(l.versions))
 	for i, v := range l.versions {
-		why.Memory = v
+		if why.Memory = v; i == 0 {
+			why.Since = v.SaidAt
+		}
 		why.Versions[i] = reverie.WhyVersion{Memory: why.Memory, Reason: v.ChangeSummary, Evidence: []reverie.Evidence{},
 			Decisions: []reverie.Decision{}, Later: []reverie.WhyLater{}}
 		at[v.ID] = &why.Versions[i]

@@ -46,11 +46,17 @@ update memories m set said_at = coalesce(
         where e.group_id = m.group_id and e.memory_id = m.memory_id and e.action in ('create', 'update')),
     (select least(r.window_until, m.updated_at) from runs r where r.group_id = m.group_id and r.run_id = m.run_id and r.job = 'evolve'),
     m.updated_at);
+-- A lineage has one version at any instant of the chat: none was said before the one that
+-- came before it.
+update memories m set said_at = least(b.said_at, m.updated_at)
+    from (select group_id, memory_id, max(said_at) over (partition by group_id, lineage_id order by version) as said_at
+        from memories) b
+    where b.group_id = m.group_id and b.memory_id = m.memory_id and least(b.said_at, m.updated_at) <> m.said_at;
 update memories m set
     status = case when m.status = 'deprecated' and c.memory_id is not null then 'superseded' else m.status end,
-    said_until = case when m.ended_at is null then null else coalesce(c.said_at,
-        (select max(e.sent_at) from memory_evidence e
-            where e.group_id = m.group_id and e.memory_id = m.memory_id and e.action = 'delete'), m.ended_at) end
+    said_until = case when m.ended_at is null then null else least(c.said_at, coalesce(
+        (select max(e.sent_at) from memory_evidence e where e.group_id = m.group_id and e.memory_id = m.memory_id
+            and e.action = 'delete' and e.sent_at between m.said_at and m.ended_at), greatest(m.ended_at, m.said_at))) end
     from memories self left join memories c on c.group_id = self.group_id and c.parent_id = self.memory_id
     where self.group_id = m.group_id and self.memory_id = m.memory_id and m.status <> 'active';
 alter table memories alter column said_at set not null, alter column said_at set default now();

@@ -87,11 +87,11 @@ func makeVectors(exec func(query string, args ...any), dims int) {
 const (
 	fillMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags,
 		strength, weight, content_hash,
-			embedding, embedding_model, created_at, updated_at, last_supported_at)
+			embedding, embedding_model, created_at, updated_at, last_supported_at, said_at)
 		select g.id, gen_random_uuid(), gen_random_uuid(), (array['group','group','group','session','dream'])[1 + n % 5],
 			'Number ' || n || ' of ' || g.id || ' is what somebody said about the plan for the weekend', 1, 'active',
 				'{plan,weekend}',
-			0.3 + (n % 7) * 0.1, 0.5 + (n % 15) * 0.1, md5(g.id || n), v.v, $3, at.at, at.at, at.at
+			0.3 + (n % 7) * 0.1, 0.5 + (n % 15) * 0.1, md5(g.id || n), v.v, $3, at.at, at.at, at.at, at.at
 		from unnest($1::text[], $2::int[]) as g (id, size)
 		cross join lateral generate_series(1, g.size) n
 		cross join lateral (select timestamptz '2026-01-01' - n * interval '7 hours' as at) at

@@ -79,10 +79,10 @@ const (
 
 	townMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags,
 		strength, content_hash,
-			embedding, embedding_model, run_id, created_at, updated_at, last_supported_at)
+			embedding, embedding_model, run_id, created_at, updated_at, last_supported_at, said_at)
 		select g, gen_random_uuid(), gen_random_uuid(), 'group',
 			'Number ' || n || ' of ' || g || ' is what somebody said about the plan for the weekend',
-			1, 'active', '{plan,weekend}', 0.3 + (n % 7) * 0.1, md5(g || n), v.v, $3, '` + TownRun + `', at.at, at.at, at.at
+			1, 'active', '{plan,weekend}', 0.3 + (n % 7) * 0.1, md5(g || n), v.v, $3, '` + TownRun + `', at.at, at.at, at.at, at.at
 		from unnest($1::text[]) g
 		cross join generate_series(1, $2::int) n
 		cross join lateral (select timestamptz '2025-01-02' + n * interval '1 minute' as at) at

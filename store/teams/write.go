@@ -30,11 +30,12 @@ const (
 	// A statement that stays keeps its vector.
 	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
 		status, tags, strength,
-			weight, content_hash, change_summary, created_at, updated_at, ended_at, last_supported_at, embedding,
-				embedding_model)
+			weight, content_hash, change_summary, created_at, updated_at, said_at, ended_at, said_until,
+				last_supported_at, embedding, embedding_model)
 		select $1, $2::uuid, $3::uuid, p.memory_id, 'team', $5, coalesce(p.version, 0) + 1, $6::text, $7::text[],
 			$8::float8,
 			coalesce(p.weight, $9::float8), $10, $11, coalesce(p.created_at, $12::timestamptz), $13::timestamptz,
+			$13::timestamptz, case $6::text when 'deprecated' then $13::timestamptz end,
 			case $6::text when 'deprecated' then $13::timestamptz end, greatest(p.last_supported_at, $14::timestamptz),
 			case when p.statement = $5 then p.embedding end,
 			case when p.statement = $5 then p.embedding_model else '' end

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -71,6 +72,58 @@ func TestDemo(t *testing.T) {
 	}
 	s.run("memory", "list", "--group", "demo", "--json").want(t, 0)
 	s.run("audit").want(t, 0)
+	s.wantChatsTime(t)
+}
+
+// wantChatsTime reads the demo's chat, which is evolved today, at dates of its own.
+func (s *stage) wantChatsTime(t *testing.T) {
+	t.Helper()
+	told := func(args ...string) map[string]bool {
+		page := s.run(append([]string{"memory", "list", "--group", "demo", "--kind", "group", "--limit", "200", "--json"}, args...)...).want(t, 0).document(t)
+		said := map[string]bool{}
+		for _, m := range page["memories"].(list) {
+			said[m.(object)["statement"].(string)] = true
+		}
+		return said
+	}
+	before := told("--at", "2026-01-05")
+	early, late, now := told("--at", "2026-01-12"), told("--at", "2026-02-09"), told()
+	if len(before) > 0 || len(early) == 0 || len(late) <= len(early) || !maps.Equal(late, now) {
+		t.Errorf("of the chat's dates: %d, %d, %d, now %d", len(before), len(early), len(late), len(now))
+	}
+	if then := told("--recorded-at", "2026-02-09"); len(then) > 0 {
+		t.Errorf("%d were written before the chat was imported", len(then))
+	}
+	d := s.run("memory", "diff", "--group", "demo", "--kind", "group", "--from", "2026-01-12", "--to", "2026-02-09", "--json").want(t, 0).document(t)
+	for _, part := range []string{"added", "changed", "gone"} {
+		for _, e := range d[part].(list) {
+			if v, ok := e.(object)["before"].(object); ok {
+				if !early[v["statement"].(string)] {
+					t.Errorf("%s %v had not been said", part, v["statement"])
+				}
+				delete(early, v["statement"].(string))
+			}
+			if v, ok := e.(object)["after"].(object); ok {
+				early[v["statement"].(string)] = true
+			}
+		}
+	}
+	if !maps.Equal(early, late) || len(d["added"].(list)) == 0 || len(d["changed"].(list)) == 0 {
+		t.Errorf("the difference makes %v of the one date, and there is %v at the other", early, late)
+	}
+	found := s.run("memory", "search", "--group", "demo", "--kind", "group", "--at", "2026-01-06", "--limit", "200", "--json", "例会").want(t, 0).document(t)
+	for _, hit := range found["results"].(list) {
+		if statement := hit.(object)["statement"].(string); !told("--at", "2026-01-06")[statement] {
+			t.Errorf("found of 2026-01-06: %s", statement)
+		}
+	}
+	for _, args := range [][]string{{"memory", "list", "--group", "demo"}, {"memory", "search", "x", "--group", "demo"},
+		{"context", "--group", "demo", "--query", "x"}} {
+		o := s.run(append(args, "--at", "2026-01-12", "--recorded-at", "2026-01-12")...).want(t, 2)
+		if !strings.Contains(o.stderr, "give one of them") {
+			t.Errorf("%v: %s", args, o.stderr)
+		}
+	}
 }
 
 // recordDemo has the demo ask a server that plays the recording, and keeps its answers

@@ -225,7 +225,7 @@ func TestListAt(t *testing.T) {
 	at := func(instant string) []string {
 		t.Helper()
 		got := []string{}
-		for _, m := range s.run("memory", "list", "--group", "g1", "--at", instant, "--json").want(t, 0).document(t)["memories"].(list) {
+		for _, m := range s.run("memory", "list", "--group", "g1", "--recorded-at", instant, "--json").want(t, 0).document(t)["memories"].(list) {
 			got = append(got, m.(object)["statement"].(string))
 		}
 		slices.Sort(got)

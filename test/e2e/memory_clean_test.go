@@ -14,9 +14,9 @@ func untidy(t *testing.T) *stage {
 	s.bring("g1", chat("2025-03-03", "hello")...)
 	s.bring("g2")
 	s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight,
-			content_hash, created_at, updated_at, last_supported_at)
+			content_hash, created_at, updated_at, said_at, last_supported_at)
 		select g, gen_random_uuid(), gen_random_uuid(), kind, session, statement, 1, 'active', tags, strength, weight, statement,
-			now() - interval '60 days', now() - interval '60 days', now() - supported
+			now() - interval '60 days', now() - interval '60 days', now() - interval '60 days', now() - supported
 		from (values ('g1', 'group', '', 'Lin drinks tea', array['tea'], 0.9, 1.0, interval '1 day'),
 			('g1', 'group', '', 'Mia is in doubt', '{}', 0.2, 1.0, interval '50 days'),
 			('g1', 'group', '', 'Bo is ignored', '{}', 0.9, 0.1, interval '50 days'),

@@ -34,7 +34,7 @@ func (s *stage) told(t *testing.T, ids, instants []string) map[string]string {
 		tell("memory", "why", id)
 	}
 	for _, at := range instants {
-		o := invoke(t.Context(), s.env, "", "memory", "list", "--group", "g1", "--at", at, "--json").want(t, 0)
+		o := invoke(t.Context(), s.env, "", "memory", "list", "--group", "g1", "--recorded-at", at, "--json").want(t, 0)
 		all["at "+at] = values.ReplaceAllString(o.stdout, "")
 	}
 	for _, q := range []string{"what does Lin drink", "green tea", "Saturdays", "会议"} {

@@ -17,7 +17,7 @@ func TestMemoryPast(t *testing.T) {
 	then := s.one(`select to_char(updated_at at time zone 'UTC'` + iso + ` from memories where version = 2`)
 	group := s.one(`select group_id from memories where version = 2`)
 
-	first := s.run("memory", "blame", second, "--at", s.one(`select to_char(created_at at time zone 'UTC'`+iso+` from memories where version = 2`), "--json").want(t, 0).document(t)
+	first := s.run("memory", "blame", second, "--recorded-at", s.one(`select to_char(created_at at time zone 'UTC'`+iso+` from memories where version = 2`), "--json").want(t, 0).document(t)
 	if n := len(first["versions"].(list)); n != 1 {
 		t.Errorf("%d versions when it came up", n)
 	}
@@ -28,7 +28,7 @@ func TestMemoryPast(t *testing.T) {
 		}
 	}
 
-	d := s.run("memory", "diff", "--group", group, "--from", then, "--all", "--json").want(t, 0).document(t)
+	d := s.run("memory", "diff", "--group", group, "--from", then, "--recorded", "--all", "--json").want(t, 0).document(t)
 	steps := map[string][]string{}
 	for _, part := range []string{"added", "changed", "gone", "passing"} {
 		entries, _ := d[part].(list)
@@ -55,7 +55,7 @@ func TestMemoryPast(t *testing.T) {
 		t.Errorf("before the first: %s", o.stdout)
 	}
 	before := s.one(`select count(*) from memory_usage_log`)
-	s.run("context", "--group", group, "--query", "what does Lin drink?", "--at", then).want(t, 0)
+	s.run("context", "--group", group, "--query", "what does Lin drink?", "--recorded-at", then).want(t, 0)
 	if after := s.one(`select count(*) from memory_usage_log`); after != before {
 		t.Errorf("a context of the past is logged as used: %s rows, then %s", before, after)
 	}

@@ -20,7 +20,7 @@ const maxQuery = 1 << 20
 
 func newContext(a *app) *cobra.Command {
 	var req recall.ContextRequest
-	var at string
+	var when *whenFlags
 	cmd := a.command("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
 		if req.Query, err = a.textOrStdin(ctx, req.Query, "query", maxQuery); err != nil {
 			return err
@@ -28,10 +28,12 @@ func newContext(a *app) *cobra.Command {
 		if err := a.open(ctx); err != nil {
 			return err
 		}
-		if at != "" {
-			if req.At, err = a.moment(ctx, req.GroupID, "at", at); err != nil {
+		if when.given() {
+			at, err := when.of(ctx, a, req.GroupID)
+			if err != nil {
 				return err
 			}
+			req.At, req.Recorded = at.At, at.Recorded
 		}
 		r, err := a.Recaller(ctx, req.GroupID)
 		if err != nil {
@@ -52,7 +54,7 @@ func newContext(a *app) *cobra.Command {
 	required(cmd, "query")
 	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
 		"tokens of the text at most (default [recall] max_tokens)")
-	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")
+	when = newWhenFlags(cmd)
 	cmd.Flags().Lookup("json").Usage = "print as JSON: the text, and each memory with its score"
 	return cmd
 }

@@ -210,6 +210,50 @@ func (a *app) moment(ctx context.Context, groupID, flag, text string) (time.Time
 	return at, nil
 }
 
+// whenFlags are --at and --recorded-at: as of when a command reads.
+type whenFlags struct{ at, recorded string }
+
+func newWhenFlags(cmd *cobra.Command) *whenFlags {
+	w := &whenFlags{}
+	f := cmd.Flags()
+	f.StringVar(&w.at, "at", "", "as the chat stood then: a date (its beginning) or an instant")
+	f.StringVar(&w.recorded, "recorded-at", "", "as it was written then: a date (its beginning) or an instant")
+	notEmpty(cmd, "at", "recorded-at")
+	check(cmd, func() error {
+		if w.at != "" && w.recorded != "" {
+			return errors.New("--at and --recorded-at: give one of them; --at goes by when things were said, " +
+				"--recorded-at by when they were written")
+		}
+		return nil
+	})
+	return w
+}
+
+// given tells whether an instant was named.
+func (w *whenFlags) given() bool { return w.at != "" || w.recorded != "" }
+
+// of is the instant in a group's calendar; zero is now.
+func (w *whenFlags) of(ctx context.Context, a *app, groupID string) (reverie.When, error) {
+	flag, text := "at", w.at
+	if w.recorded != "" {
+		flag, text = "recorded-at", w.recorded
+	}
+	at, err := a.moment(ctx, groupID, flag, text)
+	return reverie.When{At: at, Recorded: w.recorded != ""}, err
+}
+
+// ofMemory is of for the group that a memory is of.
+func (w *whenFlags) ofMemory(ctx context.Context, a *app, groupID, memoryID string) (reverie.When, error) {
+	if !w.given() {
+		return reverie.When{}, nil
+	}
+	m, err := a.Store.Memory(ctx, groupID, memoryID)
+	if err != nil {
+		return reverie.When{}, err
+	}
+	return w.of(ctx, a, m.GroupID)
+}
+
 // instant reads a date, which is its beginning in the group's calendar, or an RFC 3339
 // instant, of 1970 to 9999 and to the microsecond, as instants are stored. Nothing is the
 // zero time.

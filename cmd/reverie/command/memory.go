@@ -31,14 +31,16 @@ const allStatuses reverie.Status = "all"
 
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
-	var at string
+	var when *whenFlags
 	cmd := a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
-		if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
+		at, err := when.of(ctx, a, q.GroupID)
+		if err != nil {
 			return err
 		}
+		q.At, q.Recorded = at.At, at.Recorded
 		list, total, err := a.Store.ListMemories(ctx, q)
 		if err != nil {
 			return err
@@ -55,10 +57,10 @@ func newMemoryList(a *app) *cobra.Command {
 	f.StringVar(&q.SessionID, "session", "", "only what is of this session")
 	f.StringVar(&q.Tag, "tag", "", "only what bears this tag")
 	f.BoolVar(&q.Core, "core", false, "only core memories: those of weight 1.5 or more")
-	f.StringVar(&at, "at", "", "what was active then: a date (its beginning) or an instant")
+	when = newWhenFlags(cmd)
 	check(cmd, func() error {
-		if at != "" && f.Changed("status") {
-			return errors.New("--at lists what was active then: leave --status out")
+		if when.given() && f.Changed("status") {
+			return errors.New("--at and --recorded-at list what was active then: leave --status out")
 		}
 		return nil
 	})
@@ -70,15 +72,17 @@ func newMemoryList(a *app) *cobra.Command {
 func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind reverie.Kind
-	var at string
+	var when *whenFlags
 	cmd := a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) (err error) {
 		if q.Text = args[0]; kind != "" {
 			q.Kinds = []reverie.Kind{kind}
 		}
-		if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
+		at, err := when.of(ctx, a, q.GroupID)
+		if err != nil {
 			return err
 		}
+		q.At, q.Recorded = at.At, at.Recorded
 		searcher, err := a.Searcher(ctx, q.GroupID)
 		if err != nil {
 			return err
@@ -91,7 +95,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	}))
 	groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
-	cmd.Flags().StringVar(&at, "at", "", "search what was active then: a date (its beginning) or an instant")
+	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
 	cmd.Flags().Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
 	check(cmd, func() error {
@@ -103,23 +107,12 @@ func newMemorySearch(a *app) *cobra.Command {
 	return cmd
 }
 
-// momentOf is moment for the group that a memory is of.
-func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	m, err := a.Store.Memory(ctx, groupID, memoryID)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return a.moment(ctx, m.GroupID, "at", text)
-}
-
 func newMemoryHistory(a *app) *cobra.Command {
-	var groupID, at string
+	var groupID string
+	var when *whenFlags
 	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) error {
-		then, err := a.momentOf(ctx, groupID, args[0], at)
+		then, err := when.ofMemory(ctx, a, groupID, args[0])
 		if err != nil {
 			return err
 		}
@@ -135,7 +128,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		return a.Show(reverie.NewHistoryReply(args[0], versions), func() error { return a.PrintHistory(versions) })
 	}))
 	groupFlag(cmd, &groupID, "look in this group only")
-	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
+	when = newWhenFlags(cmd)
 	return cmd
 }
 
@@ -194,9 +187,10 @@ func newMemoryWhy(a *app) *cobra.Command {
 }
 
 func newMemoryBlame(a *app) *cobra.Command {
-	var groupID, at string
+	var groupID string
+	var when *whenFlags
 	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
-		then, err := a.momentOf(ctx, groupID, args[0], at)
+		then, err := when.ofMemory(ctx, a, groupID, args[0])
 		if err != nil {
 			return err
 		}
@@ -209,7 +203,7 @@ func newMemoryBlame(a *app) *cobra.Command {
 			func(g reverie.Group) error { return a.PrintBlame(b, why, a.calendar(g)) })
 	}))
 	groupFlag(cmd, &groupID, "look in this group only")
-	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
+	when = newWhenFlags(cmd)
 	return cmd
 }
 
@@ -254,6 +248,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 	required(cmd, "from")
 	f.StringVar(&to, "to", "", "the second one (default now)")
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
+	f.BoolVar(&q.Recorded, "recorded", false, "compare by when things were written, not by when they were said")
 	f.BoolVar(&all, "all", false, "list what came and went in between, too")
 	return cmd
 }

@@ -35,7 +35,7 @@ func (s *Server) readingTools() {
 	}, s.groupContext)
 	add(s, tool{name: "search_memories", title: "Search memories",
 		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was " +
-			"remembered at that time."}, s.searchMemories)
+			"remembered at that time of the chat."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
 		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the " +
 			"versions that there were at that time, as they stood then."}, s.memoryHistory)
@@ -84,7 +84,7 @@ type contextIn struct {
 	Query     string `json:"query" jsonschema:"the message that is to be answered, or what it is about"`
 	Session   string `json:"session_id,omitempty" jsonschema:"the session that the message belongs to, for its newest turns"`
 	MaxTokens *int   `json:"max_tokens,omitempty" jsonschema:"tokens of the text at most: 1 to 100000; as configured by default"`
-	AsOf      string `json:"as_of,omitempty" jsonschema:"the context as it would have been at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	past
 }
 
 type contextMemory struct {
@@ -107,12 +107,12 @@ type contextOut struct {
 
 func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, string, error) {
 	tokens, wrong := within("max_tokens", in.MaxTokens, 0, 1, maxTokens)
-	at, err := asOf(in.AsOf)
+	at, err := in.when()
 	if err := cmp.Or(wrong, err); err != nil {
 		return contextOut{}, "", err
 	}
 	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
-		MaxTokens: tokens, At: at})
+		MaxTokens: tokens, At: at.At, Recorded: at.Recorded})
 	if err != nil {
 		return contextOut{}, "", err
 	}
@@ -126,7 +126,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	for i, m := range reply.Memories {
 		ids[i] = m.MemoryID
 	}
-	again, err := s.again(ctx, in.Group, ids, at)
+	again, err := s.again(ctx, in.Group, ids, at.At)
 	if err != nil {
 		return contextOut{}, "", err
 	}
@@ -149,7 +149,7 @@ type searchIn struct {
 	Query     string   `json:"query" jsonschema:"what to look for, in the group's own language"`
 	Limit     *int     `json:"limit,omitempty" jsonschema:"memories at most: 1 to 50, 5 by default"`
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"least score, 0 to 1; 0.7 by default, less finds what is less near"`
-	AsOf      string   `json:"as_of,omitempty" jsonschema:"search what was remembered at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	past
 }
 
 type hit struct {
@@ -174,21 +174,36 @@ func (s *Server) again(ctx context.Context, group string, ids []string, at time.
 	return s.service.JudgeAgain(ctx, group, ids)
 }
 
-// asOf reads an instant; "" is the zero time, for now.
-func asOf(text string) (at time.Time, err error) {
-	if text == "" {
-		return at, nil
+// past is as of when a tool reads.
+type past struct {
+	AsOf       string `json:"as_of,omitempty" jsonschema:"as of this time of the chat: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	RecordedAt string `json:"recorded_at,omitempty" jsonschema:"as of this time, by when memories were written and not by when things were said; instead of as_of"`
+}
+
+// when is the instant that is asked for; zero is now.
+func (p past) when() (reverie.When, error) {
+	var times [2]time.Time
+	for i, in := range []struct{ name, text string }{{"as_of", p.AsOf}, {"recorded_at", p.RecordedAt}} {
+		if in.text == "" {
+			continue
+		}
+		var err error
+		if times[i], err = api.Instant(in.text); err != nil {
+			return reverie.When{}, problem.New(422, in.name+": "+err.Error())
+		}
 	}
-	if at, err = api.Instant(text); err != nil {
-		return at, problem.New(422, "as_of: "+err.Error())
+	if p.AsOf != "" && p.RecordedAt != "" {
+		return reverie.When{}, problem.New(422, "as_of and recorded_at: give one of them; as_of goes by when things "+
+			"were said, recorded_at by when they were written")
 	}
-	return at, nil
+	return api.When(times[0], times[1])
 }
 
 func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
 	limit, wrong := within("limit", in.Limit, searchLimit, 1, maxHits)
-	at, err := asOf(in.AsOf)
-	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold, At: at}
+	at, err := in.when()
+	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold, At: at.At,
+		Recorded: at.Recorded}
 	if in.Threshold != nil {
 		q.Threshold = *in.Threshold
 	}
@@ -220,7 +235,7 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 
 type historyIn struct {
 	Memory string `json:"memory_id" jsonschema:"the id of any version of the memory"`
-	AsOf   string `json:"as_of,omitempty" jsonschema:"the versions that there were at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	past
 }
 
 type version struct {
@@ -228,7 +243,7 @@ type version struct {
 	MemoryID  string         `json:"memory_id"`
 	Statement string         `json:"statement"`
 	Status    reverie.Status `json:"status"`
-	Since     *time.Time     `json:"since"`
+	Since     time.Time      `json:"since" jsonschema:"when the chat said it"`
 	Reason    string         `json:"change_summary,omitempty" jsonschema:"why it changed"`
 	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
@@ -241,7 +256,7 @@ type historyOut struct {
 }
 
 func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, string, error) {
-	at, err := asOf(in.AsOf)
+	at, err := in.when()
 	if err != nil {
 		return historyOut{}, "", err
 	}
@@ -252,11 +267,7 @@ func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, s
 	out := historyOut{MemoryID: reply.MemoryID, Current: reply.CurrentVersion,
 		Older: max(len(reply.History)-maxVersions, 0)}
 	for _, e := range reply.History[out.Older:] {
-		since := e.CreatedAt
-		if since == nil {
-			since = e.UpdatedAt
-		}
-		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary,
+		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, e.SaidAt, e.ChangeSummary,
 			e.JudgeAgain})
 	}
 	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions),

@@ -165,6 +165,18 @@ func TestHistoryAndAsOf(t *testing.T) {
 			t.Errorf("as of %q: %s", as, diff)
 		}
 	}
+	if _, err := h.db().Exec(`update memories set said_at = timestamptz '2024-03-05 00:00Z', said_until = timestamptz '2024-03-06 00:00Z' where memory_id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		as, recorded string
+		want         []string
+	}{{"2024-03-05", "", []string{id}}, {"2024-03-06", "", nil}, {"2026-03-11", "", nil}, {"", "2026-03-11", []string{id}}, {"", "2024-03-05", nil}} {
+		_, out := s.call("search_memories", args{"group_id": ours, "query": "the projector is in room 3", "threshold": 0.9, "as_of": c.as, "recorded_at": c.recorded})
+		if diff := cmp.Diff(c.want, list(out, "results", "memory_id")); diff != "" {
+			t.Errorf("as of %q, recorded at %q: %s", c.as, c.recorded, diff)
+		}
+	}
 	head := edit(id, reverie.ActionRestore)
 	if diff := cmp.Diff([]string{head}, find("")); diff != "" {
 		t.Error(diff)
@@ -252,6 +264,7 @@ func TestRefusedArguments(t *testing.T) {
 		"no limit":       {"list_groups", args{"limit": 0}, "limit 0"},
 		"below":          {"search_memories", args{"group_id": ours, "query": "x", "threshold": -0.1}, "0 to 1"},
 		"no time":        {"search_memories", args{"group_id": ours, "query": "x", "as_of": "yesterday"}, "as_of"},
+		"two times":      {"search_memories", args{"group_id": ours, "query": "x", "as_of": "2026-01-15", "recorded_at": "2026-01-15"}, "give one of them"},
 		"before all":     {"search_memories", args{"group_id": ours, "query": "x", "as_of": "0001-01-01T00:00:00+14:00"}, "1970"},
 		"after all":      {"search_memories", args{"group_id": ours, "query": "x", "as_of": "9999-12-31T23:59:59-12:00"}, "1970"},
 		"no tokens":      {"get_group_context", args{"group_id": ours, "query": "x", "max_tokens": -1}, "max_tokens"},

@@ -2,7 +2,9 @@ package rest_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,8 @@ func TestAnswers(t *testing.T) {
 		"an empty plan":   {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":""}`, 422, "body.plan"},
 		"no line at all":  {"POST", group + "/messages", "hello\n", 422, "body.line 1"},
 		"nobody's group":  {"GET", "/memory/list/" + strings.Repeat("x", 10_000), "", 404, ""},
+		"two times":       {"GET", group + "/context?query=x&at=2026-01-15&recorded_at=2026-01-15", "", 422, "give one of them"},
+		"two in a body":   {"POST", group + "/context", `{"query":"x","at":"2026-01-15","recorded_at":"2026-01-15"}`, 422, "give one of them"},
 		"bad two at once": {"GET", "/v1/groups?limit=x&state=y", "", 422, "query.state"},
 	} {
 		a := w.ask(admin, c.method, c.path, c.body)
@@ -97,5 +101,44 @@ func (w *world) goesOn(t *testing.T) {
 	close(end)
 	if err := w.service.Evolver.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBothTimes has each route that reads the past go by the chat's time, and by that of
+// writing where it is asked to.
+func TestBothTimes(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.db.Exec(`update memories set said_at = timestamptz '2024-03-05 00:00Z', said_until = case when status <> 'active'
+		then timestamptz '2024-03-06 00:00Z' end where group_id = $1`, w.mine.group); err != nil {
+		t.Fatal(err)
+	}
+	group := url.PathEscape(w.mine.group)
+	written := w.now.Add(time.Hour).Format(time.RFC3339) // still to come is now
+	for target, field := range map[string]string{"/memory/list/" + group + "?limit=200": "memories", "/memory/search/" + group + "?q=x": "results",
+		"/v1/groups/" + group + "/context?query=what+is+there": "memories", "/memory/history/" + w.mine.memory + "?": "history",
+		"/v1/memories/" + w.mine.memory + "/blame?": "versions"} {
+		for _, c := range []struct {
+			at  string
+			any bool
+		}{{"at=2024-03-04", false}, {"at=2024-03-05T01:00:00Z", true}, {"at=" + written, true}, {"recorded_at=2024-03-05T01:00:00Z", false},
+			{"recorded_at=" + written, true}} {
+			a := w.ask(w.mine.token[reverie.ScopeRead], "GET", target+"&"+c.at, "")
+			var doc map[string]any
+			if err := json.Unmarshal(a.Body.Bytes(), &doc); err != nil {
+				t.Fatal(err)
+			}
+			list, _ := doc[field].([]any)
+			if len(list) > 0 != c.any || a.Code != 200 && a.Code != 404 {
+				t.Errorf("%s&%s is %d with %d %s", target, c.at, a.Code, len(list), field)
+			}
+		}
+	}
+	for query, added := range map[string]bool{"from=2024-03-04&to=2024-03-05T01:00:00Z": true, "from=2024-03-04&to=2024-03-05T01:00:00Z&recorded=true": false,
+		"from=2024-03-04&recorded=true": true} {
+		a := w.ask(w.mine.token[reverie.ScopeRead], "GET", "/v1/groups/"+group+"/diff?"+query, "")
+		var d reverie.DiffReply
+		if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || a.Code != 200 || len(d.Added) > 0 != added {
+			t.Errorf("%s: %d, %d added, %v", query, a.Code, len(d.Added), err)
+		}
 	}
 }

@@ -152,6 +152,15 @@ type Paging struct {
 	Offset int `query:"offset" minimum:"0" maximum:"100000" default:"0" doc:"Rows to skip."`
 }
 
+// AsOf says as of when something is read.
+type AsOf struct {
+	At         instant `query:"at" json:"at,omitempty" doc:"As of this instant of the chat: by when things were said."`
+	RecordedAt instant `query:"recorded_at" json:"recorded_at,omitempty" doc:"As of this instant, by when things were written; instead of at."`
+}
+
+// when is the instant that is asked for, by either of its names.
+func (in AsOf) when() (reverie.When, error) { return api.When(in.At.at, in.RecordedAt.at) }
+
 // instant is a parameter that is a point in time.
 type instant struct{ at time.Time }
 

@@ -24,20 +24,20 @@ const memoryTag = "memories"
 type listInput struct {
 	GroupPath
 	Paging
-	Status  string  `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions."`
-	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
-	Session string  `query:"session" doc:"Only what is of this session."`
-	Tag     string  `query:"tag" doc:"Only what bears this tag."`
-	At      instant `query:"at" doc:"What was active at this instant; status is then ignored."`
+	AsOf
+	Status  string `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions; of an instant, those that were active then."`
+	Kind    string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Session string `query:"session" doc:"Only what is of this session."`
+	Tag     string `query:"tag" doc:"Only what bears this tag."`
 }
 
 type searchInput struct {
 	GroupPath
+	AsOf
 	Q         string  `query:"q" required:"true" doc:"What to look for." example:"when do we meet?"`
 	Limit     int     `query:"limit" minimum:"1" maximum:"200" default:"5" doc:"Results at most."`
 	Threshold float64 `query:"threshold" minimum:"0" maximum:"1" default:"0.7" doc:"Least score, 0 to 1."`
 	Kind      string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
-	At        instant `query:"at" doc:"Search what was active at this instant."`
 }
 
 type changesInput struct {
@@ -47,20 +47,21 @@ type changesInput struct {
 
 type historyInput struct {
 	MemoryPath
-	At instant `query:"at" doc:"The versions that there were at this instant, each with its status of then."`
+	AsOf
 }
 
 type blameInput struct {
 	MemoryPath
-	At instant `query:"at" doc:"As it was at this instant."`
+	AsOf
 }
 
 type diffInput struct {
 	GroupPath
-	From    instant `query:"from" required:"true" doc:"What was active at this instant is compared."`
-	To      instant `query:"to" doc:"With what was active at this one; now, unless it says otherwise."`
-	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
-	Passing bool    `query:"passing" doc:"List what came and went in between, too."`
+	From     instant `query:"from" required:"true" doc:"What was active at this instant is compared."`
+	To       instant `query:"to" doc:"With what was active at this one; now, unless it says otherwise."`
+	Recorded bool    `query:"recorded" doc:"Compare by when things were written, and not by when they were said."`
+	Kind     string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Passing  bool    `query:"passing" doc:"List what came and went in between, too."`
 }
 
 type deleteInput struct {
@@ -98,29 +99,46 @@ func (r *room) memories() {
 		if in.Status == "all" {
 			status = ""
 		}
+		at, err := in.when()
+		if err != nil {
+			return reverie.ListReply{}, err
+		}
 		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind),
-			At:        in.At.at,
+			At: at.At, Recorded: at.Recorded,
 			SessionID: in.Session, Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
 	})
 	add(r, operation{id: "search-memories"}, func(ctx context.Context, in *searchInput) (reverie.SearchReply, error) {
-		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: in.Threshold, At: in.At.at}
+		at, err := in.when()
+		if err != nil {
+			return reverie.SearchReply{}, err
+		}
+		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: in.Threshold, At: at.At,
+			Recorded: at.Recorded}
 		if in.Kind != "" {
 			q.Kinds = []reverie.Kind{reverie.Kind(in.Kind)}
 		}
 		return r.service.Search(ctx, q)
 	})
 	add(r, operation{id: "get-memory-history"}, func(ctx context.Context, in *historyInput) (reverie.HistoryReply, error) {
-		return r.service.History(ctx, in.Memory, in.At.at)
+		at, err := in.when()
+		if err != nil {
+			return reverie.HistoryReply{}, err
+		}
+		return r.service.History(ctx, in.Memory, at)
 	})
 	add(r, operation{id: "get-memory-why"}, func(ctx context.Context, in *struct{ MemoryPath }) (reverie.WhyReply, error) {
 		return r.service.Why(ctx, in.Memory)
 	})
 	add(r, operation{id: "get-memory-blame"}, func(ctx context.Context, in *blameInput) (reverie.BlameReply, error) {
-		return r.service.Blame(ctx, in.Memory, in.At.at)
+		at, err := in.when()
+		if err != nil {
+			return reverie.BlameReply{}, err
+		}
+		return r.service.Blame(ctx, in.Memory, at)
 	})
 	add(r, operation{id: "get-memory-diff"}, func(ctx context.Context, in *diffInput) (reverie.DiffReply, error) {
 		return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at,
-			Kind: reverie.Kind(in.Kind)}, in.Passing)
+			Recorded: in.Recorded, Kind: reverie.Kind(in.Kind)}, in.Passing)
 	})
 	add(r, operation{id: "list-changes"}, func(ctx context.Context, in *changesInput) (reverie.ChangesReply, error) {
 		return r.service.Changes(ctx, in.Group, in.Days)
@@ -253,18 +271,18 @@ const recallTag = "recall"
 
 type contextInput struct {
 	GroupPath
-	Query     string  `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
-	Session   string  `query:"session" doc:"The session: its last turns are given, too."`
-	MaxTokens int     `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
-	At        instant `query:"at" doc:"The context as it would have been at this instant; nothing is logged as used."`
+	AsOf
+	Query     string `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	Session   string `query:"session" doc:"The session: its last turns are given, too."`
+	MaxTokens int    `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
 }
 
 type contextBody struct {
-	_         struct{} `additionalProperties:"false"`
-	Query     string   `json:"query,omitempty" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
-	Session   string   `json:"session,omitempty" doc:"The session: its last turns are given, too."`
-	MaxTokens int      `json:"max_tokens,omitempty" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
-	At        instant  `json:"at,omitempty" doc:"The context as it would have been at this instant; nothing is logged as used."`
+	_ struct{} `additionalProperties:"false"`
+	AsOf
+	Query     string `json:"query,omitempty" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	Session   string `json:"session,omitempty" doc:"The session: its last turns are given, too."`
+	MaxTokens int    `json:"max_tokens,omitempty" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
 }
 
 type makeContextInput struct {
@@ -272,9 +290,10 @@ type makeContextInput struct {
 	Body contextBody
 }
 
-func (in *makeContextInput) request() recall.ContextRequest {
+func (in *makeContextInput) request() (recall.ContextRequest, error) {
+	at, err := in.Body.when()
 	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query,
-		MaxTokens: in.Body.MaxTokens, At: in.Body.At.at}
+		MaxTokens: in.Body.MaxTokens, At: at.At, Recorded: at.Recorded}, err
 }
 
 type feedbackInput struct {
@@ -308,14 +327,26 @@ type proposalEvidence struct {
 // recall are the routes of bots: what they read for a turn, and what they report.
 func (r *room) recall() {
 	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
+		at, err := in.when()
+		if err != nil {
+			return reverie.ContextReply{}, err
+		}
 		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
-			MaxTokens: in.MaxTokens, At: in.At.at})
+			MaxTokens: in.MaxTokens, At: at.At, Recorded: at.Recorded})
 	})
 	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
-		return r.service.Context(ctx, in.request())
+		req, err := in.request()
+		if err != nil {
+			return reverie.ContextReply{}, err
+		}
+		return r.service.Context(ctx, req)
 	})
 	add(r, operation{id: "explain-context"}, func(ctx context.Context, in *makeContextInput) (reverie.Recalled, error) {
-		return r.service.Explain(ctx, in.request())
+		req, err := in.request()
+		if err != nil {
+			return reverie.Recalled{}, err
+		}
+		return r.service.Explain(ctx, req)
 	})
 	add(r, operation{id: "give-feedback"}, func(ctx context.Context, in *feedbackInput) (reverie.FeedbackReply, error) {
 		return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"time"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -16,6 +17,7 @@ const mostResting = 20
 // memoryData is a memory, and what stands behind it.
 type memoryData struct {
 	Head     reverie.Memory // what it says now, or said last
+	Since    time.Time      // when the chat said it first
 	Core     bool
 	Old      int // the version that was asked for, where it is not the head's; else 0
 	Versions []memoryVersion
@@ -55,7 +57,7 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if err := v.about(why.Memory.GroupID, "memories"); err != nil {
 		return nil, err
 	}
-	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage,
+	d := memoryData{Head: why.Memory, Since: why.Since, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage,
 		Resting: why.Resting}
 	if d.More = len(d.Resting) - mostResting; d.More > 0 {
 		d.Resting = d.Resting[:mostResting]
@@ -137,6 +139,7 @@ type memoriesData struct {
 	Status, Kind, Tag string   // as they were chosen
 	Core              bool
 	At                string // the date as of whose beginning they are; "" = now
+	Recorded          bool   // that goes by when they were written
 	Memories          []reverie.Memory
 	Total, From, To   int
 	Before, After     string // addresses of the pages beside it; "" = none
@@ -151,7 +154,7 @@ var (
 
 func (s *site) memoriesPage(v *visit) (any, error) {
 	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"), Core: v.FormValue("core") != "",
-		At: v.FormValue("at"), Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds)}
+		At: v.FormValue("at"), Recorded: v.FormValue("recorded") != "", Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds)}
 	offset := v.number("offset", 0)
 	at, err := s.Beginning(v.Group.Group, d.At)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	}
 	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: v.Group.ID, Status: reverie.Status(notAll(d.Status)),
 		Kind: reverie.Kind(notAll(d.Kind)),
-		Tag:  d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
+		Tag:  d.Tag, Core: d.Core, At: at, Recorded: d.Recorded, Limit: memoriesShown, Offset: offset})
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +200,7 @@ func (v *visit) pages(offset, rows, total int) (before, after string) {
 // diffData is how a group's memories differ between the beginnings of two dates.
 type diffData struct {
 	From, To string // as they were chosen; To "" = now
+	Recorded bool   // they go by when memories were written
 	Kinds    []string
 	Kind     string
 	Reply    *reverie.DiffReply // nil until dates are chosen
@@ -210,11 +214,11 @@ type diffPart struct {
 }
 
 func (s *site) diffPage(v *visit) (any, error) {
-	d := diffData{From: v.FormValue("from"), To: v.FormValue("to"), Kinds: memoryKinds, Kind: v.choice("kind", memoryKinds)}
+	d := diffData{From: v.FormValue("from"), To: v.FormValue("to"), Recorded: v.FormValue("recorded") != "", Kinds: memoryKinds, Kind: v.choice("kind", memoryKinds)}
 	if d.From == "" {
 		return d, nil
 	}
-	q := reverie.BetweenQuery{GroupID: v.Group.ID, Kind: reverie.Kind(notAll(d.Kind))}
+	q := reverie.BetweenQuery{GroupID: v.Group.ID, Recorded: d.Recorded, Kind: reverie.Kind(notAll(d.Kind))}
 	var fromErr, toErr error
 	q.From, fromErr = s.Beginning(v.Group.Group, d.From)
 	q.To, toErr = s.Beginning(v.Group.Group, d.To)
