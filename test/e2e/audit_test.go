@@ -143,11 +143,9 @@ func (s *stage) copies(group string, queries []string) (names []string) {
 	exec(`drop index memories_one_head, memories_one_text, entity_claims_one_head, entity_claims_one_text, entity_names_account`)
 	for _, table := range s.rows(`select c.table_name from information_schema.columns c join pg_tables t on t.tablename = c.table_name and t.schemaname = 'public'
 			where c.column_name = 'group_id' and c.table_schema = 'public' and c.table_name not in ('deployments', 'api_tokens', 'page_sessions') order by 1`) {
-		columns := s.one(`select string_agg(quote_ident(column_name), ', ' order by ordinal_position) from information_schema.columns
-			where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER'`, table)
 		exec(fmt.Sprintf(`insert into %[1]s (%[4]s) overriding system value select %[4]s from (select (jsonb_populate_record(t,
 			jsonb_build_object('group_id', format('broken-%%s', i + 10)))).*
-			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s') c`, table, group, len(queries)-1, columns))
+			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s') c`, table, group, len(queries)-1, s.plainColumns(table)))
 	}
 	exec(`analyze`)
 	for i, query := range queries {
