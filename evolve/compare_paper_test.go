@@ -68,7 +68,7 @@ func TestRandomComparedPlans(t *testing.T) {
 		p, m := randomPaper(r), &moody{r: r}
 		text := randomAnswer(r, len(p.Memories), len(p.Fresh)+len(p.Earlier))
 		layer := &decide.Comparer{Store: m, Model: m, Embeddings: m, Prompts: set, Calibration: reverie.Calibration{Ceiling: 1}, Log: quiet(),
-			Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: []decide.Fallback{"add", "skip", "hold"}[seed%3], MaxCalls: 6, MaxOutputTokens: 100}}
+			Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: []decide.Fallback{"add", "add", "add", "skip", "hold"}[seed%5], MaxCalls: 6, MaxOutputTokens: 100}}
 		s, c, plan := p.judgeBy(t, &Pipeline{Decider: layer, Limits: limits(), CompareShown: seed%4 > 0, Log: quiet()}, text)
 		checkInvariants(t, s, plan)
 		facts := 0

@@ -136,8 +136,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	}
 	r.recorder.LogSkipped("chunk", s.no, said.Skipped)
 	s.answer = said.text
-	proposals, refusals := parse(said)
-	checked := check(s, proposals, refusals)
+	checked := said.check(s)
 	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) {
 		return r.decide(ctx, s, checked)
 	})

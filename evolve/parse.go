@@ -2,11 +2,14 @@ package evolve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -14,6 +17,7 @@ import (
 type reply struct {
 	text string
 	answer.Result
+	checked *checked // nil: not yet
 }
 
 // proposal is one line of an answer that has the form of an action; nothing in
@@ -31,18 +35,58 @@ type proposal struct {
 // actionNone says on purpose that there is nothing to do.
 const actionNone reverie.Action = "none"
 
-// unusable says why an answer cannot be used, or nothing if it can: it needs at least one
-// line that has the form of an action.
-func (a reply) unusable() string {
+// unusable says why an answer to an input cannot be used, or nothing if it can. It can where one of its lines
+// was accepted or held, refused nothing (a keep, none), or has a statement that the safety rules turn away: a
+// chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing.
+func (a *reply) unusable(s *chunkInput) string {
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
 	}
+	c := a.check(s)
+	stands := func(l line) bool { return l.line > 0 } // lines of no answer have none
+	if slices.ContainsFunc(c.accepted, stands) || slices.ContainsFunc(c.held, stands) {
+		return ""
+	}
+	refused, rules := map[int]bool{}, []string{}
+	for _, f := range c.refused {
+		if f.Rule != ruleEvidence || s.citable() {
+			refused[f.Line] = true
+		}
+		rules = append(rules, f.Rule)
+	}
+	actions := 0
 	for _, l := range a.Lines {
-		if _, err := readProposal(l); err == nil {
+		p, err := readProposal(l)
+		if err != nil {
+			continue
+		}
+		var broken *safety.StatementError
+		unsafe := errors.As(safety.CheckStatement(p.statement), &broken) && !broken.Malformed()
+		if !refused[l.No] || unsafe {
 			return ""
 		}
+		actions++
 	}
-	return "the answer held no action in JSON Lines"
+	if actions == 0 {
+		return "the answer held no action in JSON Lines"
+	}
+	slices.Sort(rules)
+	return fmt.Sprintf("no line of the answer stands (refused: %s)", strings.Join(slices.Compact(rules), ", "))
+}
+
+// citable tells whether anything could be evidence: what bots say cannot.
+func (s *chunkInput) citable() bool {
+	return slices.ContainsFunc(s.fresh, func(m reverie.Message) bool { return m.Role == reverie.RoleUser })
+}
+
+// check parses and checks an answer, once.
+func (a *reply) check(s *chunkInput) checked {
+	if a.checked == nil {
+		proposals, refusals := parse(*a)
+		c := check(s, proposals, refusals)
+		a.checked = &c
+	}
+	return *a.checked
 }
 
 // parse turns an answer into proposals. A line that is an object but no action

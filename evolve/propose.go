@@ -61,7 +61,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		Render: func([]string) (prompts.Rendered, error) { return s.prompt, nil },
 		Use: func(text string) (why string) {
 			a = reply{text: text, Result: answer.Read(text)}
-			return a.unusable()
+			return a.unusable(s)
 		},
 		Keep: func(text string, status reverie.ChunkStatus) error { return r.saveChunk(ctx, s, input, text, status) }})
 	if errors.Is(err, reverie.ErrUnusable) {

@@ -52,9 +52,8 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 			return Replayed{}, err
 		}
 	}
-	proposals, refusals := parse(a)
 	r.recorder.Row.ID = past.Run.ID // the versions of the run itself may be rewritten freely
-	plan, err := r.decide(ctx, s, check(s, proposals, refusals))
+	plan, err := r.decide(ctx, s, a.check(s))
 	return Replayed{plan, s.prompt.Version, s.prompt.SHA256}, err
 }
 

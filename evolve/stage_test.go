@@ -271,6 +271,7 @@ func transcribe(q question) string {
 		handles[m.Statement] = m.ID
 	}
 	var b strings.Builder
+	stands := false // it names a memory that it was shown, or something new
 	for _, m := range q.NewDiscussions {
 		word, rest, _ := strings.Cut(m.Text, " ")
 		evidence := []map[string]any{{"message": m.ID, "quote": rest}}
@@ -291,13 +292,14 @@ func transcribe(q question) string {
 		default:
 			continue
 		}
+		stands = stands || line["old_id"] != ""
 		raw, err := json.Marshal(line)
 		if err != nil {
 			panic(err) // strings and numbers always encode
 		}
 		b.Write(append(raw, '\n'))
 	}
-	if b.Len() == 0 {
+	if !stands {
 		return `{"action":"none"}`
 	}
 	return b.String()

@@ -114,6 +114,9 @@ func (r *Runner) noteWindow(ctx context.Context, groupID string, w Report) {
 // conclude makes an outcome of the error that the work on a group ended with, and counts
 // a failure against the group.
 func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
+	if r.Ended != nil && !r.DryRun {
+		defer func() { r.Ended(*res) }()
+	}
 	busy, taken := errors.AsType[*reverie.BusyError](err)
 	res.Outcome, res.Err = Deferred, err
 	switch {

@@ -67,6 +67,7 @@ type Runner struct {
 	// Instrument tells metrics, traces and logs that a run begins, and by what it returns
 	// how it ended; nil: nobody is told.
 	Instrument func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(Report))
+	Ended      func(GroupResult) // hears how the work on a group ended, whoever asked for it; nil is nobody
 	Show       func(Report)      // hears of each run of a fan-out, one at a time with Report; nil is nobody
 	Report     func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
 	Now        func() time.Time  // nil: time.Now

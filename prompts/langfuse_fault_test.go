@@ -48,6 +48,10 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 		"broken template":   {200, reply(t, 3, "Keep {{if}}."), "missing value for if"},
 		"data in a text":    {200, reply(t, 3, "Keep {{data}}."), `"data"`},
 		"a long name":       {200, reply(t, 3, "{{"+strings.Repeat("long", 1000)+"}}"), "..."},
+		"no evidence":       {200, reply(t, 3, `Say {"action":"create","old_id":"m1","statement":"..."}.`), `it never names "evidence", "quote"`},
+		"evidence in prose": {200, reply(t, 3, "Lines have `action`, `old_id` and `statement`. Judge by the evidence, and quote nobody."), `it never names "evidence", "quote"`},
+		"at times":          {200, reply(t, 3, "Keep.{{if .Active}}"+asks+"{{end}}"), `it never names "action", "old_id", "statement", "evidence", "quote"`},
+		"messages without":  {200, chat(keep, message{"role": "system", "content": strings.ReplaceAll(asks, "quote", "words")}), `it never names "quote", without`},
 		"endless":           {200, reply(t, 3, `{{define "x"}}{{template "x"}}{{end}}{{template "x"}}`), "maximum template depth"},
 		"no message":        {200, chat(), "no system message"},
 		"no system message": {200, chat(message{"role": "user", "content": "{{data}}"}), "no system message"},
@@ -67,7 +71,7 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 				w.WriteHeader(http.StatusNotFound)
 				return
 			case strings.Contains(req.URL.Path, ".zh"): // all is well with the other language
-				_, _ = w.Write([]byte(reply(t, 3, "保留。")))
+				_, _ = w.Write([]byte(reply(t, 3, "保留。"+asks)))
 				return
 			}
 			w.WriteHeader(c.status)
@@ -86,7 +90,7 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 		if diff := cmp.Diff(evolve(t, before, prompts.English, crowded), evolve(t, s, prompts.English, crowded)); diff != "" {
 			t.Errorf("%s: -before +now\n%s", name, diff)
 		}
-		if got := evolve(t, s, prompts.Chinese, system); got.System != "保留。" {
+		if got := evolve(t, s, prompts.Chinese, system); got.System != "保留。"+asks {
 			t.Errorf("%s: the other language has %q", name, got.System)
 		}
 	}
@@ -120,7 +124,7 @@ func TestLangfuseThatCannotBeReached(t *testing.T) {
 }
 
 func TestLangfuseWithAnotherKey(t *testing.T) {
-	l := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, "x")}).project()
+	l := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, asks)}).project()
 	l.SecretKey = "sk-lf-3"
 	refused(t, t.Context(), l, "HTTP 401")
 }
@@ -148,7 +152,7 @@ func TestLangfuseThatIsTooSlow(t *testing.T) {
 
 // TestKeysDoNotTravel follows no redirect, wherever it leads.
 func TestKeysDoNotTravel(t *testing.T) {
-	other := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, "x"), "memory_evolve.zh": reply(t, 1, "x")})
+	other := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, asks), "memory_evolve.zh": reply(t, 1, asks)})
 	for to, want := range map[string]string{
 		other.URL + "/api/public/v2/prompts/memory_evolve.en?key=" + secretKey: "sends us to " + other.URL + " (HTTP 307)",
 		"":    "sends us to elsewhere (HTTP 307)",
@@ -170,14 +174,14 @@ func TestKeysDoNotTravel(t *testing.T) {
 
 // TestProjectWithoutOurs has prompts of others only, and is said to have none.
 func TestProjectWithoutOurs(t *testing.T) {
-	refused(t, t.Context(), newRemote(t, map[string]string{"greeting.en": reply(t, 1, "x")}).project(), `there is none with label "production" (HTTP 404)`)
+	refused(t, t.Context(), newRemote(t, map[string]string{"greeting.en": reply(t, 1, asks)}).project(), `there is none with label "production" (HTTP 404)`)
 }
 
 // TestProjectWithSome takes what the project has, and speaks of what it has in
 // one language only.
 func TestProjectWithSome(t *testing.T) {
 	r := newRemote(t, map[string]string{"memory_compare.en": reply(t, 2, "Compare."), "memory_compare.zh": reply(t, 2, "比较。"),
-		"memory_evolve.zh": reply(t, 1, "保留。")})
+		"memory_evolve.zh": reply(t, 1, "保留。"+asks)})
 	s, warnings := open(t, "").With(t.Context(), r.project())
 	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "prompt memory_evolve.en from Langfuse: there is none") {
 		t.Errorf("%q", warnings)
@@ -194,13 +198,13 @@ func TestProjectWithSome(t *testing.T) {
 
 // TestWarningNamesTheFile says which of the operator's files is used instead.
 func TestWarningNamesTheFile(t *testing.T) {
-	dir := write(t, map[string]string{"memory_evolve.zh.md": head + "保留 {{active}}。"})
-	r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 2, "Keep.")})
+	dir := write(t, map[string]string{"memory_evolve.zh.md": head + "保留 {{active}}。" + asks})
+	r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 2, "Keep."+asks)})
 	s, warnings := open(t, dir).With(t.Context(), r.project())
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], "; using the file "+filepath.Join(dir, "memory_evolve.zh.md")) {
 		t.Errorf("%q", warnings)
 	}
-	if zh, en := evolve(t, s, prompts.Chinese, system), evolve(t, s, prompts.English, system); zh.System != "保留 12。" || en.System != "Keep." {
+	if zh, en := evolve(t, s, prompts.Chinese, system), evolve(t, s, prompts.English, system); zh.System != "保留 12。"+asks || en.System != "Keep."+asks {
 		t.Errorf("%q, %q", zh.System, en.System)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,9 @@ const (
 	publicKey = "pk-lf-1"
 	secretKey = "sk-lf-2"
 )
+
+// asks is what a text of memory_evolve cannot do without.
+const asks = ` {"action":"update","old_id":"m1","statement":"","evidence":[{"message":1,"quote":""}]}`
 
 // remote is a server that answers like Langfuse's: 404 for what it has not.
 type remote struct {
@@ -98,8 +102,8 @@ func with(t *testing.T, s *prompts.Set, l *prompts.Langfuse) *prompts.Set {
 }
 
 func TestLangfuseText(t *testing.T) {
-	english := "Keep {{active}} of {{ target }}{{if gt .Active .Target}}, which are too many{{end}}, in {{.StatementLanguage}}.\n"
-	chinese := "用{{statement_language}}保留 {{active}}/{{shown}}/{{target}}/{{max_creates}}/{{max_statement}}/{{stale_days}} {{- active -}} ！"
+	english := "Keep {{active}} of {{ target }}{{if gt .Active .Target}}, which are too many{{end}}, in {{.StatementLanguage}}." + asks + "\n"
+	chinese := "用{{statement_language}}保留 {{active}}/{{shown}}/{{target}}/{{max_creates}}/{{max_statement}}/{{stale_days}} {{- active -}} ！" + asks
 	r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 7, english), "memory_evolve.zh": reply(t, 12, chinese)})
 	before := open(t, "")
 	s := with(t, before, r.project())
@@ -110,9 +114,9 @@ func TestLangfuseText(t *testing.T) {
 		system   prompts.EvolveSystem
 		want     prompts.Rendered
 	}{
-		{prompts.English, system, prompts.Rendered{System: "Keep 12 of 30, in English.", Name: "memory_evolve.en", Version: "langfuse:7", SHA256: sum(english)}},
-		{prompts.English, crowded, prompts.Rendered{System: "Keep 58 of 30, which are too many, in English.", Name: "memory_evolve.en", Version: "langfuse:7", SHA256: sum(english)}},
-		{prompts.Chinese, crowded, prompts.Rendered{System: "用中文保留 58/50/30/3/500/2158！", Name: "memory_evolve.zh", Version: "langfuse:12", SHA256: sum(chinese)}},
+		{prompts.English, system, prompts.Rendered{System: "Keep 12 of 30, in English." + asks, Name: "memory_evolve.en", Version: "langfuse:7", SHA256: sum(english)}},
+		{prompts.English, crowded, prompts.Rendered{System: "Keep 58 of 30, which are too many, in English." + asks, Name: "memory_evolve.en", Version: "langfuse:7", SHA256: sum(english)}},
+		{prompts.Chinese, crowded, prompts.Rendered{System: "用中文保留 58/50/30/3/500/2158！" + asks, Name: "memory_evolve.zh", Version: "langfuse:12", SHA256: sum(chinese)}},
 	} {
 		c.want.User = plain.User
 		if diff := cmp.Diff(c.want, evolve(t, s, c.language, c.system)); diff != "" {
@@ -149,7 +153,7 @@ func TestLangfuseHasOurFile(t *testing.T) {
 
 // TestTextBelowARule keeps a text whole that begins with a line of dashes.
 func TestTextBelowARule(t *testing.T) {
-	text := "---\nKeep: all\n---\nthat lasts."
+	text := "---\nKeep: all\n---\nthat lasts." + asks
 	r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, text), "memory_evolve.zh": reply(t, 1, text)})
 	if got := evolve(t, with(t, open(t, ""), r.project()), prompts.English, system).System; got != text {
 		t.Errorf("%q", got)
@@ -172,6 +176,8 @@ func TestLangfuseChat(t *testing.T) {
 		"the user first": {[]message{{"role": "user", "content": "{{data}}"}, {"role": "system", "content": "Keep."}},
 			"Keep.", data, `[{"role":"user","content":"{{data}}"},{"role":"system","content":"Keep."}]`},
 	} {
+		c.messages = append(c.messages, message{"role": "system", "content": asks})
+		c.system, c.plain = c.system+"\n\n"+strings.TrimSpace(asks), strings.TrimSuffix(c.plain, "]")+`,{"role":"system","content":`+strconv.Quote(asks)+`}]`
 		r := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 4, c.messages), "memory_evolve.zh": reply(t, 4, c.messages)})
 		want := prompts.Rendered{System: c.system, User: c.user, Name: "memory_evolve.en", Version: "langfuse:4", SHA256: sum(c.plain)}
 		if diff := cmp.Diff(want, evolve(t, with(t, open(t, ""), r.project()), prompts.English, system)); diff != "" {
@@ -182,7 +188,7 @@ func TestLangfuseChat(t *testing.T) {
 
 // TestDataIsNoTemplate lets a chat say what a template would.
 func TestDataIsNoTemplate(t *testing.T) {
-	chat := reply(t, 1, []message{{"role": "system", "content": "Keep."}, {"role": "user", "content": "{{data}}"}})
+	chat := reply(t, 1, []message{{"role": "system", "content": "Keep." + asks}, {"role": "user", "content": "{{data}}"}})
 	s := with(t, open(t, ""), newRemote(t, map[string]string{"memory_evolve.en": chat, "memory_evolve.zh": chat}).project())
 	said := prompts.EvolveUser{NewDiscussions: []prompts.MessageView{{ID: 1, Text: "{{data}} {{active}} {{.Active}} \x00data\x00"}}}
 	r, err := s.Render(prompts.English, system, said)
@@ -196,7 +202,7 @@ func TestDataIsNoTemplate(t *testing.T) {
 }
 
 func TestLangfuseIsAskedOnceEach(t *testing.T) {
-	both := map[string]string{"memory_evolve.en": reply(t, 1, "x"), "memory_evolve.zh": reply(t, 1, "x")}
+	both := map[string]string{"memory_evolve.en": reply(t, 1, asks), "memory_evolve.zh": reply(t, 1, asks)}
 	for label, query := range map[string]string{"": "production", "latest": "latest", "night shift&version=2": "night+shift%26version%3D2"} {
 		r := newRemote(t, both)
 		l := r.project()
@@ -228,7 +234,7 @@ func TestNoLangfuse(t *testing.T) {
 // TestLangfuseAtOnce takes prompts from one set in many runs at once, while
 // others render it.
 func TestLangfuseAtOnce(t *testing.T) {
-	chat := reply(t, 2, []message{{"role": "system", "content": "Keep {{active}}."}, {"role": "user", "content": "{{data}}"}})
+	chat := reply(t, 2, []message{{"role": "system", "content": "Keep {{active}}." + asks}, {"role": "user", "content": "{{data}}"}})
 	r := newRemote(t, map[string]string{"memory_evolve.en": chat, "memory_evolve.zh": chat})
 	before := open(t, "")
 	var runs sync.WaitGroup
@@ -239,7 +245,7 @@ func TestLangfuseAtOnce(t *testing.T) {
 				runs.Go(func() {
 					got, err := s.Render(prompts.Chinese, system, user)
 					old, oldErr := before.Render(prompts.Chinese, system, user)
-					if err != nil || oldErr != nil || got.System != "Keep 12." || got.User != old.User || len(warnings) > 0 {
+					if err != nil || oldErr != nil || got.System != "Keep 12."+asks || got.User != old.User || len(warnings) > 0 {
 						t.Errorf("%+v, %v, %v, %v", got, err, oldErr, warnings)
 					}
 				})

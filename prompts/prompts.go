@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"text/template"
 	"unicode"
@@ -264,12 +265,42 @@ func parseText(name, system string) (*promptText, error) {
 		return nil, err
 	}
 	t := &promptText{system: parsed}
+	var filled []string
 	for _, trial := range trialsOf(name) {
-		if _, err := t.fill(trial); err != nil {
+		said, err := t.fill(trial)
+		if err != nil {
 			return nil, err
+		}
+		filled = append(filled, said)
+	}
+	for _, said := range filled {
+		if missing := unnamed(said, answerKeys[nameOf(name)]); len(missing) > 0 {
+			return nil, fmt.Errorf("it never names %s, without which every line of an answer is refused: show a line "+
+				`such as {"action":"update","old_id":"m3","statement":"...","evidence":[{"message":12,"quote":"..."}]}`,
+				strings.Join(missing, ", "))
 		}
 	}
 	return t, nil
+}
+
+// answerKeys are those that the lines of an answer cannot do without, by the name of the prompt that asks for them.
+var answerKeys = map[string][]string{MemoryEvolve: {"action", "old_id", "statement", "evidence", "quote"}}
+
+// namedKeys finds words that are written as keys: in quotation marks or the like, or before a colon.
+var namedKeys = text.NewPattern("[\"'“”‘’「『*<`](\\w+)[\"'“”‘’」』*>`\\\\]|(\\w+)[ \\t]*[:：]")
+
+// unnamed are those of the keys that a text does not name, in quotation marks.
+func unnamed(said string, keys []string) (missing []string) {
+	named := map[string]bool{}
+	for _, m := range namedKeys.FindAllStringSubmatch(said, -1) {
+		named[m[1]], named[m[2]] = true, true
+	}
+	for _, key := range keys {
+		if !named[key] {
+			missing = append(missing, strconv.Quote(key))
+		}
+	}
+	return missing
 }
 
 // fill returns the system part filled with its data.

@@ -212,14 +212,15 @@ const head = "---\nname: memory_evolve\nversion: ours-7\n---\n"
 
 // TestOverride replaces one text and leaves the other.
 func TestOverride(t *testing.T) {
-	for _, text := range []string{head + "Keep {{.Active}} of {{.Target}}, in {{.StatementLanguage}}.\n", strings.ReplaceAll(head+"Keep {{.Active}} of {{.Target}}, in {{.StatementLanguage}}.\n", "\n", "\r\n")} {
+	text := head + "Keep {{.Active}} of {{.Target}}, in {{.StatementLanguage}}." + asks + "\n"
+	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n")} {
 		dir := write(t, map[string]string{"memory_evolve.en.md": text, "notes.txt": "not a prompt"})
 		if err := os.Mkdir(filepath.Join(dir, "old.md"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, dir)
 		r, err := s.Render(prompts.English, system, user)
-		if err != nil || r.System != "Keep 12 of 30, in English." || r.Version != "ours-7" {
+		if err != nil || r.System != "Keep 12 of 30, in English."+asks || r.Version != "ours-7" {
 			t.Errorf("%+v, %v", r, err)
 		}
 		sum := sha256.Sum256([]byte(text))
@@ -247,6 +248,7 @@ func TestBadOverride(t *testing.T) {
 		"unclosed":                {"memory_evolve.en.md", head + "{{.Active", "memory_evolve.en"},
 		"misspelt":                {"memory_evolve.en.md", head + "{{.Actives}}", "Actives"},
 		"misspelt in a condition": {"memory_evolve.en.md", head + "{{if gt .Active .Target}}{{.Actives}}{{end}}", "Actives"},
+		"no quotes":               {"memory_evolve.zh.md", head + "每行：`action`、`old_id`、`statement`、`evidence`", `never names "quote"`},
 		"misspelt in the other":   {"memory_evolve.en.md", head + "{{if gt .Active .Shown}}more{{else}}{{.Showns}}{{end}}", "Showns"},
 	} {
 		dir := write(t, map[string]string{c.file: c.text})
@@ -261,6 +263,15 @@ func TestBadOverride(t *testing.T) {
 	}
 	if _, err := prompts.Open(filepath.Join(dir, "nowhere")); !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("no directory: %v", err)
+	}
+}
+
+// TestKeysAreNamed in whatever way a text names them; other prompts have other keys.
+func TestKeysAreNamed(t *testing.T) {
+	for _, text := range []string{asks, "Lines with `action`, `old_id`, `statement` and `evidence` (a list of `message` and `quote`).",
+		"action: keep\nold_id : m1\nstatement: x\nevidence:\n  - message: 1\n    quote: y", "键：「action」「old_id」「statement」「evidence」「quote」",
+		strings.ReplaceAll(asks, `"`, `\"`), "**action**, **old_id**, **statement**, **evidence**, **quote**"} {
+		open(t, write(t, map[string]string{"memory_evolve.en.md": head + text, "dream.en.md": "---\nname: dream\nversion: 1\n---\nDream."}))
 	}
 }
 

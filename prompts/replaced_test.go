@@ -22,7 +22,7 @@ func TestReplaced(t *testing.T) {
 		}
 		return path
 	}
-	const good = "---\nname: memory_evolve\nversion: 42\n---\n最多 {{.MaxCreates}} 条"
+	const good = "---\nname: memory_evolve\nversion: 42\n---\n最多 {{.MaxCreates}} 条：`action` `old_id` `statement` `evidence` `quote`"
 	set, err := Open("")
 	if err != nil {
 		t.Fatal(err)
@@ -30,14 +30,15 @@ func TestReplaced(t *testing.T) {
 	before, _ := set.Version(MemoryEvolve, Chinese)
 	own := filepath.Dir(write("set/memory_evolve.zh.md", good))
 	for name, c := range map[string]struct{ path, en, zh, fails string }{
-		"of any name": {write("new.txt", good), "42", "42", ""},
-		"by language": {write("memory_evolve.zh.md", good), before, "42", ""},
-		"a directory": {own, before, "42", ""},
-		"not there":   {filepath.Join(dir, "none.md"), "", "", "none.md"},
-		"another one": {write("dream.en.md", good), "", "", "a dream"},
-		"no head":     {write("bare.md", "Say"), "", "", "bare.md"},
-		"misspelt":    {write("bad.md", strings.Replace(good, "MaxCreates", "Creates", 1)), "", "", "Creates"},
-		"empty":       {write("empty.md", "---\nname: memory_evolve\nversion: 1\n---\n "), "", "", "empty"},
+		"of any name":          {write("new.txt", good), "42", "42", ""},
+		"by language":          {write("memory_evolve.zh.md", good), before, "42", ""},
+		"a directory":          {own, before, "42", ""},
+		"not there":            {filepath.Join(dir, "none.md"), "", "", "none.md"},
+		"another one":          {write("dream.en.md", good), "", "", "a dream"},
+		"no head":              {write("bare.md", "Say"), "", "", "bare.md"},
+		"misspelt":             {write("bad.md", strings.Replace(good, "MaxCreates", "Creates", 1)), "", "", "Creates"},
+		"asks for no evidence": {write("vain.md", strings.Replace(good, "`evidence`", "evidence", 1)), "", "", `never names "evidence"`},
+		"empty":                {write("empty.md", "---\nname: memory_evolve\nversion: 1\n---\n "), "", "", "empty"},
 	} {
 		got, err := set.Replaced(MemoryEvolve, c.path)
 		if c.fails != "" {

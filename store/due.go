@@ -210,6 +210,22 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 
+// Another process may send the same; a time ahead is of before the clock was set back.
+const claimNoticeQuery = `update groups
+	set noticed = jsonb_set(noticed, array[$2::text], to_jsonb(clock_timestamp()))
+	where group_id = $1 and coalesce((noticed ->> $2)::timestamptz, '-infinity')
+		not between clock_timestamp() - $3::float8 * interval '1 second' and clock_timestamp()
+	returning true`
+
+// ClaimNotice notes that a group's notice of a type is sent now, unless one was within this time.
+func (s *Store) ClaimNotice(ctx context.Context, groupID, of string, every time.Duration) (bool, error) {
+	var claimed []bool
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note a notice about group %q", groupID), Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Select(ctx, &claimed, claimNoticeQuery, groupID, of, every.Seconds())
+	}})
+	return len(claimed) > 0, err
+}
+
 // ResumeParked forgets the failures of all groups that are parked, or have a parked
 // session, and returns how many groups that were. Paused ones stay paused.
 func (s *Store) ResumeParked(ctx context.Context) (int, error) {

@@ -18,6 +18,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
 	"reverie/internal/maintain"
+	"reverie/internal/notify"
 	"reverie/internal/reverie"
 	_ "reverie/internal/safety/gitleaks" // the rules of gitleaks, for all that looks for secrets
 	"reverie/internal/team"
@@ -49,6 +50,7 @@ type App struct {
 	policies map[string]*llm.Policy // by server
 	calls    *llm.Semaphore         // of all questions
 	unpriced []string               // models that were warned of
+	notices  *notify.Notifier       // nil: nobody is told
 	monitors
 }
 
@@ -118,6 +120,9 @@ func (a *App) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.openNotices(); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	s.SessionSilence = cmp.Or(a.Config.Session.Silence.Duration, s.SessionSilence)
 	a.Store = s
 	err = s.CheckSchema(ctx)
@@ -133,6 +138,7 @@ func (a *App) Open(ctx context.Context) error {
 // Close gives back what was opened. All that was to be written has been
 // committed by now: a connection that breaks over saying goodbye is no failure.
 func (a *App) Close() error {
+	a.closeNotices()
 	a.monitors.close()
 	if a.Store != nil {
 		if err := a.Store.Close(); err != nil {

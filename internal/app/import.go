@@ -55,14 +55,11 @@ func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Impo
 		return err
 	}
 	defer func() { _ = once.Close() }()
-	chats, err := ingest.Chats(ctx, once, o.Format, o.Read, 1)
+	chats, _ := ingest.Chats(ctx, once, o.Format, o.Read, 1)
 	if len(chats) > 1 {
 		return SeveralChats(chats)
 	}
-	if ctx.Err() != nil {
-		return err
-	}
-	return nil // what else is wrong the import will tell
+	return ctx.Err() // what else is wrong the import will tell
 }
 
 // SeveralChats refuses several chats for one group.

@@ -152,7 +152,7 @@ func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
 // runner does a job, told to whoever watches.
 func (a *App) runner(j Job) *jobs.Runner {
 	return &jobs.Runner{Job: j.Name, Store: a.Store, Leases: a.Leases(), Work: j.Run, WindowFailed: j.Failed, Rule: a.parkRule(),
-		Instrument: a.instrument(j.Name), Now: a.Clock, Log: a.Log}
+		Instrument: a.instrument(j.Name), Ended: a.sendNotices, Now: a.Clock, Log: a.Log}
 }
 
 // RunOne does a job on what a person or a client asks for, and says where the group is

@@ -37,6 +37,7 @@ type Config struct {
 	Group      GroupConfig      `toml:"group"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
+	Notify     NotifyConfig     `toml:"notify"`
 	Traces     TracesConfig     `toml:"traces"`
 	Sentry     SentryConfig     `toml:"sentry"`
 	Prompts    PromptsConfig    `toml:"prompts"`
@@ -261,6 +262,14 @@ type GroupConfig struct {
 type LogConfig struct {
 	Level  string `toml:"level" options:"debug|info|warn|error" empty:"no"`
 	Format string `toml:"format" options:"text|json" empty:"no"`
+}
+
+// NotifyConfig says who is told of what waits for a person.
+type NotifyConfig struct {
+	Webhook     Secret `toml:"webhook" check:"url"`
+	WebhookFile string `toml:"webhook_file"`
+	Secret      Secret `toml:"secret"`
+	SecretFile  string `toml:"secret_file"`
 }
 
 // PromptsConfig says which prompts are used.

@@ -47,6 +47,9 @@ func TestBrokenAnswers(t *testing.T) {
 		"too long":         {lines("c1 update Tea "+strings.Repeat("tea ", 200), "c2 unrelated"), lines("c1 duplicate"), []string{"c1"}, "(too_long)", sound},
 		"broken twice":     {lines("c1 update Tea 3.", "c2 unrelated"), lines("c1 update Tea 4."), []string{"c1"}, "neither", fallback},
 		"duplicate stands": {lines("c1 duplicate"), llmtest.Prose(), []string{"c2"}, "c2: there was no line", sound},
+		"update stands":    {lines("c2 update Tea is drunk and is what we like."), llmtest.Prose(), []string{"c1"}, "c1: there was no line", []string{"update Tea is drunk. => Tea is drunk and is what we like."}},
+		"conflict stands":  {lines("c1 conflict", "c2 update Tea 3."), lines("c2 kind-of"), []string{"c2"}, "stands in neither", []string{"delete Tea is liked.", "create => Tea is what we like."}},
+		"unrelated twice":  {lines("c1 unrelated"), lines("c1 duplicate"), []string{"c2"}, "c2: there was no line", fallback},
 		"not a verdict":    {llmtest.Lines(`{"action":"delete","old_id":"c1"}`, `{"id":["c1","c2"],"relation":"duplicate","reason":"x"}`), lines("c1 duplicate", "c2 unrelated"), []string{"c1", "c2"}, "no line", sound},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -175,7 +175,8 @@ type round struct {
 // that a request which is repeated after an interruption costs nothing again and
 // comes to the same.
 //
-// An answer that cannot be used leads to the fallback. Its errors are those of
+// Verdicts that are given count, also where others are missing twice; where none of them is about a memory
+// that says the fact, changes or ends with it, the fallback applies. Its errors are those of
 // embedder and model ([reverie.ErrDeferred], [reverie.ErrConfiguration], a
 // [*reverie.BudgetError]), of the store and the journal ([reverie.ErrLeaseLost]),
 // and the context's.
@@ -216,7 +217,7 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		d.Candidates = append(d.Candidates, c.Candidate)
 	}
 	action, at := aggregate(d.Candidates)
-	if failure != "" && action != reverie.DecisionNone { // a duplicate says it, whatever the others are
+	if failure != "" && at < 0 { // one that is missing says nothing against those that are given
 		d.Basis = reverie.BasisFallback
 		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) "+
 			"applies to them: %s", r.Options.Fallback, failure))

@@ -47,6 +47,13 @@ func TestAliases(t *testing.T) {
 		{"u2 Mia: 我们都叫林晓为小林", "林晓", "小林", true},
 		{"u2 Mia: 阿强嘛，我们都喊他“小虾”", "阿强", "小虾", true},
 		{"u1 Alex: 叫我“小虾”吧", "Alex", "小虾", true},
+		{"u2 Mia: the whole floor knows Alexander as Sasha", "Alexander", "Sasha", true},
+		{"u2 Mia: Sasha? that is what Alexander answers to", "Alexander", "Sasha", true},
+		{"u2 Mia: 班上同学给陈大海起的名字是海哥", "陈大海", "海哥", true},
+		{"u2 Mia: 阿珍在群里的昵称改成了“桃子”", "阿珍", "桃子", true},
+		{"u2 Mia: the whole floor knows Alexander", "Alexander", "Sasha", false},
+		{"u2 Mia: 陈大海今天带了鱼来", "陈大海", "海哥", false},
+		{"u2 Mia: Alexandra is known as Sasha", "Alex", "Sasha", false},
 		{"u2 Mia: 王小明来了", "王小明", "小明", false}, // it is the one name, and not the other beside it
 		{"u2 Mia: 小明就是王小明", "小明", "王小明", true},
 	} {

@@ -351,6 +351,15 @@ const Auto = "auto"
 // set or the context has ended.
 func (im *Importer) Input(ctx context.Context, in *Input, format string,
 	opts ReadOptions) (formats, passedOver []string, err error) {
+	formats, passedOver, err = im.input(ctx, in, format, opts)
+	if ctx.Err() != nil && (err == nil || errors.Is(err, ErrUnknown)) { // files that are not read any more look empty
+		err = fmt.Errorf("%s: %w", in.Name, ctx.Err())
+	}
+	return formats, passedOver, err
+}
+
+func (im *Importer) input(ctx context.Context, in *Input, format string,
+	opts ReadOptions) (formats, passedOver []string, err error) {
 	f, err := formatOf(in, format)
 	switch {
 	case err == nil && in.Files == nil:

@@ -44,6 +44,11 @@ func (e *StatementError) Error() string {
 // true of the group, so where a person can be asked, it is held rather than refused.
 func (e *StatementError) Doubtful() bool { return e.Rule == RuleSuspicious }
 
+// Malformed tells whether it is the form of the statement that is wrong (empty, too long), and not what it holds.
+func (e *StatementError) Malformed() bool {
+	return e.Rule == RuleNotUTF8 || e.Rule == RuleEmpty || e.Rule == RuleTooLong
+}
+
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *StatementError) Is(target error) bool { return target == reverie.ErrInvalid }
 

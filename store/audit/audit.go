@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
@@ -36,12 +37,26 @@ var invariants = sync.OnceValue(func() []invariant {
 // sounds are the functions that clear rows which SQL cannot judge, by the name that
 // invariants.toml calls them: is a row that broken has found as it should be all the same?
 var sounds = map[string]func(said, text string) bool{
-	"quote": text.VerifyQuote,
+	"quote": stands,
 	"content hash": func(of, statement string) bool {
 		hash, session, _ := strings.Cut(of, " ")
 		return slices.Contains([]string{text.ContentHash(statement), text.SummaryHash(session, statement),
 			text.SummaryHash("", statement)}, hash)
 	},
+}
+
+// stands tells whether a quote stands in a message, as that is stored or as a model was shown it: masked, by
+// whichever policy of [privacy] pii there was.
+func stands(quote, message string) bool {
+	if text.VerifyQuote(quote, message) {
+		return true
+	}
+	for _, policy := range []safety.PII{safety.PIIMask, safety.PIIRefuse, safety.PIIAllow} {
+		if shown := (safety.Privacy{PII: policy}).Mask(message); shown != message && text.VerifyQuote(quote, shown) {
+			return true
+		}
+	}
+	return false
 }
 
 // groupsAtOnce is how many groups one statement is about: enough to be worth a round

@@ -93,6 +93,10 @@ var corruptions = []struct{ invariant, query string }{
 	{"quotes of claims are found", `update entity_evidence set quote = 'what nobody has said' where group_id = $1`},
 }
 
+// private are messages with personal data and secrets, which no model is shown.
+var private = []string{"note Ann reads her mail at ann.lee@example.org", "note Bo can be called at +86 138 0013 8000",
+	"note The cellar is locked | the password is Tr0ub4dor-7x, ask 13800138000 or bo@example.org"}
+
 // history is a group of which much has become: two nights, one of them with a plan that
 // waits, one that was taken back, extraction, a dream, people, and what persons did.
 func (s *stage) history(group string) {
@@ -102,7 +106,7 @@ func (s *stage) history(group string) {
 	do := func(args ...string) { s.run(append(args, "--group", group)...).want(s.t, 0) }
 	first, second := nights()
 	first[9].Text, first[8].Text, second[4].Text = "self city Rome", "self city Oslo", "self city Paris"
-	for _, night := range [][]chatLine{first, second, chat("2025-03-05", "note Chess is on Sundays", "again The printer is broken")} {
+	for _, night := range [][]chatLine{chat("2025-03-02", private...), first, second, chat("2025-03-05", "note Chess is on Sundays", "again The printer is broken")} {
 		s.bring(group, night...)
 		do("evolve")
 	}
@@ -139,8 +143,9 @@ func (s *stage) copies(group string, queries []string) (names []string) {
 	exec(`drop index memories_one_head, memories_one_text, entity_claims_one_head, entity_claims_one_text, entity_names_account`)
 	for _, table := range s.rows(`select c.table_name from information_schema.columns c join pg_tables t on t.tablename = c.table_name and t.schemaname = 'public'
 			where c.column_name = 'group_id' and c.table_schema = 'public' and c.table_name not in ('deployments', 'api_tokens', 'page_sessions') order by 1`) {
-		exec(fmt.Sprintf(`insert into %[1]s overriding system value select (jsonb_populate_record(t, jsonb_build_object('group_id', format('broken-%%s', i + 10)))).*
-			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s'`, table, group, len(queries)-1))
+		exec(fmt.Sprintf(`insert into %[1]s (%[4]s) overriding system value select %[4]s from (select (jsonb_populate_record(t,
+			jsonb_build_object('group_id', format('broken-%%s', i + 10)))).*
+			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s') c`, table, group, len(queries)-1, s.plainColumns(table)))
 	}
 	exec(`analyze`)
 	for i, query := range queries {
@@ -216,6 +221,33 @@ func TestAudit(t *testing.T) {
 		s.run("memory", "import", file).want(t, 0)
 		s.run("audit").want(t, 0)
 	})
+}
+
+// TestAuditOfPrivateData: what was stored is held against what a model was shown, under whichever policy that was;
+// a quote of masks that the message has none of is missing all the same.
+func TestAuditOfPrivateData(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.model.Respond(scribe(t))
+	masks := map[string]string{"allow": "bo@example.org", "mask": "[pii:email]", "refuse": "[secret:email]"}
+	for policy, mask := range masks {
+		s.set("REVERIE_EMBED_PROVIDER=offline", impressionsOn, "REVERIE_PRIVACY_PII="+policy)
+		s.bring(policy, append(chat("2025-03-03", private...), chat("2025-03-04", "self mail lin@example.org", "self city Rome")...)...)
+		s.run("evolve", "--group", policy).want(t, 0)
+		if n := s.one(`select count(*) from memory_evidence where group_id = $1 and quote like '%'||$2||'%' and quote like '%[secret:%'`, policy, mask); n != "1" {
+			t.Errorf("%s: %s quotes with %s and a masked password", policy, n, mask)
+		}
+	}
+	for policy := range masks { // also those of another policy than today's
+		s.set("REVERIE_PRIVACY_PII=" + policy)
+		s.run("audit").want(t, 0).silent(t)
+	}
+	for _, quote := range []string{"[pii:email]", "the password is [secret:aws-key]", "Bo can be called at [pii:email]", "Bo can be called at +86 138 0013 8001"} {
+		s.exec(`update memory_evidence set quote = $1 where group_id = 'mask' and quote like '%called%'`, quote)
+		s.run("audit", "--group", "mask").want(t, 1).shows(t, "quotes are found: ")
+		s.exec(`update memory_evidence set quote = 'Bo can be called at [pii:phone]' where group_id = 'mask' and quote = $1`, quote)
+	}
+	s.run("audit").want(t, 0)
 }
 
 // shapes are what a column of JSON may hold in a database that is broken: null, what it

@@ -211,7 +211,11 @@ func chatHistory(r *rand.Rand) map[int][]string {
 	nights, facts, next := map[int][]string{}, []string{}, 0
 	fact := func() string {
 		next++
-		return fmt.Sprintf("member %d plays %s on day %d", next, []string{"chess", "go", "tennis", "the flute"}[r.IntN(4)], r.IntN(30)+1)
+		said := fmt.Sprintf("member %d plays %s on day %d", next, []string{"chess", "go", "tennis", "the flute"}[r.IntN(4)], r.IntN(30)+1)
+		if next%3 == 0 { // what is masked before a model is shown it
+			said += fmt.Sprintf(", mail m%d@example.org or call +86 138 0013 %04d", next, next)
+		}
+		return said
 	}
 	for day := 3; day <= 12; day++ {
 		var lines []string

@@ -150,6 +150,10 @@ func TestExitModelFails(t *testing.T) {
 		{"web page", text(llmtest.Page()), "", 4, "deferred", "server_error", nil},
 		{"no choices", text(llmtest.NoChoices()), "", 4, "deferred", "server_error", nil},
 		{"prose twice", []llmtest.Answer{llmtest.Prose(), llmtest.Prose()}, "", 1, "failed", "ok,ok", []string{"stay pending"}},
+		{"no line stands, twice", []llmtest.Answer{
+			llmtest.Text(`{"action":"update","old_id":"m8","statement":"Lin drinks tea","evidence":[1]}`),
+			llmtest.Text(`{"action":"create","statement":"Bo sails","evidence":[{"message":1,"quote":"out on the lake"}]}`)},
+			"", 1, "failed", "ok,ok", []string{"no line of the answer stands", "stay pending"}},
 		{"empty twice", []llmtest.Answer{llmtest.Text(""), llmtest.Text(" \n")}, "", 1, "failed", "other,ok", []string{"empty"}},
 		{"refusal twice", []llmtest.Answer{llmtest.Refused(), llmtest.Refused()}, "", 1, "failed", "refused,refused", []string{"refused"}},
 		{"fenced prose", []llmtest.Answer{llmtest.Text("```\nnothing\n```"), llmtest.Text("[]")}, "", 1, "failed", "ok,ok", nil},

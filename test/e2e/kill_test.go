@@ -46,9 +46,17 @@ var groupTables = []string{"groups", "runs", "run_chunks", "messages", "memories
 func (s *stage) copyGroup(from, to string, more ...string) {
 	s.t.Helper()
 	for _, table := range slices.Concat(groupTables, more) {
-		s.exec(`insert into `+table+` overriding system value select (jsonb_populate_record(null::`+table+`,
-			to_jsonb(t) || jsonb_build_object('group_id', $2::text))).* from `+table+` t where group_id = $1 order by t::text`, from, to)
+		columns := s.plainColumns(table)
+		s.exec(`insert into `+table+` (`+columns+`) overriding system value select `+columns+` from (select (jsonb_populate_record(null::`+table+`,
+			to_jsonb(t) || jsonb_build_object('group_id', $2::text))).* from `+table+` t where group_id = $1 order by t::text) c`, from, to)
 	}
+}
+
+// plainColumns are those of a table that are not generated from others.
+func (s *stage) plainColumns(table string) string {
+	s.t.Helper()
+	return s.one(`select string_agg(quote_ident(column_name), ', ' order by ordinal_position) from information_schema.columns
+		where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER'`, table)
 }
 
 // state is everything that a group has come to, without what differs between two

@@ -147,6 +147,8 @@ func TestReplayTells(t *testing.T) {
 		s.run("replay", "--group", "nobody", "--from", night(3), "--recorded").want(t, 1, "nobody")
 
 		write("---\nname: memory_evolve\nversion: 99\n---\nWrite lines of JSON.")
+		s.run(append(args, "--prompt", prompt)...).want(t, 2, `never names "action"`, prompt)
+		write("---\nname: memory_evolve\nversion: 99\n---\nWrite lines of JSON: `action`, `old_id`, `statement`, `evidence`, `quote`.")
 		s.model.Respond(scribe(t))
 		doc := s.run(append(args, "--prompt", prompt, "--json")...).want(t, 0).document(t)
 		night := doc["nights"].(list)[0].(object)

@@ -126,10 +126,13 @@ func (a action) String() string {
 // writes the plan into the chat and the same question has the same answer:
 //
 //	note STATEMENT          creates it
+//	note STATEMENT | REST   likewise, and quotes the rest too
 //	change OLD => NEW       updates the memory that says OLD
 //	drop STATEMENT          deletes it, quoting the message
 //	forget STATEMENT        deletes it without a quote
 //	again STATEMENT         keeps it, with the message as evidence
+//
+// Where it is shown none of the memories that are spoken of, and nothing is new, it says that there is nothing to do.
 //
 // Asked to compare, it calls two statements of the same words duplicates, and all
 // others strangers. Asked to observe, it believes:
@@ -165,26 +168,32 @@ func transcribe(t testing.TB, r llmtest.Request) string {
 	for _, m := range q.Memories {
 		handles[m.Statement] = m.ID
 	}
-	lines := []string{}
+	lines, stands := []string{}, false
+	handle := func(statement string) string {
+		stands = stands || handles[statement] != ""
+		return handles[statement]
+	}
 	for _, m := range q.Messages {
 		word, rest, _ := strings.Cut(m.Text, " ")
 		quoted := []citation{{m.ID, rest}}
 		reason := fmt.Sprintf("%s said so", m.Author)
 		switch word {
 		case "note":
-			lines = append(lines, action{Action: "create", Statement: rest, Reason: reason, Evidence: quoted}.String())
+			stands = true
+			statement, _, _ := strings.Cut(rest, " | ")
+			lines = append(lines, action{Action: "create", Statement: statement, Reason: reason, Evidence: quoted}.String())
 		case "change":
 			from, to, _ := strings.Cut(rest, " => ")
-			lines = append(lines, action{Action: "update", OldID: handles[from], Statement: to, Reason: reason, Evidence: quoted}.String())
+			lines = append(lines, action{Action: "update", OldID: handle(from), Statement: to, Reason: reason, Evidence: quoted}.String())
 		case "drop":
-			lines = append(lines, action{Action: "delete", OldID: handles[rest], Reason: reason, Evidence: quoted}.String())
+			lines = append(lines, action{Action: "delete", OldID: handle(rest), Reason: reason, Evidence: quoted}.String())
 		case "forget":
-			lines = append(lines, action{Action: "delete", OldID: handles[rest], Reason: reason, Evidence: []citation{{Message: m.ID}}}.String())
+			lines = append(lines, action{Action: "delete", OldID: handle(rest), Reason: reason, Evidence: []citation{{Message: m.ID}}}.String())
 		case "again":
-			lines = append(lines, action{Action: "keep", OldID: handles[rest], Evidence: quoted}.String())
+			lines = append(lines, action{Action: "keep", OldID: handle(rest), Evidence: quoted}.String())
 		}
 	}
-	if len(lines) == 0 {
+	if !stands {
 		return `{"action":"none"}`
 	}
 	return strings.Join(lines, "\n")

@@ -65,6 +65,9 @@ func (c *chronicle) night(group string) *deed {
 	for range 1 + c.random.IntN(3) {
 		texts = append(texts, fmt.Sprintf("note Somebody found %s number %d", []string{"a key", "一只猫", "the map", "两本书"}[c.random.IntN(4)], c.random.IntN(1_000_000)))
 	}
+	if n := c.random.IntN(1_000_000); n%3 == 0 { // what is masked before a model is shown it
+		texts = append(texts, fmt.Sprintf("note Room %d is free, ask +86 138 %04d 8000 | room%d@example.org, the password is Xk7-%d", n, n%10_000, n, n))
+	}
 	texts = append(texts, fmt.Sprintf("self city C%d", c.random.IntN(100)), "good night")
 	name := fmt.Sprintf("night-%d.jsonl", len(c.deeds))
 	lines := chat(c.date(c.day), texts...)

@@ -104,8 +104,9 @@ func (s *stage) copyWhole(from, to string) {
 	defer func() { _ = tx.Rollback() }()                                   // after a commit this is a no-op
 	statements := []string{`set local session_replication_role = replica`} // in whatever order they refer to each other
 	for _, table := range tables {
-		statements = append(statements, `insert into `+table+` overriding system value select (jsonb_populate_record(null::`+table+`,
-			to_jsonb(t) || jsonb_build_object('group_id', $2::text))).* from `+table+` t where group_id = $1`)
+		columns := s.plainColumns(table)
+		statements = append(statements, `insert into `+table+` (`+columns+`) overriding system value select `+columns+` from (select (jsonb_populate_record(null::`+table+`,
+			to_jsonb(t) || jsonb_build_object('group_id', $2::text))).* from `+table+` t where group_id = $1) c`)
 	}
 	for i, statement := range statements {
 		args := []any{from, to}

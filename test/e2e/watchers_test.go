@@ -199,7 +199,7 @@ func TestSentryHears(t *testing.T) {
 func TestLangfusePrompt(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
-	const text = "You keep what matters. At most {{max_creates}} new ones."
+	const text = "You keep what matters. At most {{max_creates}} new ones. Keys: `action`, `old_id`, `statement`, `evidence`, `quote`."
 	asked := make(chan string, 20)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
