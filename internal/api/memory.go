@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,6 +124,18 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
 }
 
+// Memory returns the memory that a version belongs to, with the words that it rests on and
+// its versions.
+func (s *Service) Memory(ctx context.Context, memoryID string) (reverie.ShowReply, error) {
+	why, err := s.Why(ctx, memoryID)
+	if err != nil {
+		return reverie.ShowReply{}, err
+	}
+	r := reverie.NewShowReply(why.Why)
+	r.Cut = why.Cut
+	return r, nil
+}
+
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,
 // and why, by their ids.
 func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
@@ -154,7 +167,7 @@ func (s *Service) Changes(ctx context.Context, groupID string, days int) (reveri
 func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply, error) {
 	var err error
 	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
-		if errors.Is(err, reverie.ErrForbidden) { // of a memory that is not there, or another's, that is all to be said
+		if errors.Is(err, reverie.ErrForbidden) && e.MemoryID != "" { // of a memory that is not there, or another's, that is all to be said
 			if _, lookErr := s.History(ctx, e.MemoryID, time.Time{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr
 			}
@@ -163,6 +176,13 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	}
 	if err := reasonLength(e.Reason); err != nil {
 		return reverie.MemoryReply{}, err
+	}
+	if e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate {
+		caller, _ := CallerOf(ctx)
+		e.Author = cmp.Or(caller.Name, caller.TokenID)
+		if e, err = s.Privacy.Written(e); err != nil {
+			return reverie.MemoryReply{}, err
+		}
 	}
 	m, err := s.Store.Edit(ctx, e)
 	return reverie.MemoryReply{Success: err == nil, Memory: m}, err

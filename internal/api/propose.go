@@ -142,12 +142,8 @@ func changeable(action reverie.Action, head reverie.Memory) error {
 	switch {
 	case head.Status != reverie.StatusActive:
 		return fmt.Errorf("memory %s is %s: there is nothing to %s: %w", head.ID, head.Status, action, reverie.ErrConflict)
-	case action == reverie.ActionUpdate && head.Kind != reverie.KindGroup && head.Kind != reverie.KindSession:
-		return fmt.Errorf("memory %s is of kind %s, and rests on other memories: propose a memory of the group instead, and to forget this one: %w",
-			head.ID, head.Kind, reverie.ErrInvalid)
-	case action == reverie.ActionUpdate && slices.Contains(head.Tags, reverie.TagSummary):
-		return fmt.Errorf("memory %s sums up a session, and is written anew with it: propose a memory of the group instead: %w",
-			head.ID, reverie.ErrInvalid)
+	case action == reverie.ActionUpdate:
+		return head.Wordable()
 	}
 	return nil
 }

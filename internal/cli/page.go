@@ -134,6 +134,9 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"words":   func(before, after string) string { return WordDiff(s, before, after) },
 		"why":     func(reason string) string { return s.Dim("why: " + Visible(reason)) },
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
+		"wrapped": func(indent int, t string) string {
+			return strings.Join(wrap(Visible(t), textWidth(con.Stdout)-indent), "\n"+strings.Repeat(" ", indent))
+		},
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
 		"stamp":   Stamp, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,

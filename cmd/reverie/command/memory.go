@@ -19,7 +19,7 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("reverie memory",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryShow(a), newMemoryAdd(a), newMemoryRewrite(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
 		newMemoryDiff(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete, 0), newMemoryEdit(a, reverie.ActionRestore, 0),
 		newMemoryEdit(a, reverie.ActionStrength, 1), newMemoryEdit(a, reverie.ActionWeight, reverie.MaxWeight),
@@ -282,10 +282,7 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
-			return a.Say("%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight,
-				cli.Visible(m.Statement))
-		})
+		return a.showEdited(m)
 	})
 	groupFlag(cmd, &e.GroupID, "look in this group only")
 	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
