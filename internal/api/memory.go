@@ -86,7 +86,7 @@ func queryLength(text string) error {
 // History returns all versions of the lineage that a version belongs to; of an instant
 // that is not zero, those that there were then, each with its status of then.
 func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (reverie.HistoryReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
@@ -110,7 +110,7 @@ func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
 
 // Why returns what stands behind the lineage that a version belongs to.
 func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
@@ -175,6 +175,9 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 		return reverie.MemoryReply{}, err
 	}
 	if err := reasonLength(e.Reason); err != nil {
+		return reverie.MemoryReply{}, err
+	}
+	if e.MemoryID, err = s.Store.WholeID(ctx, reverie.IDMemory, e.GroupID, e.MemoryID); err != nil {
 		return reverie.MemoryReply{}, err
 	}
 	if e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate {
@@ -286,7 +289,7 @@ func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 // Blame says who wrote a memory: what stands behind each version, and which version
 // brought each word of the newest; of an instant that is not zero, of the newest then.
 func (s *Service) Blame(ctx context.Context, memoryID string, at time.Time) (reverie.BlameReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.BlameReply{}, err
 	}

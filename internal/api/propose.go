@@ -33,6 +33,9 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		}
 		return reverie.ProposalReply{}, err
 	}
+	if p.MemoryID, err = s.Store.WholeID(ctx, reverie.IDMemory, p.GroupID, p.MemoryID); err != nil {
+		return reverie.ProposalReply{}, err
+	}
 	caller, _ := CallerOf(ctx)
 	p.By = text.Excerpt(safety.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
 	if p.Reason = safety.CleanReason(p.Reason); p.Action == reverie.ActionDelete {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -137,6 +138,7 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"wrapped": func(indent int, t string) string {
 			return strings.Join(wrap(Visible(t), textWidth(con.Stdout)-indent), "\n"+strings.Repeat(" ", indent))
 		},
+		"id":      func(whole string) string { return cmp.Or(con.Short[whole], whole) },
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
 		"stamp":   Stamp, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,

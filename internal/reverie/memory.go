@@ -9,8 +9,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Kind says what a memory is about.
@@ -304,10 +302,3 @@ type CleanQuery struct {
 func (q CleanQuery) Empty() bool {
 	return q.Kind == "" && q.SessionID == "" && q.Tag == "" && q.Below == 0 && q.UnusedSince.IsZero()
 }
-
-// NewID returns a new identifier for a memory, lineage, run, change or call: a
-// UUID of version 7, so that ids sort by their time of birth.
-func NewID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// IsID tells whether s has the form of an identifier made by [NewID].
-func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }

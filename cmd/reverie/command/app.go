@@ -87,6 +87,37 @@ func (a *app) opened(do commandAction) commandAction {
 	}
 }
 
+// about is an action on the database whose first argument is an id, or the beginning of
+// one, of a group or of any.
+func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) commandAction {
+	return a.opened(func(ctx context.Context, args []string) error {
+		whole, err := a.Store.WholeID(ctx, kind, *groupID, args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, append([]string{whole}, args[1:]...))
+	})
+}
+
+// shorten has tables show as much of ids as tells each apart in its group. Groups and ids
+// go in pairs.
+func (a *app) shorten(ctx context.Context, kind reverie.IDKind, groups, ids []string) (err error) {
+	a.Short, err = a.Store.ShortIDs(ctx, kind, groups, ids)
+	return err
+}
+
+// memoriesShortened is shorten of memories.
+func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) error {
+	var groups, ids []string
+	if a.JSON {
+		return nil
+	}
+	for _, m := range list {
+		groups, ids = append(groups, m.GroupID), append(ids, m.ID)
+	}
+	return a.shorten(ctx, reverie.IDMemory, groups, ids)
+}
+
 // worker opens what a job needs, and lets it spend what one command may.
 func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
 	if err := a.settings(); err != nil {

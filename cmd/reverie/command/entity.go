@@ -146,13 +146,17 @@ func newEntityMerge(a *app) *cobra.Command {
 func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
 	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
-		if !reverie.IsID(args[0]) {
+		if _, _, begins := reverie.IDPrefix(args[0]); !begins && !reverie.IsID(args[0]) {
 			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
 		}
-		from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], safety.CleanReason(reason))
+		id, err := a.Store.WholeID(ctx, reverie.IDEntity, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		from, parted, err := a.Store.UnmergeEntity(ctx, groupID, id, safety.CleanReason(reason))
 		if err != nil {
 			return err
 		}
@@ -177,7 +181,8 @@ func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visi
 // entity opens the database and reads the one that a person means: by id, or within a
 // group by name or account. Where a name fits several, the error lists them.
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
-	if groupID == "" && !reverie.IsID(named) {
+	_, _, begins := reverie.IDPrefix(named)
+	if groupID == "" && !begins && !reverie.IsID(named) {
 		return none, usageError(fmt.Errorf("entity %q is no id; a name is looked up with --group", named))
 	}
 	if err := a.open(ctx); err != nil {
@@ -191,8 +196,16 @@ func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.E
 	if reverie.IsID(named) {
 		return a.Store.Entity(ctx, groupID, named)
 	}
-	found, err := a.Store.FindEntities(ctx, groupID, named)
-	if err != nil {
+	var found []reverie.Entity
+	if groupID != "" {
+		if found, err = a.Store.FindEntities(ctx, groupID, named); err != nil {
+			return none, err
+		}
+	}
+	if len(found) == 0 && begins {
+		if named, err = a.Store.WholeID(ctx, reverie.IDEntity, groupID, named); err == nil {
+			return a.Store.Entity(ctx, groupID, named)
+		}
 		return none, err
 	}
 	switch len(found) {

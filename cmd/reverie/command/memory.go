@@ -44,7 +44,7 @@ func newMemoryList(a *app) *cobra.Command {
 			return err
 		}
 		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
-			func() error { return a.PrintMemories(list, total, q) })
+			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
 	}))
 	groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
@@ -87,7 +87,11 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.PrintHits(q, hits)
+		found := make([]reverie.Memory, len(hits))
+		for i, h := range hits {
+			found[i] = h.Memory
+		}
+		return errors.Join(a.memoriesShortened(ctx, found), a.PrintHits(q, hits))
 	}))
 	groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
@@ -117,7 +121,7 @@ func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (tim
 
 func newMemoryHistory(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
 		args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
@@ -181,7 +185,7 @@ func newMemoryStats(a *app) *cobra.Command {
 
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context, args []string) error {
 		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -195,7 +199,7 @@ func newMemoryWhy(a *app) *cobra.Command {
 
 func newMemoryBlame(a *app) *cobra.Command {
 	var groupID, at string
-	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context, args []string) error {
 		then, err := a.momentOf(ctx, groupID, args[0], at)
 		if err != nil {
 			return err
@@ -278,6 +282,10 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		if err := a.open(ctx); err != nil {
 			return err
 		}
+		var err error
+		if e.MemoryID, err = a.Store.WholeID(ctx, reverie.IDMemory, e.GroupID, e.MemoryID); err != nil {
+			return err
+		}
 		m, err := a.Store.Edit(ctx, e)
 		if err != nil {
 			return err
@@ -301,7 +309,8 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		ask := len(list) > 0 && !dryRun && !yes
 		if !a.JSON && len(list) > 0 && (ask || dryRun) {
-			if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
+			if err := errors.Join(a.memoriesShortened(ctx, list),
+				a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID})); err != nil {
 				return err
 			}
 		}

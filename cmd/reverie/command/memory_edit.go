@@ -13,7 +13,8 @@ import (
 
 func newMemoryShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory show", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
+		args []string) error {
 		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -38,7 +39,8 @@ func newMemoryAdd(a *app) *cobra.Command {
 
 func newMemoryRewrite(a *app) *cobra.Command {
 	e := reverie.Edit{Action: reverie.ActionUpdate}
-	cmd := a.command("reverie memory edit", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory edit", cobra.ExactArgs(1), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context,
+		args []string) error {
 		e.MemoryID = args[0]
 		return a.writeMemory(ctx, e)
 	}))
