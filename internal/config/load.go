@@ -203,6 +203,7 @@ const (
 	envConfig     = envPrefix + "CONFIG"     // the configuration file
 	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
 	EnvPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	EnvGroup      = envPrefix + "GROUP"      // of commands that name none
 	EnvToken      = envPrefix + "TOKEN"      // that a command asks with
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
@@ -216,7 +217,7 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 		set, ok := configSchema().byEnv[name]
 		switch {
 		case !strings.HasPrefix(name, envPrefix), vars[name] == "", strings.HasPrefix(name, envTestPrefix),
-			slices.Contains([]string{envConfig, EnvPullToken, EnvToken}, name):
+			slices.Contains([]string{envConfig, EnvPullToken, EnvToken, EnvGroup}, name):
 			continue
 		case name == envDataDir:
 			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {

@@ -22,6 +22,8 @@ type app struct {
 	configPath string
 	resident   bool // it stays, and its log is what people read of it
 	prov       *config.Provenance
+	group      *string // of a command that needs one and names none
+	needed     string  // what it says then, where several could be meant
 }
 
 // settings loads the configuration, once.
@@ -74,7 +76,10 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
-	return a.Open(ctx)
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	return a.onlyGroup(ctx)
 }
 
 // opened is an action on the database.
@@ -124,6 +129,9 @@ func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, app
 		return ctx, application.Pipelines{}, err
 	}
 	p, err := a.Worker(ctx, job)
+	if err == nil {
+		err = a.onlyGroup(ctx)
+	}
 	if err == nil {
 		ctx = a.WithBudget(ctx)
 	}

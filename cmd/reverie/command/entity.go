@@ -38,7 +38,7 @@ func newEntityList(a *app) *cobra.Command {
 			return a.PrintEntities(list, total, offset)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	choice(cmd, &q.Kind, "kind", "", "person, bot or thing (default all)", reverie.EntityPerson, reverie.EntityBot,
 		reverie.EntityThing)
 	cmd.Flags().StringVar(&q.Name, "name", "", "only those with this in a name, of whatever case and width")
@@ -111,7 +111,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 			return a.WaitingPage(waiting)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
 	return cmd
 }

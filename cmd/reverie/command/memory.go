@@ -46,7 +46,7 @@ func newMemoryList(a *app) *cobra.Command {
 		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
 			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
 		reverie.StatusActive,
 		reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
@@ -93,7 +93,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		}
 		return errors.Join(a.memoriesShortened(ctx, found), a.PrintHits(q, hits))
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	cmd.Flags().StringVar(&at, "at", "", "search what was active then: a date (its beginning) or an instant")
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
@@ -164,7 +164,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 			return a.Page("changes", changes)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	number(cmd, &days, "days", 7, 1, maxDays, "how far back")
 	limitFlag(cmd, &limit, 200, "changes at most")
 	return cmd
@@ -252,7 +252,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.Page("memory_diff", d) })
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "the first instant, or a date (required)")
 	required(cmd, "from")
@@ -330,7 +330,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		return a.PrintCleaned(q.GroupID, list, dryRun)
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team", memoryKinds...)
 	f := cmd.Flags()
 	f.Float64Var(&q.Below, "below", 0, "whose strength or weight is below this")

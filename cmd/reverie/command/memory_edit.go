@@ -32,7 +32,7 @@ func newMemoryAdd(a *app) *cobra.Command {
 		e.Statement = args[0]
 		return a.writeMemory(ctx, e)
 	}))
-	groupNeeded(cmd, &e.GroupID)
+	a.groupNeeded(cmd, &e.GroupID)
 	a.wordFlags(cmd, &e)
 	return cmd
 }
