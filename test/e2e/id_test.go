@@ -45,6 +45,8 @@ func TestIDPrefix(t *testing.T) {
 
 	s.model.Script(llmtest.Lines(`{"action":"none"}`))
 	s.run("evolve", "--group", "g1").want(t, 0)
+	s.model.Script(llmtest.Lines(`{"action":"none"}`))
+	s.run("evolve", "--group", "g1").want(t, 0)
 	runs := s.run("runs", "list", "--group", "g1", "--json").want(t, 0).document(t)["runs"].(list)
 	id := runs[0].(object)["run_id"].(string)
 	if o := s.run("runs", "show", id[:8]).want(t, 0); !strings.Contains(o.stdout, id) {
@@ -77,10 +79,12 @@ func TestNoGroup(t *testing.T) {
 	if o := s.run("memory", "list", "--group", "duo").want(t, 0); strings.Contains(o.stdout, "Lin drinks tea") {
 		t.Errorf("--group does not win: %s", o.stdout)
 	}
-	there := newStage(t)
-	there.feed(exported, "memory", "import").want(t, 0)
-	m := there.run("memory", "list", "--json").want(t, 0).document(t)["memories"].(list)[0].(object)
-	if m["statement"] != "Lin drinks tea" || m["origin"] != "person" {
-		t.Errorf("imported %v", m)
-	}
+	t.Run("elsewhere", func(t *testing.T) {
+		there := newStage(t)
+		there.feed(exported, "memory", "import").want(t, 0)
+		m := there.run("memory", "list", "--json").want(t, 0).document(t)["memories"].(list)[0].(object)
+		if m["statement"] != "Lin drinks tea" || m["origin"] != "person" {
+			t.Errorf("imported %v", m)
+		}
+	})
 }

@@ -172,7 +172,7 @@ func page(doc *huma.OpenAPI) []byte {
 func operations(doc *huma.OpenAPI) func(yield func(*huma.Operation) bool) {
 	return func(yield func(*huma.Operation) bool) {
 		for _, item := range doc.Paths {
-			for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
+			for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 				if op != nil && !yield(op) {
 					return
 				}
