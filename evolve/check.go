@@ -16,13 +16,14 @@ import (
 // The rules by which evolve refuses a line, besides those for statements
 // (safety.Rule).
 const (
-	ruleForm          = "form"           // an object, but no action
-	ruleUnknownID     = "unknown_id"     // no active memory of this group, or one not named at all
-	ruleRepeated      = "repeated"       // said before by the same answer
-	ruleContradictory = "contradictory"  // several different actions on one memory, or an id on a create
-	ruleRecreated     = "recreated"      // deleted and created again by the same answer
-	ruleEvidence      = "evidence"       // nothing that it cites stands up
-	ruleQuota         = decide.RuleQuota // beyond the creates of a run or the memories of a group
+	ruleForm          = "form"            // an object, but no action
+	ruleUnknownID     = "unknown_id"      // no active memory of this group, or one not named at all
+	ruleRepeated      = "repeated"        // said before by the same answer
+	ruleContradictory = "contradictory"   // several different actions on one memory, or an id on a create
+	ruleRecreated     = "recreated"       // deleted and created again by the same answer
+	ruleEvidence      = "evidence"        // nothing that it cites stands up
+	rulePerson        = decide.RulePerson // it would overwrite what a person wrote, and quotes nothing
+	ruleQuota         = decide.RuleQuota  // beyond the creates of a run or the memories of a group
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.
@@ -134,6 +135,10 @@ func (c *checker) line(p proposal) (line, bool) {
 	}
 	l.evidence, l.quoted = c.evidence(p)
 	if l.target != nil && l.target.Held() && !c.ofHeld(&l) {
+		return l, false
+	}
+	if l.target != nil && l.target.ByPerson() && l.action != reverie.ActionKeep && !l.quoted {
+		c.refuse(p, rulePerson, l.target.Unquoted(string(l.action)))
 		return l, false
 	}
 	switch l.action {

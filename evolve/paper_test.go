@@ -45,6 +45,7 @@ type paperMemory struct {
 	Again  string       `json:"again"`  // why it is to be judged again
 	Held   bool         `json:"held"`   // until then
 	Awaits []string     `json:"awaits"` // pending messages of its evidence
+	Author string       `json:"author"` // the person who wrote it
 }
 
 type paperMessage struct {
@@ -127,7 +128,7 @@ func (m paperMemory) head(n int, asOf time.Time) reverie.HeadState {
 	if m.Dates == nil {
 		m.Dates = []string{m.Supported.Format(time.DateOnly)}
 	}
-	h := reverie.HeadState{SupportDates: m.Dates, Memory: reverie.Memory{ID: memoryID(n), LineageID: lineageID(n), Kind: reverie.KindGroup,
+	h := reverie.HeadState{SupportDates: m.Dates, Memory: reverie.Memory{Author: m.Author, ID: memoryID(n), LineageID: lineageID(n), Kind: reverie.KindGroup,
 		Statement: m.Statement, Version: max(m.Version, 1), Status: reverie.StatusActive, Strength: m.Strength, LastSupportedAt: m.Supported,
 		Tags: m.Tags, ContentHash: text.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
 	if m.Kind != "" {

@@ -273,9 +273,9 @@ func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reveri
 	return settleErased(ctx, t, groupID, settled)
 }
 
-// decided notes that a person has deleted or restored a memory: nobody judges it again.
+// decided notes that a person has deleted, restored or rewritten a memory: nobody judges it again.
 func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head reverie.Memory, at time.Time) error {
-	if action != reverie.ActionDelete && action != reverie.ActionRestore {
+	if action != reverie.ActionDelete && action != reverie.ActionRestore && action != reverie.ActionUpdate {
 		return nil
 	}
 	if head.Status == reverie.StatusHeld {

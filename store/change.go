@@ -44,7 +44,8 @@ const insertChangesQuery = `
 		u.summary, u.version, u.evidence, $4::timestamptz, u.undone_run_id, (
 			select m.strength from memories m left join memories o on o.group_id = m.group_id and o.memory_id = u.old_id
 			where m.group_id = $1 and m.memory_id = u.memory_id
-				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength))
+				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength
+					or u.action in ('create', 'update') and m.author <> '' and m.strength > coalesce(o.strength, 0)))
 	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[],
 		$13::jsonb[],
 			$14::uuid[])
@@ -52,7 +53,7 @@ const insertChangesQuery = `
 
 // InsertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by
-// restoring, keeps it.
+// restoring or by a person's words, keeps it.
 func InsertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.Change) error {
 	var no any

@@ -13,6 +13,9 @@ import (
 // Edit makes a person's change to a lineage's head and returns the head after
 // it, with a row in the change log. It takes no lease: it locks the lineage.
 //
+//   - create makes a memory of the group, and update gives an active head new words:
+//     see [reverie.Words]. Both are established, and weigh what a new memory does, if they
+//     were less. What another active memory says is reverie.ErrConflict and names it.
 //   - delete ends a head that is active, or held; a team's by a version that says so.
 //   - restore makes a new version of a head that is not active, supported now. It is
 //     established again, and weighs what a new one does, if it was less: else
@@ -33,7 +36,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			head, err := lockHead(ctx, t, e)
+			head, err := editedHead(ctx, t, e)
 			if err != nil {
 				return err
 			}
@@ -59,6 +62,10 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			return err
 		},
 	}.ByID(func(ctx context.Context, t *pg.Tx) error { // whoever edits a head locks its row
+		if e.Action == reverie.ActionCreate {
+			_, err := LockGroup(ctx, t, e.GroupID)
+			return err
+		}
 		_, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
 			for update`, e.GroupID, e.MemoryID)
 		return err
@@ -74,16 +81,36 @@ func checkEdit(e reverie.Edit) error {
 	switch e.Action {
 	case reverie.ActionDelete, reverie.ActionRestore:
 		return nil
+	case reverie.ActionCreate, reverie.ActionUpdate:
+		if e.Author == "" || (e.Statement == "") != (e.ContentHash == "") {
+			return fmt.Errorf("words need an author, and a statement its hash: %w", reverie.ErrInvalid)
+		}
+		return nil
 	case reverie.ActionWeight:
 		limit = reverie.MaxWeight
 	case reverie.ActionStrength:
 	default:
-		return fmt.Errorf("a person can delete, restore, or set strength or weight: %w", reverie.ErrInvalid)
+		return fmt.Errorf("a person can add, edit, delete, restore, or set strength or weight: %w", reverie.ErrInvalid)
 	}
 	if !(e.Value >= 0 && e.Value <= limit) { // NaN fails too
 		return fmt.Errorf("%s %v is not within 0..%v: %w", e.Action, e.Value, limit, reverie.ErrInvalid)
 	}
 	return nil
+}
+
+// editedHead is the head that an edit changes, locked. That of a create is still to be
+// written: who adds to a group goes one after another, so that nothing is said twice.
+func editedHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, error) {
+	if e.Action != reverie.ActionCreate {
+		return lockHead(ctx, t, e)
+	}
+	if _, is := reverie.TeamOf(e.GroupID); is {
+		return reverie.Memory{}, fmt.Errorf("%s is a team: write its memories with PUT /v1/team/memories/{id}: %w", e.GroupID,
+			reverie.ErrInvalid)
+	}
+	g, err := LockGroup(ctx, t, e.GroupID)
+	return reverie.Memory{GroupID: g.ID, LineageID: reverie.NewID(), Kind: reverie.KindGroup, Tags: []string{},
+		Type: reverie.TypeFact}, err
 }
 
 // lockHead locks the lineage of a version and returns its head as it stands
@@ -111,6 +138,9 @@ func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, er
 }
 
 func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at time.Time) (reverie.Change, error) {
+	if e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate {
+		return write(ctx, t, e, head, at)
+	}
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
@@ -191,13 +221,14 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 	at time.Time) error {
 	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
 			statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary,
-			created_at, updated_at, said_at, ended_at, said_until, last_supported_at)
+			created_at, updated_at, said_at, ended_at, said_until, last_supported_at, author, type, due_on)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, $8, tags,
 			case when w.lives then greatest(strength, $6::float8) else strength end,
 			case when w.lives then greatest(weight, $7::float8) else weight end,
 			content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz,
 			case when not w.lives then $5::timestamptz end, case when not w.lives then $5::timestamptz end,
-			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end
+			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end,
+			author, type, due_on
 		from memories cross join (select $8 = 'active' as lives) w where group_id = $1 and memory_id = $2`,
 		head.GroupID, head.ID, newID, reason, at, reverie.EstablishedStrength, reverie.DefaultWeight, string(status))
 	return err

@@ -11,7 +11,8 @@ import (
 // MemoryColumns are those of reverie.Memory.
 const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
 	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at,
-	last_supported_at, type, due_on, said_at, said_until, author`
+	last_supported_at, type, due_on, said_at, said_until, author,
+	case author when '' then 'model' else 'person' end as origin`
 
 // judgeAgain is why the next run judges the head of a lineage again, as a further column.
 const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `

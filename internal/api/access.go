@@ -102,6 +102,16 @@ func reading(ctx context.Context, groupID string, scope reverie.Scope,
 	return store.AsReader(ctx, confined), confined, nil
 }
 
+// readingOf is reading for what has an id, or the beginning of one, in a group or, where
+// that is "", in whichever the caller may see. It returns the whole id.
+func (s *Service) readingOf(ctx context.Context, kind reverie.IDKind, groupID,
+	id string) (reader context.Context, confined, whole string, err error) {
+	if reader, confined, err = reading(ctx, groupID, reverie.ScopeRead); err == nil {
+		whole, err = s.Store.WholeID(reader, kind, confined, id)
+	}
+	return reader, confined, whole, err
+}
+
 // defaultPageSession is how long a login is good for where nothing else is configured.
 const defaultPageSession = 12 * time.Hour
 

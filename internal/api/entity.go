@@ -23,7 +23,7 @@ func (s *Service) Entities(ctx context.Context, groupID string, f reverie.Entity
 // Entity returns what is said of somebody or something, by whom, and in which words.
 // Where groupID is "", it is looked for in all groups that the caller sees.
 func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie.OneEntityReply, error) {
-	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
+	ctx, confined, entityID, err := s.readingOf(ctx, reverie.IDEntity, groupID, entityID)
 	if err != nil {
 		return reverie.OneEntityReply{}, err
 	}
@@ -36,7 +36,7 @@ func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie
 
 // EntityHistory returns what became of somebody or something, oldest first.
 func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (reverie.EntityHistoryReply, error) {
-	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
+	ctx, confined, entityID, err := s.readingOf(ctx, reverie.IDEntity, groupID, entityID)
 	if err != nil {
 		return reverie.EntityHistoryReply{}, err
 	}

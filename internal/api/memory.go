@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func queryLength(text string) error {
 // History returns all versions of the lineage that a version belongs to; of an instant
 // that is not zero, those that there were then, each with its status of then.
 func (s *Service) History(ctx context.Context, memoryID string, at reverie.When) (reverie.HistoryReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
@@ -109,7 +110,7 @@ func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
 
 // Why returns what stands behind the lineage that a version belongs to.
 func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
@@ -121,6 +122,18 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	cut := len(kept) < len(why.Versions)
 	why.Versions = kept
 	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
+}
+
+// Memory returns the memory that a version belongs to, with the words that it rests on and
+// its versions.
+func (s *Service) Memory(ctx context.Context, memoryID string) (reverie.ShowReply, error) {
+	why, err := s.Why(ctx, memoryID)
+	if err != nil {
+		return reverie.ShowReply{}, err
+	}
+	r := reverie.NewShowReply(why.Why)
+	r.Cut = why.Cut
+	return r, nil
 }
 
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,
@@ -154,7 +167,7 @@ func (s *Service) Changes(ctx context.Context, groupID string, days int) (reveri
 func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply, error) {
 	var err error
 	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
-		if errors.Is(err, reverie.ErrForbidden) { // of a memory that is not there, or another's, that is all to be said
+		if errors.Is(err, reverie.ErrForbidden) && e.MemoryID != "" { // of a memory that is not there, or another's, that is all to be said
 			if _, lookErr := s.History(ctx, e.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr
 			}
@@ -163,6 +176,16 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	}
 	if err := reasonLength(e.Reason); err != nil {
 		return reverie.MemoryReply{}, err
+	}
+	if e.MemoryID, err = s.Store.WholeID(ctx, reverie.IDMemory, e.GroupID, e.MemoryID); err != nil {
+		return reverie.MemoryReply{}, err
+	}
+	if e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate {
+		caller, _ := CallerOf(ctx)
+		e.Author = cmp.Or(caller.Name, caller.TokenID)
+		if e, err = s.Privacy.Written(e); err != nil {
+			return reverie.MemoryReply{}, err
+		}
 	}
 	m, err := s.Store.Edit(ctx, e)
 	return reverie.MemoryReply{Success: err == nil, Memory: m}, err
@@ -279,7 +302,7 @@ func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 // Blame says who wrote a memory: what stands behind each version, and which version
 // brought each word of the newest; of an instant that is not zero, of the newest then.
 func (s *Service) Blame(ctx context.Context, memoryID string, at reverie.When) (reverie.BlameReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
 		return reverie.BlameReply{}, err
 	}

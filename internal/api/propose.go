@@ -33,6 +33,9 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		}
 		return reverie.ProposalReply{}, err
 	}
+	if p.MemoryID, err = s.Store.WholeID(ctx, reverie.IDMemory, p.GroupID, p.MemoryID); err != nil {
+		return reverie.ProposalReply{}, err
+	}
 	caller, _ := CallerOf(ctx)
 	p.By = text.Excerpt(safety.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
 	if p.Reason = safety.CleanReason(p.Reason); p.Action == reverie.ActionDelete {
@@ -142,12 +145,8 @@ func changeable(action reverie.Action, head reverie.Memory) error {
 	switch {
 	case head.Status != reverie.StatusActive:
 		return fmt.Errorf("memory %s is %s: there is nothing to %s: %w", head.ID, head.Status, action, reverie.ErrConflict)
-	case action == reverie.ActionUpdate && head.Kind != reverie.KindGroup && head.Kind != reverie.KindSession:
-		return fmt.Errorf("memory %s is of kind %s, and rests on other memories: propose a memory of the group instead, and to forget this one: %w",
-			head.ID, head.Kind, reverie.ErrInvalid)
-	case action == reverie.ActionUpdate && slices.Contains(head.Tags, reverie.TagSummary):
-		return fmt.Errorf("memory %s sums up a session, and is written anew with it: propose a memory of the group instead: %w",
-			head.ID, reverie.ErrInvalid)
+	case action == reverie.ActionUpdate:
+		return head.Wordable()
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsRep
 // Run returns a run with its chunks, changes, refused lines, held plans and calls, at
 // most [MaxParts] of each.
 func (s *Service) Run(ctx context.Context, runID string) (reverie.RunReply, error) {
-	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	ctx, groupID, runID, err := s.readingOf(ctx, reverie.IDRun, "", runID)
 	if err != nil {
 		return reverie.RunReply{}, err
 	}
@@ -110,6 +110,9 @@ func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetai
 		}
 	}
 	if err != nil {
+		return reverie.RunDetail{}, err
+	}
+	if runID, err = s.Store.WholeID(reader, reverie.IDRun, groupID, runID); err != nil {
 		return reverie.RunDetail{}, err
 	}
 	return s.Store.Run(reader, groupID, runID)

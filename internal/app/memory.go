@@ -7,6 +7,15 @@ import (
 	"reverie/internal/reverie"
 )
 
+// WriteMemory adds what a person says to a group's memories, or gives one new words.
+func (a *App) WriteMemory(ctx context.Context, e reverie.Edit) (reverie.Memory, error) {
+	e, err := PrivacyOf(a.Config).Written(e)
+	if err != nil {
+		return reverie.Memory{}, err
+	}
+	return a.Store.Edit(ctx, e)
+}
+
 // cleanBatch is how many memories are deleted in one transaction.
 const cleanBatch = 500
 

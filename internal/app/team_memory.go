@@ -28,6 +28,13 @@ func (a *App) TeamMemory(ctx context.Context, team, id string) (m reverie.TeamMe
 			return m, "", err
 		}
 	}
+	inGroup := ""
+	if team != "" {
+		inGroup = reverie.TeamGroupID(team)
+	}
+	if id, err = a.Store.WholeID(ctx, reverie.IDMemory, inGroup, id); err != nil {
+		return m, "", err
+	}
 	m, of, err = teams.New(a.Store.DB()).TeamMemoryOf(ctx, team, id)
 	switch {
 	case errors.Is(err, reverie.ErrNotFound):
@@ -72,6 +79,9 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 // ToShare is a group's memory as it may be shared with a team, "" being the group's own,
 // or why it may not be: a *reverie.TeamRefusedError for what it holds.
 func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare, err error) {
+	if id, err = a.Store.WholeID(ctx, reverie.IDMemory, "", id); err != nil {
+		return none, err
+	}
 	m, err := a.Store.Memory(ctx, "", id)
 	if err != nil {
 		return none, err

@@ -24,6 +24,7 @@ type Console struct {
 	JSON           bool // answers are for programs
 	Env            []string
 	Now            func() time.Time
+	Short          map[string]string // ids as tables show them, by the whole ones
 }
 
 // Say prints to standard output.

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/archive"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/jobs"
 )
 
 // PrintMemories shows a page of so many memories.
@@ -63,6 +64,14 @@ func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit) error {
 		return con.Say("%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
 	}
 	return con.Page("hits", hits)
+}
+
+// PrintMemory shows a memory, the words that it rests on, and its versions.
+func (con *Console) PrintMemory(m reverie.ShowReply, why reverie.Why, cal jobs.Calendar) error {
+	return con.Page("memory", struct {
+		reverie.ShowReply
+		Versions []shownVersion
+	}{m, con.shownVersions(why, cal)})
 }
 
 // PrintCleaned says which memories were deleted, or would be.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -134,6 +135,10 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"words":   func(before, after string) string { return WordDiff(s, before, after) },
 		"why":     func(reason string) string { return s.Dim("why: " + Visible(reason)) },
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
+		"wrapped": func(indent int, t string) string {
+			return strings.Join(wrap(Visible(t), textWidth(con.Stdout)-indent), "\n"+strings.Repeat(" ", indent))
+		},
+		"id":      func(whole string) string { return cmp.Or(con.Short[whole], whole) },
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
 		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,

@@ -154,6 +154,8 @@ func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	switch {
 	case v.Run == nil && v.UndoneRunID != "":
 		return made[v.Action] + ", where run " + v.UndoneRunID + " was taken back"
+	case v.Run == nil && (v.Action == reverie.ActionCreate || v.Action == reverie.ActionUpdate) && v.Memory.ByPerson():
+		return made[v.Action] + " by " + v.Memory.Author
 	case v.Run == nil:
 		return made[v.Action] + " by a person"
 	}

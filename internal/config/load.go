@@ -203,6 +203,7 @@ const (
 	envConfig     = envPrefix + "CONFIG"     // the configuration file
 	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
 	EnvPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	EnvGroup      = envPrefix + "GROUP"      // of commands that name none
 	EnvToken      = envPrefix + "TOKEN"      // that a command asks with
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
@@ -216,7 +217,7 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 		set, ok := configSchema().byEnv[name]
 		switch {
 		case !strings.HasPrefix(name, envPrefix), vars[name] == "", strings.HasPrefix(name, envTestPrefix),
-			slices.Contains([]string{envConfig, EnvPullToken, EnvToken}, name):
+			slices.Contains([]string{envConfig, EnvPullToken, EnvToken, EnvGroup}, name):
 			continue
 		case name == envDataDir:
 			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {
@@ -287,8 +288,13 @@ func readKeys(name string, doc []byte) (layer, []error) {
 	for r.parser.NextExpression() {
 		n := r.parser.Expression()
 		if n.Kind == unstable.KeyValue {
-			if known { // the keys of an unknown section need no error of their own
+			top, _, _ := strings.Cut(table, ".")
+			switch {
+			case known:
 				r.keyValue(table, n)
+			case slices.Contains(movedSections, top): // other unknown sections are told of once
+				path, at := r.key(table, n)
+				r.problems = append(r.problems, problemf(at, "%s: %s", path, nearest(path[len(table)+1:])))
 			}
 			continue
 		}
@@ -299,6 +305,51 @@ func readKeys(name string, doc []byte) (layer, []error) {
 		}
 	}
 	return r.layer, r.problems
+}
+
+// movedSections are those whose settings stand in sections of their own here.
+var movedSections = []string{"memory", "memory_agent"}
+
+// nearest names the settings whose names share most words with a key: one that has them
+// all, at the end of its path, comes before others.
+func nearest(key string) string {
+	const most = 3
+	split := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
+	}
+	wanted, found, best := split(key), []string(nil), 0.0
+	for _, path := range slices.Sorted(maps.Keys(configSchema().byPath)) {
+		has, shared := split(path), 0.0
+		for _, w := range wanted {
+			if slices.Contains(has, w) {
+				shared++
+			}
+		}
+		switch at := strings.LastIndexByte(path, '.'); {
+		case path[at+1:] == key:
+			shared += 2
+		case strings.HasSuffix(strings.Join(has, "_"), strings.Join(wanted, "_")):
+			shared++
+		}
+		switch {
+		case 2*shared < float64(len(wanted)) || shared < best:
+		case shared == best:
+			found = append(found, path)
+		default:
+			found, best = []string{path}, shared
+		}
+	}
+	if best == 0 {
+		return "no setting here is called so; `reverie config` lists all"
+	}
+	for i, path := range found {
+		at := strings.LastIndexByte(path, '.')
+		found[i] = fmt.Sprintf("[%s] %s", path[:max(at, 0)], path[at+1:])
+	}
+	if len(found) > most {
+		found = append(found[:most], "others")
+	}
+	return "here it is " + strings.Join(found, " or ")
 }
 
 // keyValue reads one key below table; a value may be a table of its own.

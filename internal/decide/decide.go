@@ -99,6 +99,7 @@ type Dropped struct {
 // The rules by which a fact is dropped.
 const (
 	RuleQuota     = "quota"     // there is no room
+	RulePerson    = "by_person" // it would overwrite what a person wrote, and quotes nothing
 	RuleUndecided = "undecided" // it could not be compared, and fallback_mode is skip
 )
 

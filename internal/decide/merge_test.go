@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"reverie/internal/decide"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 )
@@ -91,5 +92,40 @@ func TestMergedIntoAnother(t *testing.T) {
 	same(t, "steps", did(res.Steps), "create => Tea is what Maya likes.")
 	if d := res.Decisions[0]; d.Action != reverie.DecisionAdd || d.Basis != reverie.BasisFallback {
 		t.Errorf("decision %+v", d)
+	}
+}
+
+// TestWordsOfAPerson: what a person wrote is neither rewritten nor replaced by a fact that
+// quotes nothing; a quote does both, and the same said again is support.
+func TestWordsOfAPerson(t *testing.T) {
+	const memory, news = "Maya plays the violin in the city orchestra.", "Maya plays in the city orchestra, and sold her violin."
+	for _, c := range []struct {
+		verdict string
+		quoted  bool
+		steps   []string
+		action  string
+	}{
+		{"c1 update " + news, false, nil, "update"},
+		{"c1 update " + news, true, []string{"update " + memory + " => " + news}, ""},
+		{"c1 conflict", false, nil, "delete"},
+		{"c1 conflict", true, []string{"delete " + memory, "create => " + news}, ""},
+		{"c1 duplicate", false, []string{"keep " + memory}, ""},
+	} {
+		b := newBench(t, memory)
+		f := fact(news)
+		f.Quoted = c.quoted
+		req := b.request(f)
+		req.Heads[0].Author = "Ann"
+		b.says(c.verdict)
+		res := b.decide(req)
+		same(t, c.verdict, did(res.Steps), c.steps...)
+		same(t, "held", did(res.Held))
+		if c.action == "" {
+			continue
+		}
+		if len(res.Dropped) != 1 || res.Dropped[0].Rule != decide.RulePerson || !strings.Contains(res.Dropped[0].Detail, "Ann wrote") ||
+			!strings.Contains(res.Dropped[0].Detail, "to "+c.action+" it") {
+			t.Errorf("%s: dropped %+v", c.verdict, res.Dropped)
+		}
 	}
 }

@@ -300,6 +300,8 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	switch {
 	case e.locked:
 		return d.hold(f, o, heldLocked, 0)
+	case d.overwrites(f, e):
+		return d.unquoted(f, o, "update")
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten, 0)
 	}
@@ -320,6 +322,18 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	return o, e
 }
 
+// overwrites tells whether a fact that quotes nothing would change what a person wrote.
+func (d *planner) overwrites(f *fact, e *entry) bool {
+	return !f.Quoted && e.head != nil && e.head.ByPerson()
+}
+
+// unquoted drops a fact that would overwrite what a person wrote, and quotes nothing.
+func (d *planner) unquoted(f *fact, o outcome, action string) (outcome, *entry) {
+	why := o.target.head.Unquoted(action)
+	d.dropped = append(d.dropped, Dropped{f.line, RulePerson, why})
+	return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
+}
+
 // replace ends the target and creates the fact. What the group remembers ends
 // only by a quoted message; otherwise both wait for a person.
 func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
@@ -330,6 +344,8 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 		return d.hold(f, o, heldLocked, 0)
 	case e.restated:
 		return d.hold(f, o, heldRestated, 0)
+	case d.overwrites(f, e):
+		return d.unquoted(f, o, "delete")
 	case !f.Quoted && rewritten:
 		return d.hold(f, o, heldPending, 0)
 	case !f.Quoted:

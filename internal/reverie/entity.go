@@ -136,7 +136,15 @@ type Observation struct {
 	RunID       string             `db:"run_id" json:"run_id"` // that observed it
 	CreatedAt   time.Time          `db:"created_at" json:"created_at"`
 	MatchingIDs []string           `json:"matching_ids,omitempty"` // entities that it may be about (ambiguous)
+	Ambiguous   string             `json:"ambiguous,omitempty"`    // the name that several have; as read
+	Matching    []NamedEntity      `json:"matching,omitempty"`     // those of matching_ids that are known; as read
 	Continues   []string           `json:"continues,omitempty"`    // observations that waited before and go on in it
+}
+
+// NamedEntity is an entity by its id and its name.
+type NamedEntity struct {
+	EntityID string `json:"entity_id"`
+	Subject  string `json:"subject"`
 }
 
 // ObservationStatus says what became of an observation that was postponed.

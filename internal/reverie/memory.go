@@ -9,8 +9,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Kind says what a memory is about.
@@ -36,6 +34,11 @@ const (
 	TypePlan    Type = "plan"
 	TypeCulture Type = "culture"
 )
+
+// Types are all types of memory.
+func Types() []Type {
+	return []Type{TypeFact, TypeHabit, TypeOpinion, TypeRule, TypePlan, TypeCulture}
+}
 
 // Status says whether a version is what its lineage says now.
 type Status string
@@ -92,9 +95,19 @@ type Memory struct {
 	SaidAt          time.Time  `db:"said_at" json:"said_at"`         // when the chat said what made this version
 	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil while it stands
 	Author          string     `db:"author" json:"author,omitempty"` // the person who wrote this version, "" for a job
+	Origin          Writer     `db:"origin" json:"origin"`           // whether a person wrote it
 	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
+
+// Writer says who wrote a version: a job, with a model, or a person.
+type Writer string
+
+// The writers of memories.
+const (
+	WriterModel  Writer = "model"
+	WriterPerson Writer = "person"
+)
 
 // Text is what no two active memories of a group share: the kind, and what is said.
 func (m Memory) Text() string { return string(m.Kind) + "\x00" + m.ContentHash }
@@ -212,10 +225,50 @@ func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) 
 // it locks the head.
 type Edit struct {
 	GroupID  string
-	MemoryID string // must be the lineage's head
-	Action   Action // delete, restore, strength or weight
+	MemoryID string // must be the lineage's head; "" of a create
+	Action   Action // create, update, delete, restore, strength or weight
 	Value    float64
 	Reason   string
+	Words    // of a create or an update
+}
+
+// Words are what a person writes as a memory. What is left out of an update stays.
+type Words struct {
+	Statement   string
+	ContentHash string // of Statement
+	Tags        []string
+	Type        Type
+	DueOn       string // the date of a plan; NoDate takes it away
+	Author      string // who writes it
+}
+
+// ByPerson tells whether a person wrote what a version says: a model overwrites it only by
+// the quote of a new message.
+func (m Memory) ByPerson() bool { return m.Author != "" }
+
+// Unquoted says why an action on what a person wrote is refused.
+func (m Memory) Unquoted(action string) string {
+	return fmt.Sprintf("%s wrote this memory by hand: to %s it, quote words of a new message that say so", m.Author, action)
+}
+
+// NoDate is a plan's date that is taken away.
+const NoDate = "none"
+
+// Wordable says why a person can give a memory no new words, or nil. An error is
+// [ErrInvalid].
+func (m Memory) Wordable() error {
+	switch {
+	case m.Kind == KindTeam:
+		return fmt.Errorf("memory %s is a team's: change it with 'reverie team edit', or PUT /v1/team/memories/{id}: %w",
+			m.ID, ErrInvalid)
+	case m.Kind == KindDream:
+		return fmt.Errorf("memory %s is a dream's, and rests on other memories: add a memory of the group instead, and delete this one: %w",
+			m.ID, ErrInvalid)
+	case slices.Contains(m.Tags, TagSummary):
+		return fmt.Errorf("memory %s sums up a session, and is written anew with it: add a memory of the group instead: %w",
+			m.ID, ErrInvalid)
+	}
+	return nil
 }
 
 // NotHeadError refuses a write to an old version and names the head. It is an
@@ -249,10 +302,3 @@ type CleanQuery struct {
 func (q CleanQuery) Empty() bool {
 	return q.Kind == "" && q.SessionID == "" && q.Tag == "" && q.Below == 0 && q.UnusedSince.IsZero()
 }
-
-// NewID returns a new identifier for a memory, lineage, run, change or call: a
-// UUID of version 7, so that ids sort by their time of birth.
-func NewID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// IsID tells whether s has the form of an identifier made by [NewID].
-func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }

@@ -1,6 +1,7 @@
 package reverie
 
 import (
+	"slices"
 	"time"
 )
 
@@ -149,6 +150,7 @@ type HistoryEntry struct {
 	SaidAt        time.Time  `json:"said_at"` // when the chat said it
 	ParentID      *string    `json:"parent_id"`
 	ChangeSummary string     `json:"change_summary,omitempty"`
+	Author        string     `json:"author,omitempty"` // the person who wrote it, "" for a job
 	JudgeAgain    string     `json:"judge_again,omitempty"`
 }
 
@@ -158,7 +160,7 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 	for _, m := range versions {
 		at := m.UpdatedAt
 		e := HistoryEntry{Version: m.Version, MemoryID: m.ID, Statement: m.Statement, Status: m.Status,
-			SaidAt: m.SaidAt, ParentID: m.ParentID, ChangeSummary: m.ChangeSummary, JudgeAgain: m.JudgeAgain}
+			SaidAt: m.SaidAt, ParentID: m.ParentID, ChangeSummary: m.ChangeSummary, Author: m.Author, JudgeAgain: m.JudgeAgain}
 		if m.Version == 1 {
 			e.CreatedAt, e.ChangeSummary = &at, ""
 		} else {
@@ -166,6 +168,50 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 		}
 		r.History = append(r.History, e)
 		r.CurrentVersion = m.Version
+	}
+	return r
+}
+
+// ShowReply is a memory with the words that it rests on, oldest first, and its versions.
+type ShowReply struct {
+	Success  bool           `json:"success"`
+	GroupID  string         `json:"group_id"`
+	Memory   Memory         `json:"memory"` // the lineage's newest version
+	Evidence []Evidence     `json:"evidence"`
+	Sources  []SourceMemory `json:"sources"` // memories that its newest version rests on
+	Usage    UsageCount     `json:"usage"`
+	History  []HistoryEntry `json:"history"`
+	Cut      bool           `json:"cut,omitempty"` // there are older versions than an answer holds
+}
+
+// NewShowReply shapes what stands behind a memory. Of a message that bears several
+// versions out, each quote is listed once.
+func NewShowReply(w Why) ShowReply {
+	r := ShowReply{Success: true, GroupID: w.Memory.GroupID, Memory: w.Memory, Evidence: []Evidence{},
+		Sources: []SourceMemory{}, Usage: w.Usage}
+	type words struct{ message, quote string }
+	seen := map[words]bool{}
+	versions := make([]Memory, len(w.Versions))
+	for i, v := range w.Versions {
+		versions[i] = v.Memory
+		evidence := slices.Clone(v.Evidence)
+		for _, l := range v.Later {
+			if l.Action == ActionKeep {
+				evidence = append(evidence, l.Evidence...)
+			}
+		}
+		for _, e := range evidence {
+			if at := (words{e.MessageID, e.Quote}); !seen[at] {
+				seen[at] = true
+				r.Evidence = append(r.Evidence, e)
+			}
+		}
+		r.Sources = append([]SourceMemory{}, v.Sources...)
+	}
+	slices.SortStableFunc(r.Evidence, func(a, b Evidence) int { return a.SentAt.Compare(b.SentAt) })
+	r.History = NewHistoryReply(w.Memory.ID, versions).History
+	for i, v := range w.Versions {
+		r.History[i].ChangeSummary = v.Reason
 	}
 	return r
 }

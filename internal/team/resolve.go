@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reverie/internal/reverie"
 )
@@ -22,9 +23,11 @@ type Decision struct {
 // Neither side's version is lost: each stays in the history of where it was made, and
 // here as the conflict that was settled.
 func Resolve(ctx context.Context, store Store, team, id string, d Decision) (m reverie.TeamMemory, err error) {
+	_, _, begins := reverie.IDPrefix(id)
+	named := func(whole string) bool { return whole == id || begins && strings.HasPrefix(whole, strings.ToLower(id)) }
 	list, err := store.TeamConflicts(ctx, team)
 	list = slices.DeleteFunc(list, func(c reverie.TeamConflict) bool {
-		return id != c.ID && id != c.LineageID && id != c.LocalID
+		return !named(c.ID) && !named(c.LineageID) && !named(c.LocalID)
 	})
 	switch {
 	case err != nil:
@@ -33,8 +36,11 @@ func Resolve(ctx context.Context, store Store, team, id string, d Decision) (m r
 		return m, fmt.Errorf("no conflict of memory %s is open in team %q: `reverie team conflicts` lists them: %w", id, team,
 			reverie.ErrNotFound)
 	case len(list) > 1:
-		return m, fmt.Errorf("memory %s conflicts with %d deployments: name the conflict by its own id: %w",
-			id, len(list), reverie.ErrInvalid)
+		several := &reverie.AmbiguousIDError{Kind: reverie.IDConflict, Given: id}
+		for _, c := range list {
+			several.Candidates = append(several.Candidates, c.ID+"  of memory "+c.LineageID+" with "+c.Remote)
+		}
+		return m, several
 	}
 	c := list[0]
 	ours := c.Ours

@@ -90,12 +90,13 @@ var touchedQuery = `with ` + touchedLineages + `,
 			and not (x.going and ` + undoneRun("e") + `)
 		group by e.lineage_id, e.local_date),
 	edits as (
-		select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
+		select m.lineage_id, max(m.updated_at) filter (where c.action <> 'strength') as restored_at,
 			max(c.created_at) filter (where c.strength is not null) as set_at,
 			(array_agg(c.strength order by c.created_at desc, c.change_id desc)
 				filter (where c.strength is not null))[1] as strength
 		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
-		where c.group_id = $1 and c.action in ('restore', 'strength')
+		where c.group_id = $1 and (c.action in ('restore', 'strength')
+			or c.action in ('create', 'update') and c.run_id is null and m.author <> '')
 		group by m.lineage_id),
 	exact as (
 		select x.* from aims x left join edits e using (lineage_id)

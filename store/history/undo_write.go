@@ -46,12 +46,12 @@ const (
 		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
-			decayed_at, ended_at, said_at, said_until)
+			decayed_at, ended_at, said_at, said_until, author, type, due_on)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case
 			when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
 			$3::timestamptz, u.supported_at, u.decayed_at,
-			case when u.held then $3::timestamptz end, $3::timestamptz, case when u.held then $3::timestamptz end
+			case when u.held then $3::timestamptz end, $3::timestamptz, case when u.held then $3::timestamptz end, b.author, b.type, b.due_on
 		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`

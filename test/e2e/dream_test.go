@@ -207,7 +207,7 @@ func TestDreamCommand(t *testing.T) {
 		t.Errorf("the thread that was closed is %s", got)
 	}
 	run := s.one(`select run_id from runs where group_id = 'g1' and job = 'dream' and session_id = 's3'`)
-	s.run("runs", "list", "--job", "dream").want(t, 0).shows(t, run, "s3", "+1 ~2 =1")
+	s.run("runs", "list", "--job", "dream").want(t, 0).shows(t, run[:8], "s3", "+1 ~2 =1")
 	s.run("runs", "show", run).want(t, 0).shows(t, "dream of g1", "up to     session s3", "chunk 1  applied  4 memories")
 }
 

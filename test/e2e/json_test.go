@@ -131,7 +131,8 @@ func TestMemoryJSON(t *testing.T) {
 	s.run("evolve", "--group", "g1").want(t, 0)
 	memory := func(statement string, version, strength float64, parent any) object {
 		return object{"memory_id": "id", "lineage_id": "id", "kind": "group", "statement": statement, "version": version, "parent_id": parent,
-			"created_at": "time", "updated_at": "time", "last_supported_at": "time", "status": "active", "strength": strength, "weight": 1.0, "tags": list{}}
+			"created_at": "time", "updated_at": "time", "last_supported_at": "time", "status": "active", "strength": strength, "weight": 1.0, "tags": list{},
+			"type": "fact", "said_at": "time", "origin": "model"}
 	}
 	listed := s.run("memory", "list", "--group", "g1", "--json").want(t, 0).silent(t)
 	doc := listed.document(t)

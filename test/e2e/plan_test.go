@@ -19,7 +19,6 @@ func TestPlanAndApply(t *testing.T) {
 	plan, edited := filepath.Join(dir, "plan.json"), filepath.Join(dir, "edited.json")
 	s.bring("g1", chat("2025-03-05", "note 每周六跑步", "change Lin drinks tea => Lin drinks coffee")...)
 	s.run("plan", "--group", "g1").want(t, 2)
-	s.run("plan", "-o", plan).want(t, 2)
 	s.run("plan", "--run", run, "-o", plan).want(t, 2, "runs approve")
 	s.run("runs", "approve", run, "--plan", plan).want(t, 2, "--plan is gone")
 	shown := s.run("plan", "--group", "g1", "-o", plan).want(t, 0).stdout

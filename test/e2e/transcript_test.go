@@ -26,6 +26,8 @@ type transcript struct {
 var (
 	stampPattern  = regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d`)
 	promptPattern = regexp.MustCompile(`prompt version \S+ \([0-9a-f]{12}\)`)
+	shortPattern  = regexp.MustCompile(`\b01[0-9a-f]{6}\b(-[0-9a-f]{1,4}\b){0,3}(-[0-9a-f]+)?`)
+	gapPattern    = regexp.MustCompile(`(\S) {2,}`) // columns are as wide as the ids in them
 	tookPattern   = regexp.MustCompile(`(in|took) [0-9.]+m?s\b`)
 )
 
@@ -36,6 +38,7 @@ func (tr *transcript) normal(text string) string {
 		}
 		return tr.ids[id]
 	})
+	text = gapPattern.ReplaceAllString(shortPattern.ReplaceAllString(text, "SHORT-ID"), "$1  ")
 	text = promptPattern.ReplaceAllString(text, "prompt version N (sha256)")
 	text = stampPattern.ReplaceAllString(text, "YYYY-MM-DD hh:mm")
 	return tookPattern.ReplaceAllString(text, "$1 0s")

@@ -22,6 +22,8 @@ type app struct {
 	configPath string
 	resident   bool // it stays, and its log is what people read of it
 	prov       *config.Provenance
+	group      *string // of a command that needs one and names none
+	needed     string  // what it says then, where several could be meant
 }
 
 // settings loads the configuration, once.
@@ -74,7 +76,10 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
-	return a.Open(ctx)
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	return a.onlyGroup(ctx)
 }
 
 // opened is an action on the database.
@@ -87,12 +92,46 @@ func (a *app) opened(do commandAction) commandAction {
 	}
 }
 
+// about is an action on the database whose first argument is an id, or the beginning of
+// one, of a group or of any.
+func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) commandAction {
+	return a.opened(func(ctx context.Context, args []string) error {
+		whole, err := a.Store.WholeID(ctx, kind, *groupID, args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, append([]string{whole}, args[1:]...))
+	})
+}
+
+// shorten has tables show as much of ids as tells each apart in its group. Groups and ids
+// go in pairs.
+func (a *app) shorten(ctx context.Context, kind reverie.IDKind, groups, ids []string) (err error) {
+	a.Short, err = a.Store.ShortIDs(ctx, kind, groups, ids)
+	return err
+}
+
+// memoriesShortened is shorten of memories.
+func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) error {
+	var groups, ids []string
+	if a.JSON {
+		return nil
+	}
+	for _, m := range list {
+		groups, ids = append(groups, m.GroupID), append(ids, m.ID)
+	}
+	return a.shorten(ctx, reverie.IDMemory, groups, ids)
+}
+
 // worker opens what a job needs, and lets it spend what one command may.
 func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
 	if err := a.settings(); err != nil {
 		return ctx, application.Pipelines{}, err
 	}
 	p, err := a.Worker(ctx, job)
+	if err == nil {
+		err = a.onlyGroup(ctx)
+	}
 	if err == nil {
 		ctx = a.WithBudget(ctx)
 	}

@@ -46,7 +46,7 @@ func newContext(a *app) *cobra.Command {
 		}
 		return errors.Join(err, lost)
 	})
-	groupNeeded(cmd, &req.GroupID)
+	a.groupNeeded(cmd, &req.GroupID)
 	f := cmd.Flags()
 	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
 		"short-term memory")

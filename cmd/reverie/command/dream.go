@@ -18,8 +18,7 @@ import (
 func newDream(a *app) *cobra.Command {
 	var f selection
 	cmd := a.command("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		return a.dream(ctx,
-			f)
+		return a.dream(ctx, &f)
 	})
 	fl := cmd.Flags()
 	fl.BoolVar(&f.due, "due", false, "every group that is due")
@@ -32,7 +31,7 @@ func newDream(a *app) *cobra.Command {
 	check(cmd, func() error {
 		switch {
 		case !f.due && f.group == "" && f.session == "":
-			return errors.New("one of --due, --group G or --session S is needed\nsee 'reverie dream --help'")
+			return a.needsGroup(&f.group, "one of --due, --group G or --session S is needed")
 		case f.due && f.session != "":
 			return errors.New("--due takes the sessions that have ended; --session S takes everything up to that one, due or not")
 		case !f.due && fl.Changed("shard"):
@@ -44,8 +43,9 @@ func newDream(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) dream(ctx context.Context, f selection) error {
+func (a *app) dream(ctx context.Context, chosen *selection) error {
 	ctx, p, err := a.worker(ctx, reverie.JobDream)
+	f := *chosen
 	if a.passesOver(f, err) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func newDreamShow(a *app) *cobra.Command {
 			return a.PrintDreams(d, a.calendar(d.Group))
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func newEntityList(a *app) *cobra.Command {
 			return a.PrintEntities(list, total, offset)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	choice(cmd, &q.Kind, "kind", "", "person, bot or thing (default all)", reverie.EntityPerson, reverie.EntityBot,
 		reverie.EntityThing)
 	cmd.Flags().StringVar(&q.Name, "name", "", "only those with this in a name, of whatever case and width")
@@ -104,6 +104,15 @@ func newEntityWaiting(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var ids []string
+		for _, o := range waiting {
+			ids = append(ids, o.MatchingIDs...)
+		}
+		known, err := a.Store.EntitiesByID(ctx, groupID, ids)
+		if err != nil {
+			return err
+		}
+		cli.NameAmbiguous(waiting, known)
 		return a.Show(reverie.NewWaitingReply(groupID, waiting), func() error {
 			if len(waiting) == 0 {
 				return a.Say("%s: nothing waits\n", cli.Visible(groupID))
@@ -111,7 +120,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 			return a.WaitingPage(waiting)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
 	return cmd
 }
@@ -146,13 +155,17 @@ func newEntityMerge(a *app) *cobra.Command {
 func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
 	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
-		if !reverie.IsID(args[0]) {
+		if _, _, begins := reverie.IDPrefix(args[0]); !begins && !reverie.IsID(args[0]) {
 			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
 		}
-		from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], safety.CleanReason(reason))
+		id, err := a.Store.WholeID(ctx, reverie.IDEntity, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		from, parted, err := a.Store.UnmergeEntity(ctx, groupID, id, safety.CleanReason(reason))
 		if err != nil {
 			return err
 		}
@@ -177,7 +190,8 @@ func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visi
 // entity opens the database and reads the one that a person means: by id, or within a
 // group by name or account. Where a name fits several, the error lists them.
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
-	if groupID == "" && !reverie.IsID(named) {
+	_, _, begins := reverie.IDPrefix(named)
+	if groupID == "" && !begins && !reverie.IsID(named) {
 		return none, usageError(fmt.Errorf("entity %q is no id; a name is looked up with --group", named))
 	}
 	if err := a.open(ctx); err != nil {
@@ -191,8 +205,16 @@ func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.E
 	if reverie.IsID(named) {
 		return a.Store.Entity(ctx, groupID, named)
 	}
-	found, err := a.Store.FindEntities(ctx, groupID, named)
-	if err != nil {
+	var found []reverie.Entity
+	if groupID != "" {
+		if found, err = a.Store.FindEntities(ctx, groupID, named); err != nil {
+			return none, err
+		}
+	}
+	if len(found) == 0 && begins {
+		if named, err = a.Store.WholeID(ctx, reverie.IDEntity, groupID, named); err == nil {
+			return a.Store.Entity(ctx, groupID, named)
+		}
 		return none, err
 	}
 	switch len(found) {

@@ -24,10 +24,9 @@ type evolveFlags struct {
 func newEvolve(a *app) *cobra.Command {
 	var f evolveFlags
 	cmd := a.command("reverie evolve", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		return a.evolve(ctx,
-			f)
+		return a.evolve(ctx, &f)
 	})
-	f.flags(cmd, "evolve")
+	f.flags(a, cmd, "evolve")
 	daysFlag(cmd, &f.days)
 	return cmd
 }
@@ -36,7 +35,7 @@ func daysFlag(cmd *cobra.Command, to *int) {
 	number(cmd, to, "days", 0, 0, maxDays, "also show the model this many days of earlier messages, as context")
 }
 
-func (a *app) evolve(ctx context.Context, f evolveFlags) error {
+func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
 	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.evolveOne(ctx, p, g, w, f)
+		return a.evolveOne(ctx, p, g, w, *f)
 	}
 	batch := a.EvolveDue(p.Evolve, evolve.Request{Days: f.days, DryRun: f.dryRun}, f.plan(a, a.Store))
 	if f.dryRun {

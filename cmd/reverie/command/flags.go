@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -65,10 +67,55 @@ func groupFlag(cmd *cobra.Command, to *string, usage string) {
 	})
 }
 
-// groupNeeded is groupFlag for a command that is about one group.
-func groupNeeded(cmd *cobra.Command, to *string) {
-	groupFlag(cmd, to, "group id (required)")
-	required(cmd, "group")
+// groupNeeded is groupFlag for a command that is about one group: where none is named, the
+// one of REVERIE_GROUP, or the only one that there is.
+func (a *app) groupNeeded(cmd *cobra.Command, to *string) {
+	groupFlag(cmd, to, "group id (default REVERIE_GROUP, or the only group)")
+	check(cmd, func() error { return a.needsGroup(to, "--group is needed") })
+}
+
+// needsGroup takes the group of REVERIE_GROUP where none is named. Without that, the only
+// group is taken when the database is open; where there are several, the error says what is
+// needed.
+func (a *app) needsGroup(to *string, needed string) error {
+	if *to == "" {
+		*to = a.Getenv(config.EnvGroup)
+	}
+	if *to == "" {
+		a.group, a.needed = to, needed
+	}
+	return nil
+}
+
+// onlyGroup takes the only group for a command that needs one, or says which there are.
+func (a *app) onlyGroup(ctx context.Context) error {
+	if a.group == nil || *a.group != "" {
+		return nil
+	}
+	const some = 5
+	list, err := a.Store.GroupList(ctx, reverie.GroupQuery{Limit: some + 1})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, g := range list {
+		if _, team := reverie.TeamOf(g.ID); !team {
+			ids = append(ids, cli.Visible(g.ID))
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return usageError(fmt.Errorf("%s: there is no group yet; `reverie import` or `reverie groups add` makes one", a.needed))
+	case len(list) == 1:
+		*a.group = list[0].ID
+		return nil
+	}
+	more := ""
+	if len(ids) > some {
+		ids, more = ids[:some], " and others"
+	}
+	return usageError(fmt.Errorf("%s: there are the groups %s%s; name one, or set %s", a.needed, strings.Join(ids, ", "), more,
+		config.EnvGroup))
 }
 
 // choice is a flag that is one of a few words.

@@ -14,16 +14,17 @@ import (
 func newImpression(a *app) *cobra.Command {
 	var f selection
 	cmd := a.command("reverie impression", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return a.observePeople(ctx, f) })
-	f.flags(cmd, "observe")
+		func(ctx context.Context, _ []string) error { return a.observePeople(ctx, &f) })
+	f.flags(a, cmd, "observe")
 	return cmd
 }
 
 // nothingWaits is what to say where there was nothing to do.
 const nothingWaits = "nothing to do: no messages wait for impressions"
 
-func (a *app) observePeople(ctx context.Context, f selection) error {
+func (a *app) observePeople(ctx context.Context, chosen *selection) error {
 	ctx, p, err := a.worker(ctx, reverie.JobImpression)
+	f := *chosen
 	if a.passesOver(f, err) {
 		return nil
 	}

@@ -29,7 +29,7 @@ type selection struct {
 
 // flags are --group, --due, --all and what goes with them, for a command that does what its
 // verb says.
-func (f *selection) flags(cmd *cobra.Command, verb string) {
+func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	groupFlag(cmd, &f.group, "the group to "+verb)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
@@ -39,8 +39,10 @@ func (f *selection) flags(cmd *cobra.Command, verb string) {
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
 	fl.Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
 	check(cmd, func() error {
-		switch {
-		case count(f.group != "", f.due, f.all) != 1:
+		switch named := count(f.group != "", f.due, f.all); {
+		case named == 0 && !fl.Changed("shard"):
+			return a.needsGroup(&f.group, "one of --group G, --due or --all is needed")
+		case named != 1:
 			return fmt.Errorf("one of --group G, --due or --all is needed\nsee '%s --help'", cmd.CommandPath())
 		case f.due && (f.since != "" || f.until != ""):
 			return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and " +

@@ -19,7 +19,7 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("reverie memory",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryShow(a), newMemoryAdd(a), newMemoryRewrite(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
 		newMemoryDiff(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete, 0), newMemoryEdit(a, reverie.ActionRestore, 0),
 		newMemoryEdit(a, reverie.ActionStrength, 1), newMemoryEdit(a, reverie.ActionWeight, reverie.MaxWeight),
@@ -46,9 +46,9 @@ func newMemoryList(a *app) *cobra.Command {
 			return err
 		}
 		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
-			func() error { return a.PrintMemories(list, total, q) })
+			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
 		reverie.StatusActive,
 		reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
@@ -91,9 +91,13 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.PrintHits(q, hits)
+		found := make([]reverie.Memory, len(hits))
+		for i, h := range hits {
+			found[i] = h.Memory
+		}
+		return errors.Join(a.memoriesShortened(ctx, found), a.PrintHits(q, hits))
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
@@ -110,7 +114,7 @@ func newMemorySearch(a *app) *cobra.Command {
 func newMemoryHistory(a *app) *cobra.Command {
 	var groupID string
 	var when *whenFlags
-	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
 		args []string) error {
 		then, err := when.ofMemory(ctx, a, groupID, args[0])
 		if err != nil {
@@ -153,7 +157,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 			return a.Page("changes", changes)
 		})
 	}))
-	groupNeeded(cmd, &groupID)
+	a.groupNeeded(cmd, &groupID)
 	number(cmd, &days, "days", 7, 1, maxDays, "how far back")
 	limitFlag(cmd, &limit, 200, "changes at most")
 	return cmd
@@ -174,7 +178,7 @@ func newMemoryStats(a *app) *cobra.Command {
 
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context, args []string) error {
 		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -189,7 +193,8 @@ func newMemoryWhy(a *app) *cobra.Command {
 func newMemoryBlame(a *app) *cobra.Command {
 	var groupID string
 	var when *whenFlags
-	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
+		args []string) error {
 		then, err := when.ofMemory(ctx, a, groupID, args[0])
 		if err != nil {
 			return err
@@ -242,7 +247,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.Page("memory_diff", d) })
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "the first instant, or a date (required)")
 	required(cmd, "from")
@@ -273,14 +278,15 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		if err := a.open(ctx); err != nil {
 			return err
 		}
+		var err error
+		if e.MemoryID, err = a.Store.WholeID(ctx, reverie.IDMemory, e.GroupID, e.MemoryID); err != nil {
+			return err
+		}
 		m, err := a.Store.Edit(ctx, e)
 		if err != nil {
 			return err
 		}
-		return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
-			return a.Say("%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight,
-				cli.Visible(m.Statement))
-		})
+		return a.showEdited(m)
 	})
 	groupFlag(cmd, &e.GroupID, "look in this group only")
 	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
@@ -299,7 +305,8 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		ask := len(list) > 0 && !dryRun && !yes
 		if !a.JSON && len(list) > 0 && (ask || dryRun) {
-			if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
+			if err := errors.Join(a.memoriesShortened(ctx, list),
+				a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID})); err != nil {
 				return err
 			}
 		}
@@ -319,7 +326,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		return a.PrintCleaned(q.GroupID, list, dryRun)
 	}))
-	groupNeeded(cmd, &q.GroupID)
+	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team", memoryKinds...)
 	f := cmd.Flags()
 	f.Float64Var(&q.Below, "below", 0, "whose strength or weight is below this")

@@ -29,6 +29,9 @@ func newMemoryExport(a *app) *cobra.Command {
 			s, err = out.End()
 			return err
 		}
+		if name == "" && cli.Terminal(a.Stdout) {
+			return usageError(errors.New("an export is no text for a terminal: name a file with -o, or send it to one with > FILE"))
+		}
 		if name == "" || name == "-" {
 			if err := write(a.Stdout); err != nil {
 				return err
@@ -51,10 +54,12 @@ func newMemoryExport(a *app) *cobra.Command {
 	cmd.Flags().Lookup("json").Usage = "print what was written to the file as JSON"
 	check(cmd, func() error {
 		switch {
-		case all == (q.GroupID != ""):
-			return errors.New("either --group or --all is needed")
+		case all && q.GroupID != "":
+			return errors.New("either --group or --all is needed, not both")
 		case a.JSON && (name == "" || name == "-"):
 			return errors.New("--json prints what was written to a file: name one with -o")
+		case !all:
+			return a.needsGroup(&q.GroupID, "either --group or --all is needed")
 		}
 		return nil
 	})
@@ -73,8 +78,14 @@ const shownBad = 20
 
 func newMemoryImport(a *app) *cobra.Command {
 	var opts archive.Options
-	cmd := a.command("reverie memory import", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
-		file, err := a.Seekable(ctx, args[0])
+	cmd := a.command("reverie memory import", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+		name := "-"
+		if len(args) > 0 {
+			name = args[0]
+		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file, which can be both
+			return usageError(errors.New("name the file to import, or send it in with < FILE"))
+		}
+		file, err := a.Seekable(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -97,13 +108,13 @@ func newMemoryImport(a *app) *cobra.Command {
 			err = fmt.Errorf("%w (--allow-secrets takes them in)", err)
 		}
 		if err != nil {
-			return fmt.Errorf("import %s: %w", args[0], err)
+			return fmt.Errorf("import %s: %w", name, err)
 		}
 		a.Warn(res.Kept[:min(len(res.Kept), shownBad)]...)
 		if more := len(res.Kept) - shownBad; more > 0 {
 			a.Warn(fmt.Sprintf("and so do %d more groups", more))
 		}
-		return a.PrintImport(args[0], res, opts.DryRun)
+		return a.PrintImport(name, res, opts.DryRun)
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")

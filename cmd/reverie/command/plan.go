@@ -27,13 +27,12 @@ type planFlags struct {
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
 	cmd := a.command("reverie plan", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return a.plan(ctx, f) })
+		func(ctx context.Context, _ []string) error { return a.plan(ctx, &f) })
 	fl := cmd.Flags()
 	fl.String("run", "", "removed: what a run holds cannot be edited")
 	removed(cmd, "run",
 		"--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
-	groupFlag(cmd, &f.group, "the group to plan for")
-	required(cmd, "group")
+	a.groupNeeded(cmd, &f.group)
 	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
 	f.windowFlags(cmd)
 	daysFlag(cmd, &f.days)
@@ -51,7 +50,7 @@ func newPlan(a *app) *cobra.Command {
 }
 
 // plan asks the model, shows what it would do and writes that down.
-func (a *app) plan(ctx context.Context, f planFlags) error {
+func (a *app) plan(ctx context.Context, f *planFlags) error {
 	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err

@@ -22,10 +22,9 @@ type replayFlags struct {
 func newReplay(a *app) *cobra.Command {
 	var f replayFlags
 	cmd := a.command("reverie replay", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		return a.replay(ctx,
-			f)
+		return a.replay(ctx, &f)
 	})
-	groupNeeded(cmd, &f.GroupID)
+	a.groupNeeded(cmd, &f.GroupID)
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
 	required(cmd, "from")
@@ -58,8 +57,8 @@ type replayReply struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (a *app) replay(ctx context.Context, f replayFlags) error {
-	if err := a.settings(); err != nil {
+func (a *app) replay(ctx context.Context, f *replayFlags) error {
+	if err := a.open(ctx); err != nil {
 		return err
 	}
 	past, err := a.PastNights(ctx, f.Replay)

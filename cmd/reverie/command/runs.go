@@ -42,6 +42,13 @@ func newRunsList(a *app) *cobra.Command {
 				if err != nil || len(runs) == 0 {
 					return errors.Join(err, a.Say("no runs\n"))
 				}
+				var groups, ids []string
+				for _, r := range runs {
+					groups, ids = append(groups, r.GroupID), append(ids, r.ID)
+				}
+				if err := a.shorten(ctx, reverie.IDRun, groups, ids); err != nil {
+					return err
+				}
 				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
 					return err
 				}
@@ -74,7 +81,8 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 }
 
 func newRunsShow(a *app) *cobra.Command {
-	cmd := a.command("reverie runs show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs show", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
+		args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -89,7 +97,8 @@ func newRunsShow(a *app) *cobra.Command {
 }
 
 func newRunsApprove(a *app) *cobra.Command {
-	cmd := a.command("reverie runs approve", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs approve", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
+		args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -111,7 +120,8 @@ func newRunsApprove(a *app) *cobra.Command {
 
 func newRunsReject(a *app) *cobra.Command {
 	var requeue bool
-	cmd := a.command("reverie runs reject", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie runs reject", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
+		args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
@@ -181,6 +191,9 @@ func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, er
 			return none, err
 		}
 		return api.UndoRuns(ctx, a.Store, a.Leases(), q.UndoQuery, q.job, since)
+	}
+	if q.RunID, err = a.Store.WholeID(ctx, reverie.IDRun, q.GroupID, q.RunID); err != nil {
+		return none, err
 	}
 	d, err := a.Store.Run(ctx, "", q.RunID)
 	if err != nil {

@@ -39,6 +39,9 @@ func (s *Server) readingTools() {
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
 		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the " +
 			"versions that there were at that time, as they stood then."}, s.memoryHistory)
+	add(s, tool{name: "get_memory", title: "Get a memory",
+		about: "Get one memory: what it says, its type, strength and dates, who wrote it, and the words of members that it " +
+			"rests on."}, s.memory)
 	add(s, tool{name: "get_dream", title: "Get a group's dream",
 		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting " +
 			"preferences, themes and open todos."}, s.dream)
@@ -272,6 +275,54 @@ func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, s
 	}
 	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions),
 		out.Current), out.Versions), nil
+}
+
+type memoryIn struct {
+	Memory string `json:"memory_id" jsonschema:"the id of any version of the memory, or the first 8 characters or more of it"`
+}
+
+type memoryWords struct {
+	MessageID string    `json:"message_id"`
+	Author    string    `json:"author"`
+	Quote     string    `json:"quote"`
+	SentAt    time.Time `json:"sent_at"`
+}
+
+type memoryOut struct {
+	MemoryID  string         `json:"memory_id" jsonschema:"of the newest version: changes name this one"`
+	Statement string         `json:"statement"`
+	Type      reverie.Type   `json:"type" jsonschema:"fact, habit, opinion, rule, plan or culture"`
+	DueOn     string         `json:"due_on,omitempty" jsonschema:"the date of a plan"`
+	Kind      reverie.Kind   `json:"kind"`
+	Status    reverie.Status `json:"status"`
+	Version   int            `json:"version"`
+	Strength  float64        `json:"strength"`
+	Weight    float64        `json:"weight"`
+	Tags      []string       `json:"tags"`
+	Origin    reverie.Writer `json:"origin" jsonschema:"person where somebody wrote it by hand, else model"`
+	Author    string         `json:"author,omitempty" jsonschema:"who wrote it by hand"`
+	SaidAt    time.Time      `json:"said_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+	Evidence  []memoryWords  `json:"evidence" jsonschema:"the words that it rests on, oldest first, at most the newest 50"`
+}
+
+func (s *Server) memory(ctx context.Context, in memoryIn) (memoryOut, string, error) {
+	reply, err := s.service.Memory(ctx, in.Memory)
+	if err != nil {
+		return memoryOut{}, "", err
+	}
+	m := reply.Memory
+	out := memoryOut{MemoryID: m.ID, Statement: m.Statement, Type: m.Type, Kind: m.Kind, Status: m.Status, Version: m.Version,
+		Strength: m.Strength, Weight: m.Weight, Tags: m.Tags, Origin: m.Origin, Author: m.Author, SaidAt: m.SaidAt.UTC(),
+		UpdatedAt: m.UpdatedAt.UTC(), Again: m.JudgeAgain, Evidence: []memoryWords{}}
+	if m.DueOn != nil {
+		out.DueOn = m.DueOn.Format(time.DateOnly)
+	}
+	for _, e := range reply.Evidence[max(len(reply.Evidence)-maxVersions, 0):] {
+		out.Evidence = append(out.Evidence, memoryWords{e.MessageID, e.Author, e.Quote, e.SentAt.UTC()})
+	}
+	return out, recall.Quoted("memory", "The memory, and the words that it rests on.", []any{out}), nil
 }
 
 type dreamIn struct {

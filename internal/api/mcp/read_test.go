@@ -19,7 +19,7 @@ type args = map[string]any
 // TestTools: which there are, that they say what they do, and which only read.
 func TestTools(t *testing.T) {
 	h := newHall(t)
-	reading := []string{"get_dream", "get_group_context", "get_memory_history", "list_groups", "list_people", "search_memories"}
+	reading := []string{"get_dream", "get_group_context", "get_memory", "get_memory_history", "list_groups", "list_people", "search_memories"}
 	for _, c := range []struct {
 		write bool
 		want  []string

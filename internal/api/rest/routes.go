@@ -119,6 +119,9 @@ func (r *room) memories() {
 		}
 		return r.service.Search(ctx, q)
 	})
+	add(r, operation{id: "get-memory"}, func(ctx context.Context, in *struct{ MemoryPath }) (reverie.ShowReply, error) {
+		return r.service.Memory(ctx, in.Memory)
+	})
 	add(r, operation{id: "get-memory-history"}, func(ctx context.Context, in *historyInput) (reverie.HistoryReply, error) {
 		at, err := in.when()
 		if err != nil {
@@ -146,8 +149,46 @@ func (r *room) memories() {
 	r.edits()
 }
 
+type addMemoryInput struct {
+	GroupPath
+	Body struct {
+		_         struct{} `additionalProperties:"false"`
+		Statement string   `json:"statement" maxLength:"500" doc:"What is to be remembered." example:"The group meets on Fridays."`
+		WordsBody
+	} `nameHint:"AddMemoryBody"`
+}
+
+type editMemoryInput struct {
+	MemoryPath
+	Body struct {
+		_         struct{} `additionalProperties:"false"`
+		Statement string   `json:"statement,omitempty" maxLength:"500" doc:"What it is to say; left out, it says what it says." example:"The group meets on Sundays."`
+		WordsBody
+	} `nameHint:"EditMemoryBody"`
+}
+
+// WordsBody is what a person writes beside a statement.
+type WordsBody struct {
+	Tags   []string `json:"tags,omitempty" doc:"Its tags, in place of those that it has."`
+	Type   string   `json:"type,omitempty" enum:"fact,habit,opinion,rule,plan,culture" doc:"What kind of thing it says; a new memory is a fact."`
+	DueOn  string   `json:"due_on,omitempty" doc:"The date of a plan; none takes it away." example:"2026-01-15"`
+	Reason string   `json:"reason" maxLength:"300" doc:"Why: it is kept with the change." example:"Ann asked for it."`
+}
+
+func (b WordsBody) words(statement string) reverie.Words {
+	return reverie.Words{Statement: statement, Tags: b.Tags, Type: reverie.Type(b.Type), DueOn: b.DueOn}
+}
+
 // edits are the routes of changes by hand.
 func (r *room) edits() {
+	add(r, operation{id: "add-memory"}, func(ctx context.Context, in *addMemoryInput) (reverie.MemoryReply, error) {
+		return r.service.Edit(ctx, reverie.Edit{GroupID: in.Group, Action: reverie.ActionCreate, Reason: in.Body.Reason,
+			Words: in.Body.words(in.Body.Statement)})
+	})
+	add(r, operation{id: "edit-memory"}, func(ctx context.Context, in *editMemoryInput) (reverie.MemoryReply, error) {
+		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionUpdate, Reason: in.Body.Reason,
+			Words: in.Body.words(in.Body.Statement)})
+	})
 	add(r, operation{id: "delete-memory"}, func(ctx context.Context, in *deleteInput) (reverie.MemoryReply, error) {
 		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionDelete, Reason: in.Reason})
 	})

@@ -38,6 +38,9 @@ func visits(p place) map[string]visit {
 		"get-memory-blame":    {},
 		"get-memory-diff":     {query: "?from=1970-01-02&passing=true"},
 		"list-changes":        {},
+		"get-memory":          {},
+		"add-memory":          {body: `{"statement":"we like tea ` + p.mark + `","reason":"asked for"}`},
+		"edit-memory":         {memory: p.rewritten, body: `{"tags":["tea"],"reason":"asked for"}`},
 		"delete-memory":       {memory: p.spare, query: "?reason=gone"},
 		"restore-memory":      {memory: p.deleted, body: `{"reason":"back"}`},
 		"set-memory-strength": {body: `{"strength":0.8}`},
@@ -93,7 +96,7 @@ func target(op *huma.Operation, p place, v visit) string {
 func allOperations(doc *huma.OpenAPI) (list []*huma.Operation) {
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		item := doc.Paths[path]
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete, item.Patch, item.Head, item.Options} {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete, item.Head, item.Options} {
 			if op != nil {
 				list = append(list, op)
 			}
@@ -107,7 +110,7 @@ func scopeOf(op *huma.Operation) reverie.Scope { return reverie.Scope(op.Securit
 // nowhere is a place that does not exist.
 func nowhere() place {
 	id := reverie.NewID()
-	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, deleted: id, run: id, held: id, heldToo: id, entity: id, message: "none", usage: id, session: "none"}
+	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, rewritten: id, deleted: id, run: id, held: id, heldToo: id, entity: id, message: "none", usage: id, session: "none"}
 }
 
 // TestWalk asks every operation of the OpenAPI document as nobody, as another group, with

@@ -51,6 +51,7 @@ type world struct {
 type place struct {
 	group, mark                     string
 	memory, old, deleted, spare     string // heads, and a version that is none
+	rewritten                       string // a head that a person wrote
 	run, held, heldToo              string
 	entity, message, session, usage string
 	token                           map[reverie.Scope]string
@@ -186,6 +187,10 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 		return m.ID
 	}
 	p.memory, p.spare, p.old, p.deleted = list[0].ID, list[1].ID, list[2].ID, list[3].ID
+	byHand, err := w.store.Edit(ctx, reverie.Edit{GroupID: group, Action: reverie.ActionCreate, Reason: mark,
+		Words: reverie.Words{Statement: "the fifth " + mark, ContentHash: text.ContentHash("the fifth " + mark), Author: "Ann " + mark}})
+	check(err)
+	p.rewritten = byHand.ID
 	edit(p.old, reverie.ActionDelete)
 	edit(p.old, reverie.ActionRestore)
 	edit(p.deleted, reverie.ActionDelete)

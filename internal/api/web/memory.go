@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -24,6 +25,7 @@ type memoryData struct {
 	Resting  []reverie.Resting // the first that were made of it
 	More     int               // and how many others
 	Usage    reverie.UsageCount
+	Types    []reverie.Type // that it can be given; none where it can have no other words
 }
 
 // Standing is the status of a version. Of those that do not stand the newest one was
@@ -62,6 +64,9 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if d.More = len(d.Resting) - mostResting; d.More > 0 {
 		d.Resting = d.Resting[:mostResting]
 	}
+	if d.Head.Wordable() == nil {
+		d.Types = reverie.Types()
+	}
 	v.title = text.Excerpt(d.Head.Statement, 60)
 	before := ""
 	for _, version := range why.Versions {
@@ -95,6 +100,18 @@ func (s *site) memoryDeletePage(v *visit) (any, error) {
 func (s *site) deleteMemory(v *visit) (string, error) {
 	return s.editMemory(v, reverie.Edit{Action: reverie.ActionDelete, Reason: v.PostFormValue("reason")},
 		"notice.memory_deleted")
+}
+
+// rewriteMemory gives a memory the words of its form. A date is of a plan alone.
+func (s *site) rewriteMemory(v *visit) (string, error) {
+	w := reverie.Words{Statement: v.PostFormValue("statement"), Tags: strings.FieldsFunc(v.PostFormValue("tags"),
+		func(r rune) bool { return strings.ContainsRune(",，、", r) }), Type: reverie.Type(v.PostFormValue("type"))}
+	if w.DueOn = cmp.Or(v.PostFormValue("due"), reverie.NoDate); w.Type != reverie.TypePlan {
+		w.DueOn = ""
+	}
+	w.Tags = append([]string{}, w.Tags...)
+	return s.editMemory(v, reverie.Edit{Action: reverie.ActionUpdate, Reason: v.PostFormValue("reason"), Words: w},
+		"notice.memory_edited")
 }
 
 func (s *site) restoreMemory(v *visit) (string, error) {

@@ -103,6 +103,7 @@ func (s *site) forms() []form {
 		{pattern: "POST /ui/login", do: s.login, open: true},
 		{pattern: "POST /ui/logout", do: s.logout},
 		{pattern: "POST /ui/memories/{memory}/delete", do: s.deleteMemory},
+		{pattern: "POST /ui/memories/{memory}/edit", do: s.rewriteMemory},
 		{pattern: "POST /ui/memories/{memory}/restore", do: s.restoreMemory},
 		{pattern: "POST /ui/memories/{memory}/strength", do: s.strengthenMemory},
 		{pattern: "POST /ui/runs/{run}/approve", do: s.approve},

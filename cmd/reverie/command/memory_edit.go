@@ -1,0 +1,82 @@
+package command
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
+	"reverie/internal/reverie"
+	"reverie/store/history"
+)
+
+func newMemoryShow(a *app) *cobra.Command {
+	var groupID string
+	cmd := a.command("reverie memory show", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
+		args []string) error {
+		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		reply := reverie.NewShowReply(why)
+		return a.showOf(ctx, why, reply, func(g reverie.Group) error { return a.PrintMemory(reply, why, a.calendar(g)) })
+	}))
+	groupFlag(cmd, &groupID, "look in this group only")
+	return cmd
+}
+
+func newMemoryAdd(a *app) *cobra.Command {
+	e := reverie.Edit{Action: reverie.ActionCreate}
+	cmd := a.command("reverie memory add", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+		e.Statement = args[0]
+		return a.writeMemory(ctx, e)
+	}))
+	a.groupNeeded(cmd, &e.GroupID)
+	a.wordFlags(cmd, &e)
+	return cmd
+}
+
+func newMemoryRewrite(a *app) *cobra.Command {
+	e := reverie.Edit{Action: reverie.ActionUpdate}
+	cmd := a.command("reverie memory edit", cobra.ExactArgs(1), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context,
+		args []string) error {
+		e.MemoryID = args[0]
+		return a.writeMemory(ctx, e)
+	}))
+	groupFlag(cmd, &e.GroupID, "look in this group only")
+	cmd.Flags().StringVar(&e.Statement, "statement", "", "what it is to say")
+	notEmpty(cmd, "statement")
+	a.wordFlags(cmd, &e)
+	return cmd
+}
+
+// wordFlags are what a person writes beside a statement.
+func (a *app) wordFlags(cmd *cobra.Command, e *reverie.Edit) {
+	choice(cmd, &e.Type, "type", "", "fact, habit, opinion, rule, plan or culture", reverie.Types()...)
+	f := cmd.Flags()
+	f.StringArrayVar(&e.Tags, "tag", nil, "a tag; repeat it for more (an edit replaces all)")
+	f.StringVar(&e.DueOn, "due", "", "the date of a plan, such as 2026-01-15; none takes it away")
+	f.StringVar(&e.Reason, "reason", "", "why; kept in the change log (required)")
+	f.StringVar(&e.Author, "author", "", "who writes it (default: your login name)")
+	required(cmd, "reason")
+	notEmpty(cmd, "reason", "due", "author")
+}
+
+// writeMemory writes what a person says, and shows the memory after it.
+func (a *app) writeMemory(ctx context.Context, e reverie.Edit) error {
+	e.Author = cmp.Or(e.Author, a.Getenv("USER"), a.Getenv("LOGNAME"), "operator")
+	m, err := a.WriteMemory(ctx, e)
+	if err != nil {
+		return err
+	}
+	return a.showEdited(m)
+}
+
+// showEdited shows a memory after a change by hand.
+func (a *app) showEdited(m reverie.Memory) error {
+	return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
+		return a.Say("%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight,
+			cli.Visible(m.Statement))
+	})
+}

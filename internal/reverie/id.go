@@ -1,0 +1,73 @@
+package reverie
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// NewID returns a new identifier for a memory, lineage, run, change or call: a
+// UUID of version 7, so that ids sort by their time of birth.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// IsID tells whether s has the form of an identifier made by [NewID].
+func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }
+
+// IDKind says what an id names.
+type IDKind string
+
+// What the beginning of an id may stand for.
+const (
+	IDMemory   IDKind = "memory" // any version
+	IDRun      IDKind = "run"
+	IDEntity   IDKind = "entity"
+	IDConflict IDKind = "conflict"
+)
+
+// MinPrefix is how many characters the beginning of an id has at least.
+const MinPrefix = 8
+
+// IDPrefix returns the first and the last id that begin with s, false where s is no
+// beginning of an id that could stand for one.
+func IDPrefix(s string) (first, last string, ok bool) {
+	const form = "00000000-0000-0000-0000-000000000000"
+	s = strings.ToLower(s)
+	if len(s) < MinPrefix || len(s) >= len(form) || strings.Trim(s, "0123456789abcdef-") != "" {
+		return "", "", false
+	}
+	first, last = s+form[len(s):], s+strings.ReplaceAll(form[len(s):], "0", "f")
+	return first, last, IsID(first)
+}
+
+// ShortID is as much of an id as tells it apart from its neighbours, [MinPrefix]
+// characters at least. A neighbour is "" where there is none.
+func ShortID(id, before, after string) string {
+	n := MinPrefix
+	for _, other := range []string{before, after} {
+		same := 0
+		for same < min(len(id), len(other)) && id[same] == other[same] {
+			same++
+		}
+		n = max(n, same+1)
+	}
+	if n = min(n, len(id)); n > 0 && id[n-1] == '-' {
+		n++
+	}
+	return id[:n]
+}
+
+// AmbiguousIDError refuses the beginning of an id that several have. It is an [ErrInvalid].
+type AmbiguousIDError struct {
+	Kind       IDKind
+	Given      string
+	Candidates []string // each with what it names, the first ones
+}
+
+func (e *AmbiguousIDError) Error() string {
+	return fmt.Sprintf("%s %s: several ids begin so; give more of the one you mean:\n  %s", e.Kind, e.Given,
+		strings.Join(e.Candidates, "\n  "))
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *AmbiguousIDError) Is(target error) bool { return target == ErrInvalid }
