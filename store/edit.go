@@ -129,11 +129,11 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 			c.MemoryID, c.Version = reverie.NewID(), head.Version+1
 			return c, bury(ctx, t, head, c.MemoryID, e.Reason, at)
 		}
-		err = deprecate(ctx, t, head, at)
+		err = endHead(ctx, t, head, reverie.StatusDeprecated, at)
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
-		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil && head.Status == reverie.StatusHeld {
-			err = deprecate(ctx, t, head, at) // a new version says it now
+		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil {
+			err = endHead(ctx, t, head, reverie.StatusSuperseded, at) // a new version says it now
 		}
 	case reverie.ActionStrength:
 		c.Summary = ValueSummary(e, head.Strength)
@@ -156,10 +156,10 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	return c, err
 }
 
-// deprecate ends a head, as of when it was held if it was.
-func deprecate(ctx context.Context, t *pg.Tx, head reverie.Memory, at time.Time) error {
-	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
-		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
+// endHead ends a head, as of when it ended before if it did.
+func endHead(ctx context.Context, t *pg.Tx, head reverie.Memory, becomes reverie.Status, at time.Time) error {
+	_, err := t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz)
+		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at, string(becomes))
 	return err
 }
 
@@ -190,21 +190,21 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 	at time.Time) error {
 	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
 			statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary,
-			created_at, updated_at, ended_at, last_supported_at)
+			created_at, updated_at, ended_at, last_supported_at, type, due_on)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, $8, tags,
 			case when w.lives then greatest(strength, $6::float8) else strength end,
 			case when w.lives then greatest(weight, $7::float8) else weight end,
 			content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz,
 			case when not w.lives then $5::timestamptz end,
-			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end
+			case when w.lives then greatest(last_supported_at, $5::timestamptz) else last_supported_at end, type, due_on
 		from memories cross join (select $8 = 'active' as lives) w where group_id = $1 and memory_id = $2`,
 		head.GroupID, head.ID, newID, reason, at, reverie.EstablishedStrength, reverie.DefaultWeight, string(status))
 	return err
 }
 
-// EndTeamHeadQuery ends a head of a team, unless it has ended.
-const EndTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
-		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
+// EndTeamHeadQuery ends a head of a team that a new version takes the place of.
+const EndTeamHeadQuery = `update memories set status = 'superseded', ended_at = coalesce(ended_at, $3::timestamptz)
+		where group_id = $1 and memory_id = $2`
 
 // bury makes a new version of head's text that says that it is deleted.
 func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {

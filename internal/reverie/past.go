@@ -45,34 +45,36 @@ func (w Why) AsOf(at time.Time) (Why, error) {
 	return past, nil
 }
 
-// statusAt is what a version was at an instant. What is deprecated by now may have been
-// archived or held before: from when it stopped being active until it was deleted, or
+// statusAt is what a version was at an instant. What is deleted or replaced by now may have
+// been archived or held before: from when it stopped being active until it was deleted, or
 // another version took its place.
 func (v WhyVersion) statusAt(at time.Time, next *WhyVersion) Status {
 	m := v.Memory
 	switch {
 	case m.Status == StatusActive || m.EndedAt == nil || m.EndedAt.After(at):
 		return StatusActive
-	case m.Status != StatusDeprecated:
+	case next != nil && !next.Memory.UpdatedAt.After(at):
+		return StatusSuperseded
+	case m.Status != StatusDeprecated && m.Status != StatusSuperseded:
 		return m.Status
 	}
 	var over *time.Time
+	was, end := StatusHeld, StatusDeprecated
 	if next != nil {
-		over = &next.Memory.UpdatedAt
+		over, end = &next.Memory.UpdatedAt, StatusSuperseded
 	}
-	was := StatusHeld
 	for _, l := range v.Later {
 		switch l.Action {
 		case ActionDelete, ActionUndo:
 			if over == nil || l.At.Before(*over) {
-				over = &l.At
+				over, end = &l.At, StatusDeprecated
 			}
 		case ActionArchive:
 			was = StatusArchived
 		}
 	}
 	if over == nil || !over.After(at) || OneChange(*m.EndedAt, *over) {
-		return StatusDeprecated
+		return end
 	}
 	return was
 }

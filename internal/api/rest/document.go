@@ -67,7 +67,7 @@ func (word[T]) Schema(huma.Registry) *huma.Schema {
 
 var values = map[reflect.Type][]any{
 	reflect.TypeFor[reverie.Kind](): texts(reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam),
-	reflect.TypeFor[reverie.Status](): texts(reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived,
+	reflect.TypeFor[reverie.Status](): texts(reverie.StatusActive, reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived,
 		reverie.StatusHeld),
 	reflect.TypeFor[reverie.Action](): texts(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate,
 		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight,

@@ -24,7 +24,7 @@ const memoryTag = "memories"
 type listInput struct {
 	GroupPath
 	Paging
-	Status  string  `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions."`
+	Status  string  `query:"status" enum:"active,superseded,deprecated,archived,held,all" default:"active" doc:"Which versions."`
 	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
 	Session string  `query:"session" doc:"Only what is of this session."`
 	Tag     string  `query:"tag" doc:"Only what bears this tag."`
