@@ -270,7 +270,7 @@ var calls = map[string]func(a asked) []any{
 
 	"Upkeep": func(a asked) []any { return r(a.Upkeep(ctx(), reverie.UpkeepQuery{GroupID: home, Expiry: a.expiry()})) },
 	"FadingMemories": func(a asked) []any {
-		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Rule: reverie.FadeRule{Threshold: 1}, Limit: 9}))
+		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Rule: reverie.FadeRule{Threshold: 2}, Limit: 9}))
 	},
 	"Fade": func(a asked) []any {
 		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{Memory: a.memory(), Reason: "faded"}}))

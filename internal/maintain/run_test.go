@@ -170,8 +170,8 @@ func TestSilenceIsActive(t *testing.T) {
 	}
 	w.nights(said, 60)
 	w.exec(`update memories set updated_at = $2, created_at = $2 where group_id = $1`, w.group, noon) // an import, long after
-	w.exec(`insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, position, created_at, was_referenced, judged_at)
-		select group_id, gen_random_uuid(), memory_id, lineage_id, 1, $2, true, $2 from memories where group_id = $1 and statement = 'likes cake'`, w.group, said)
+	w.exec(`insert into memory_usage_totals (group_id, lineage_id, offered, referenced, last_offered_at, last_used_at)
+		select group_id, lineage_id, 1, 1, $2, $2 from memories where group_id = $1 and statement = 'likes cake'`, w.group, said)
 	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "a joke" {
 		t.Errorf("silent for sixty nights: %+v", res)
 	}
