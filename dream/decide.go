@@ -66,7 +66,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 func (r *run) request(s *chunkInput, lines []plannedLine) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindDream,
 		Language: s.language,
-		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary,
+		Location: s.loc, Heads: s.state.Items, Archived: s.state.Archived, FactsExempt: true, Untagged: reverie.TagSummary,
 		Exempt: map[string]bool{}, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff,
 		Lease: r.recorder.LeaseFunc()}
 	open := 0
@@ -108,7 +108,7 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 	for i, it := range items {
 		evidence := s.evidenceOf(it.rests)
 		l := decide.Line{Action: reverie.ActionCreate, Target: it.Target, Statement: it.Content, ContentHash: it.Hash,
-			Tags:   tagsOf(it),
+			Tags: tagsOf(it), Type: typeOf(it.Type),
 			Reason: fmt.Sprintf("%s, confidence %.2f", it.Type, it.Confidence), Evidence: evidence,
 			Quoted: len(evidence) > 0} // words that were verified when the sources were written
 		same := stands[it.Hash]
@@ -134,6 +134,14 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 		list = append(list, plannedLine{l, i})
 	}
 	return list
+}
+
+// typeOf is what type of memory an item is.
+func typeOf(item string) reverie.Type {
+	if item == string(reverie.DreamTodo) {
+		return reverie.TypePlan
+	}
+	return reverie.TypeFact
 }
 
 // tagsOf are those of an item: what it is, then what the model calls it.

@@ -2,7 +2,6 @@ package evolve
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,6 +31,7 @@ type line struct {
 	target   *reverie.HeadState // nil for a create
 	evidence []reverie.Evidence
 	quoted   bool   // a new message was quoted, not only named
+	silent   bool   // of a delete: for silence alone, so that it archives
 	hash     string // of the statement, for create and update
 }
 
@@ -158,7 +158,8 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 	case reverie.ActionDelete:
-		if !l.quoted && !c.stale(*l.target) {
+		l.silent = !l.quoted && c.silence(*l.target).Stale()
+		if !l.quoted && !l.silent {
 			l.reason = heldFor(l.reason, unproved)
 			c.held = append(c.held, l)
 			return l, false
@@ -352,9 +353,8 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	}
 }
 
-// room says why no further create is taken after so many, or nothing; deletes
-// that the creates themselves bring are freed.
-func (s *chunkInput) room(accepted []line) func(created, freed int) string {
+// room is how many memories more the group may have, once these lines are done.
+func (s *chunkInput) room(accepted []line) int {
 	room := s.maxActive - len(s.state.Heads)
 	for _, l := range accepted {
 		switch {
@@ -365,14 +365,29 @@ func (s *chunkInput) room(accepted []line) func(created, freed int) string {
 			room--
 		}
 	}
-	return func(created, freed int) string {
-		switch {
-		case created >= s.createsLeft:
-			return "the run has made as many creates as it may"
-		case created-freed >= room:
-			return fmt.Sprintf("the group has %d active memories and may have %d; merge some first", len(s.state.Heads), s.maxActive)
-		}
-		return ""
+	return room
+}
+
+// full says why no further create is taken after so many, or nothing.
+func (s *chunkInput) full(created, _ int) string {
+	if created >= s.createsLeft {
+		return "the run has made as many creates as it may"
+	}
+	return ""
+}
+
+// boundArchives lets a run archive no more for silence than this: those silent for longest.
+// The others wait for the next night.
+func (c *checked) boundArchives(most int) {
+	oldest := slices.Clone(c.accepted)
+	oldest = slices.DeleteFunc(oldest, func(l line) bool { return !l.silent })
+	if len(oldest) <= most {
+		return
+	}
+	slices.SortStableFunc(oldest, func(a, b line) int { return a.target.LastSupportedAt.Compare(b.target.LastSupportedAt) })
+	for _, late := range oldest[max(most, 0):] {
+		c.refused = append(c.refused, late.refusal(ruleQuota, "the run has archived as many memories for silence as it may"))
+		c.accepted = slices.DeleteFunc(c.accepted, func(l line) bool { return l.silent && l.target.ID == late.target.ID })
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 // lines into the steps of a plan, and holds the plan whole where it would change
 // too much at once.
 func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Plan, error) {
+	archives := pipeline.Rewritable(r.recorder.Stats.Base, r.Limits.HoldMin, r.Limits.HoldRatio)
+	c.boundArchives(archives - r.recorder.Stats.Archived)
 	req := r.request(s, c)
 	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
@@ -38,8 +40,9 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *chunkInput, c checked) decide.Request {
+	room := s.room(c.accepted)
 	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
-		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Archived: s.state.Archived, Full: s.full, Room: &room, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
 	if r.recorder.Hold != nil {
 		req.Lease = r.recorder.Hold.Lease
 	}
@@ -60,7 +63,11 @@ func (r *run) request(s *chunkInput, c checked) decide.Request {
 
 // wanted is a checked line as the decider takes it.
 func (l line) wanted(held bool) decide.Line {
-	return decide.Line{Action: l.action, Target: l.target, Statement: l.statement, ContentHash: l.hash,
+	action := l.action
+	if l.silent {
+		action = reverie.ActionArchive
+	}
+	return decide.Line{Action: action, Target: l.target, Statement: l.statement, Type: l.typ, DueOn: l.due, ContentHash: l.hash,
 		Tags: l.tags, Reason: l.reason, Evidence: l.evidence, Quoted: l.quoted, Held: held}
 }
 

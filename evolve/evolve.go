@@ -41,17 +41,17 @@ type Hold = pipeline.LeaseHolder
 
 // Limits bounds a run. All are positive.
 type Limits struct {
-	MaxMessages     int           // messages of a chunk
-	MaxInputTokens  int           // estimated tokens of a chunk's prompt
-	MaxOutputTokens int           // tokens of an answer
-	MaxCreates      int           // creates of a run
-	MaxActive       int           // active memories, beyond which creates are refused
-	Target          int           // active memories that the prompt asks to aim for
-	MaxShown        int           // memories shown to the model
-	StaleAfter      time.Duration // unsupported for so long, a memory may go without a quote
-	HoldRatio       float64       // share of the active memories that a run may delete or rewrite
-	HoldMin         int           // but always at least so many
-	ContextMessages int           // consumed messages shown with Days
+	MaxMessages     int                // messages of a chunk
+	MaxInputTokens  int                // estimated tokens of a chunk's prompt
+	MaxOutputTokens int                // tokens of an answer
+	MaxCreates      int                // creates of a run
+	MaxActive       int                // active memories, beyond which the weakest make room
+	Target          int                // active memories that the prompt asks to aim for
+	MaxShown        int                // memories shown to the model
+	Forget          reverie.ForgetRule // when a memory may go without a quote
+	HoldRatio       float64            // share of the active memories that a run may delete or rewrite
+	HoldMin         int                // but always at least so many
+	ContextMessages int                // consumed messages shown with Days
 }
 
 // Pipeline evolves groups. Its fields are set once; it is safe for concurrent

@@ -19,7 +19,7 @@ func TestExpect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Pipeline{Prompts: set, Limits: Limits{MaxMessages: 200, MaxInputTokens: 24000, Target: 30, MaxCreates: 20, StaleAfter: reverie.StaleAfter}}
+	p := &Pipeline{Prompts: set, Limits: Limits{MaxMessages: 200, MaxInputTokens: 24000, Target: 30, MaxCreates: 20, Forget: forget}}
 	file, err := os.Open("../examples/demo/chat.jsonl")
 	if err != nil {
 		t.Fatal(err)

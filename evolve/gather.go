@@ -31,7 +31,8 @@ type chunkInput struct {
 	loc         *time.Location
 	language    string
 	asOf        time.Time // what "stale" counts back from
-	staleAfter  time.Duration
+	forget      reverie.ForgetRule
+	nights      []string // active ones, the chunk's own among them
 	createsLeft int
 	maxActive   int
 	prompt      prompts.Rendered
@@ -58,7 +59,7 @@ func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
+	s.forget, s.maxActive = r.Limits.Forget, r.Limits.MaxActive
 	s.createsLeft = max(r.Limits.MaxCreates-r.recorder.Stats.Created, 0)
 	return nil
 }
@@ -174,7 +175,7 @@ func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 // message is always in.
 func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	s.fresh, s.earlier = nil, nil
-	s.asOf = r.asOf(s)
+	s.asOf, s.nights = r.asOf(s), s.withOwnNights()
 	empty, err := r.render(s)
 	if err != nil {
 		return false, err
@@ -215,15 +216,31 @@ func (r *run) asOf(s *chunkInput) time.Time {
 	return s.state.Pending[len(s.state.Pending)-1].SentAt
 }
 
-// stale tells whether nothing has supported a memory for too long.
-func (s *chunkInput) stale(h reverie.HeadState) bool {
-	return !h.LastSupportedAt.After(s.asOf.Add(-s.staleAfter))
+// silence says whether a memory is stale, and why.
+func (s *chunkInput) silence(h reverie.HeadState) reverie.Silence {
+	return s.forget.Silence(h, s.nights, s.loc, s.asOf)
+}
+
+// withOwnNights are the group's active nights and those that the chunk makes active.
+func (s *chunkInput) withOwnNights() []string {
+	nights := slices.Clone(s.state.Nights)
+	for _, m := range s.state.Pending {
+		if m.Speaks() && m.Role == reverie.RoleUser {
+			nights = append(nights, text.LocalDate(m.SentAt, s.loc))
+		}
+	}
+	slices.Sort(nights)
+	return slices.Compact(nights)
 }
 
 // memoryView shows a memory as m1..mN. A version may have been written long after
 // its evidence (a backfill); its dates then are those of the evidence, or the
 // model would read it as coming from the future.
-func memoryView(i int, h reverie.HeadState, stale bool, loc *time.Location) prompts.MemoryView {
+func memoryView(i int, h reverie.HeadState, stale string, loc *time.Location) prompts.MemoryView {
+	due := ""
+	if h.DueOn != nil {
+		due = h.DueOn.Format(time.DateOnly)
+	}
 	supported := h.LastSupportedAt
 	date := func(t time.Time) string {
 		if supported.Before(t) {
@@ -232,7 +249,7 @@ func memoryView(i int, h reverie.HeadState, stale bool, loc *time.Location) prom
 		return text.LocalDate(t, loc)
 	}
 	return prompts.MemoryView{
-		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Version: h.Version,
+		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Type: h.Type, Due: due, Version: h.Version,
 		CreatedAt: date(h.CreatedAt), UpdatedAt: date(h.UpdatedAt), LastSupportedAt: date(supported),
 		Strength: float64(int(h.Strength*100+0.5)) / 100, Stale: stale,
 	}
@@ -268,7 +285,7 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 		NewDiscussions: messages[:len(s.fresh)], EarlierDiscussions: messages[len(s.fresh):]}
 	shown := len(s.shown)
 	for i, h := range s.shown {
-		view := memoryView(i, h, s.stale(h), s.loc)
+		view := memoryView(i, h, prompts.Stale(s.language, s.silence(h)), s.loc)
 		if i < s.judging {
 			if view.JudgeAgain, view.Held = h.JudgeAgain, h.Held(); s.language == prompts.Chinese {
 				view.JudgeAgain = reverie.JudgeReasonChinese(h.JudgeAgain)
@@ -281,7 +298,7 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 	}
 	return r.Prompts.Render(s.language, prompts.EvolveSystem{
 		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: s.createsLeft,
-		MaxStatement: reverie.MaxStatement, StaleDays: int(s.staleAfter.Hours() / 24),
+		MaxStatement: reverie.MaxStatement, StaleDays: s.forget.Habit,
 	}, user)
 }
 
@@ -306,10 +323,10 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 	for i := range p.Limits.Target {
 		user.ExistingMemories = append(user.ExistingMemories, memoryView(i, reverie.HeadState{Memory: reverie.Memory{
 			Statement: "The group meets every Friday at eight in the reading room", Version: 1, Strength: 0.5,
-			CreatedAt: at, UpdatedAt: at, LastSupportedAt: at}}, false, time.UTC))
+			Type: reverie.TypeHabit, CreatedAt: at, UpdatedAt: at, LastSupportedAt: at}}, "", time.UTC))
 	}
 	system := prompts.EvolveSystem{Active: p.Limits.Target, Shown: p.Limits.Target, Target: p.Limits.Target,
-		MaxCreates: p.Limits.MaxCreates, MaxStatement: reverie.MaxStatement, StaleDays: int(p.Limits.StaleAfter.Hours() / 24)}
+		MaxCreates: p.Limits.MaxCreates, MaxStatement: reverie.MaxStatement, StaleDays: p.Limits.Forget.Habit}
 	question, err := p.Prompts.Render(prompts.Language(language, nil), system, user)
 	if err != nil {
 		return Expectation{}, fmt.Errorf("estimate the prompt: %w", err)

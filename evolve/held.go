@@ -99,7 +99,7 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 // this day, whatever messages are cited beside.
 func vouch(steps []reverie.Step, now time.Time) {
 	for i := range steps {
-		if s := &steps[i]; s.Action != reverie.ActionDelete {
+		if s := &steps[i]; !ends(*s) {
 			s.Strength, s.LastSupportedAt = max(s.Strength, reverie.EstablishedStrength), now
 		}
 	}
@@ -129,13 +129,17 @@ func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPla
 // pure.
 func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
 	byLineage := map[string]reverie.HeadState{}
-	for _, h := range slices.Concat(state.Heads, state.Again) {
+	for _, h := range slices.Concat(state.Heads, state.Again, state.Archived) {
 		byLineage[h.LineageID] = h
 	}
 	off := offSteps(byLineage, state.Taken, standing, held)
 	room := maxActive - len(state.Heads)
 	for i, s := range held.Steps {
-		if s.Action == reverie.ActionDelete && off[i] == "" && s.Judged != reverie.StatusHeld {
+		switch {
+		case off[i] != "" || s.Judged == reverie.StatusHeld:
+		case s.Returns && s.Action == reverie.ActionUpdate:
+			room--
+		case ends(s) && !s.Returns:
 			room++
 		}
 	}
@@ -151,7 +155,7 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 			continue
 		}
 		s.Sources = slices.DeleteFunc(slices.Clone(s.Sources), func(src reverie.Source) bool { return !standing[src.LineageID] })
-		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {
+		if h, ok := byLineage[s.LineageID]; ok && !ends(s) {
 			s.Strength, s.LastSupportedAt = decide.Strengthen(h, s.Evidence)
 		}
 		steps = append(steps, s)
@@ -173,7 +177,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 		stands, stays := map[string]bool{}, map[string]bool{} // texts, and lineages that are not deleted
 		maps.Copy(stands, taken)
 		for _, h := range byLineage {
-			if !h.Held() {
+			if h.Status == reverie.StatusActive {
 				stands[h.Text()] = true
 			}
 		}
@@ -182,8 +186,8 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 			case s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID:
 				off[i] = "the memory has changed since the plan was held"
 				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
-			case s.Judged == reverie.StatusHeld: // it says nothing now
-			case off[i] == "" && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate):
+			case s.Judged == reverie.StatusHeld || s.Returns: // it says nothing now
+			case off[i] == "" && (ends(s) || s.Action == reverie.ActionUpdate):
 				delete(stands, byLineage[s.LineageID].Text())
 			}
 		}
@@ -243,7 +247,7 @@ func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st
 	for _, p := range plans {
 		for _, s := range p.Steps {
 			id := cmp.Or(s.MemoryID, s.Head.MemoryID)
-			beside[id] = s.Judged == reverie.StatusHeld || s.MemoryID != "" && slices.Contains(s.Tags, reverie.TagSummary)
+			beside[id] = s.Judged == reverie.StatusHeld || s.Returns || s.MemoryID != "" && slices.Contains(s.Tags, reverie.TagSummary)
 		}
 	}
 	st.Kept = before.Kept
@@ -259,6 +263,9 @@ func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st
 			if st.Deleted++; !beside[c.MemoryID] {
 				st.Kept--
 			}
+		case reverie.ActionArchive:
+			st.Archived++
+			st.Kept--
 		}
 	}
 	st.Kept, st.Refused = max(st.Kept, 0), len(r.Refusals) // a proposal has counted none

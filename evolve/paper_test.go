@@ -41,6 +41,9 @@ type paperMemory struct {
 	Tags      []string  `json:"tags"`
 	Own       bool      `json:"own"` // written by this very run
 
+	Type reverie.Type `json:"type"`
+	Due  *time.Time   `json:"due"`
+
 	Kind   reverie.Kind `json:"kind"`   // default: group
 	Again  string       `json:"again"`  // why it is to be judged again
 	Held   bool         `json:"held"`   // until then
@@ -64,7 +67,7 @@ func lineageID(n int) string { return fmt.Sprintf("00000000-0000-7000-9000-%012d
 // limits are the product's own.
 func limits() Limits {
 	return Limits{MaxMessages: 200, MaxInputTokens: 24_000, MaxOutputTokens: 4096, MaxCreates: reverie.MaxCreates,
-		MaxActive: reverie.MaxActive, Target: reverie.TargetActive, MaxShown: reverie.MaxShown, StaleAfter: reverie.StaleAfter,
+		MaxActive: reverie.MaxActive, Target: reverie.TargetActive, MaxShown: reverie.MaxShown, Forget: forget,
 		HoldRatio: 0.2, HoldMin: 2, ContextMessages: 200}
 }
 
@@ -81,9 +84,12 @@ func (p paper) sheet(t testing.TB) *chunkInput {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, staleAfter: reverie.StaleAfter, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
+	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, forget: forget, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
 	if p.CreatesLeft != nil {
 		s.createsLeft = *p.CreatesLeft
+	}
+	for n := range 200 { // the group talks every night
+		s.nights = append(s.nights, text.LocalDate(p.AsOf.AddDate(0, 0, n-199), loc))
 	}
 	for i := range p.Filler {
 		p.Memories = append(p.Memories, paperMemory{Statement: fmt.Sprintf("Filler memory number %d", i+1)})
@@ -130,7 +136,7 @@ func (m paperMemory) head(n int, asOf time.Time) reverie.HeadState {
 	}
 	h := reverie.HeadState{SupportDates: m.Dates, Memory: reverie.Memory{Author: m.Author, ID: memoryID(n), LineageID: lineageID(n), Kind: reverie.KindGroup,
 		Statement: m.Statement, Version: max(m.Version, 1), Status: reverie.StatusActive, Strength: m.Strength, LastSupportedAt: m.Supported,
-		Tags: m.Tags, ContentHash: text.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
+		Tags: m.Tags, Type: m.Type, DueOn: m.Due, ContentHash: text.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
 	if m.Kind != "" {
 		h.Kind = m.Kind
 	}
@@ -196,3 +202,6 @@ func jsonText(t testing.TB, v any) string {
 	}
 	return string(raw) + "\n"
 }
+
+// forget is when silence makes a memory stale, unless told otherwise.
+var forget = reverie.ForgetRule{Habit: 21, HabitGaps: 2, Plan: 21, Opinion: 120}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
@@ -27,6 +28,8 @@ type proposal struct {
 	action    reverie.Action
 	oldID     string
 	statement string
+	typ       reverie.Type // "" where it names none
+	due       *time.Time   // of a plan
 	reason    string
 	tags      []string
 	evidence  []reverie.Citation
@@ -114,6 +117,8 @@ func readProposal(l answer.Line) (proposal, error) {
 		Action       *string         `json:"action"`
 		OldID        json.RawMessage `json:"old_id"`
 		Statement    *string         `json:"statement"`
+		Type         json.RawMessage `json:"type"`
+		Due          json.RawMessage `json:"due"`
 		ChangeReason *string         `json:"change_reason"`
 		Tags         json.RawMessage `json:"tags"`
 		Evidence     json.RawMessage `json:"evidence"`
@@ -140,6 +145,9 @@ func readProposal(l answer.Line) (proposal, error) {
 	if raw.ChangeReason != nil {
 		p.reason = *raw.ChangeReason
 	}
+	var kind, due string
+	_, _ = json.Unmarshal(raw.Type, &kind), json.Unmarshal(raw.Due, &due) // what is no text names none
+	p.typ, p.due = reverie.TypeOf(kind), reverie.DueOf(due)
 	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
 	if p.evidence, err = answer.Citations(raw.Evidence); err != nil {
 		return proposal{}, fmt.Errorf("evidence: %w", err)

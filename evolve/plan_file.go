@@ -152,7 +152,7 @@ func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.Fil
 	for _, h := range state.Heads {
 		planned.Heads = append(planned.Heads, h.ID)
 	}
-	heads := slices.Concat(state.Heads, state.Again)
+	heads := slices.Concat(state.Heads, state.Again, state.Archived)
 	for _, c := range file.Chunks {
 		strengthen(c.Plan.Steps, heads)
 		if err := r.recorder.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, c.Plan.Steps); err != nil {
@@ -189,7 +189,7 @@ func strengthen(steps []reverie.Step, heads []reverie.HeadState) {
 	for i := range steps {
 		step := &steps[i]
 		at := slices.IndexFunc(heads, func(h reverie.HeadState) bool { return h.ID == step.Head.MemoryID })
-		if at < 0 || step.Action == reverie.ActionDelete {
+		if at < 0 || ends(*step) {
 			continue
 		}
 		step.Strength, step.LastSupportedAt = decide.Strengthen(heads[at], step.Evidence)
@@ -283,11 +283,20 @@ type simulation struct {
 	again []reverie.HeadState
 	taken map[string]bool
 	skip  int
+
+	archived []reverie.HeadState
+	nights   []string
+}
+
+// ends tells whether a step ends a memory.
+func ends(s reverie.Step) bool {
+	return s.Action == reverie.ActionDelete || s.Action == reverie.ActionArchive
 }
 
 // read gives a state what the dry run believes.
 func (d *simulation) read(state *reverie.State) {
 	state.Heads, state.Again, state.Taken = slices.Clone(d.heads), slices.Clone(d.again), maps.Clone(d.taken)
+	state.Archived, state.Nights = slices.Clone(d.archived), d.nights
 }
 
 // simulate does in memory what Store.Apply does in the database.
@@ -298,16 +307,21 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 	d := r.simulated
 	d.skip += len(s.state.Pending)
 	d.taken = maps.Clone(s.state.Taken)
-	all := slices.Concat(s.state.Heads, s.state.Again)
+	d.nights = s.nights
+	all := slices.Concat(s.state.Heads, s.state.Again, s.state.Archived)
 	at := func(lineage string) int {
 		return slices.IndexFunc(all, func(h reverie.HeadState) bool { return h.LineageID == lineage })
 	}
 	runID := plan.RunID
 	for _, step := range plan.Steps {
 		switch step.Action {
-		case reverie.ActionDelete:
+		case reverie.ActionDelete, reverie.ActionArchive:
 			i := at(step.LineageID)
 			if i < 0 {
+				continue
+			}
+			if step.Action == reverie.ActionArchive {
+				all[i].Status = reverie.StatusArchived
 				continue
 			}
 			delete(d.taken, all[i].Text())
@@ -317,7 +331,7 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 				LineageID: step.LineageID, Kind: plan.Kind, Version: 1, Status: reverie.StatusActive, CreatedAt: r.now,
 				Weight: reverie.DefaultWeight}})
 		}
-		if step.Action == reverie.ActionDelete {
+		if ends(step) {
 			continue
 		}
 		i := at(step.LineageID)
@@ -338,15 +352,18 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 			d.taken[reverie.Memory{Kind: h.Kind, ContentHash: step.ContentHash}.Text()] = true
 		}
 		h.Statement, h.ContentHash, h.Tags, h.UpdatedAt, h.RunID = step.Statement, step.ContentHash, step.Tags, r.now, &runID
+		h.Type, h.DueOn = step.Type, step.DueOn
 		h.Status, h.EmbeddingModel = reverie.StatusActive, "" // nothing is stored that could be found
 	}
 	s.judged(all, plan)
 	slices.SortStableFunc(all, func(a, b reverie.HeadState) int { // one that is held no more has its place again
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.LineageID, b.LineageID))
 	})
-	d.heads, d.again = nil, nil
+	d.heads, d.again, d.archived = nil, nil, nil
 	for _, h := range all {
 		switch {
+		case h.Status == reverie.StatusArchived:
+			d.archived = append(d.archived, h)
 		case h.Kind == plan.Kind && !h.Held():
 			d.heads = append(d.heads, h)
 		case h.JudgeAgain != "":

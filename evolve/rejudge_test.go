@@ -163,7 +163,7 @@ func TestErasedEvidence(t *testing.T) {
 	if n := s.pending(); n != 4 {
 		t.Fatalf("%d messages are pending again", n)
 	}
-	held := []string{"Changed twice. v2 held waits", "Changed. v1 deprecated waits", "Early. v1 held waits", "Late. v1 held waits", "Nothing. v1 held waits", "Silent. v1 held waits"}
+	held := []string{"Changed twice. v2 held waits", "Changed. v1 superseded waits", "Early. v1 held waits", "Late. v1 held waits", "Nothing. v1 held waits", "Silent. v1 held waits"}
 	if got := s.lives(); !slices.Equal(got, held) {
 		t.Fatalf("held are %q", got)
 	}
@@ -187,8 +187,8 @@ func TestErasedEvidence(t *testing.T) {
 	if second.Stats.Updated != 2 || second.Stats.Deleted != 1 || second.Stats.Kept != 2 || second.Stats.Base != 2 {
 		t.Errorf("stats %+v", second.Stats)
 	}
-	settled := []string{"Changed twice. v2 deprecated", "Changed twice. v3 active", "Early. v1 deprecated", "Early. v2 active",
-		"Late. v1 deprecated", "Late. v2 active", "[erased] v1 deprecated", "[erased] v1 deprecated", "[erased] v1 deprecated"}
+	settled := []string{"Changed twice. v2 superseded", "Changed twice. v3 active", "Early. v1 superseded", "Early. v2 active",
+		"Late. v1 superseded", "Late. v2 active", "[erased] v1 deprecated", "[erased] v1 superseded", "[erased] v1 deprecated"}
 	if got := s.lives(); !slices.Equal(got, settled) {
 		t.Errorf("settled are %q", got)
 	}
@@ -200,8 +200,8 @@ func TestErasedEvidence(t *testing.T) {
 	if taken.Restored != 3 || taken.Deprecated != 1 || s.pending() != 5 {
 		t.Errorf("taken back %+v, %d pending", taken, s.pending())
 	}
-	again := []string{"Changed twice. v2 deprecated waits", "Changed twice. v3 deprecated waits", // what it said before is erased
-		"Changed twice. v4 deprecated waits", "Early. v1 deprecated waits", "Early. v2 deprecated waits", "Early. v3 held waits"}
+	again := []string{"Changed twice. v2 superseded waits", "Changed twice. v3 superseded waits", // what it said before is erased
+		"Changed twice. v4 deprecated waits", "Early. v1 superseded waits", "Early. v2 superseded waits", "Early. v3 held waits"}
 	if got := s.lives()[:6]; !slices.Equal(got, again) {
 		t.Errorf("taken back: %q", s.lives())
 	}
@@ -244,7 +244,7 @@ func heldAndHeld(t *testing.T, approve bool) {
 		if err != nil || done.Stats.Updated != 3 || done.Stats.Deleted != 1 || done.Stats.Kept != 0 || len(done.Refusals) > 0 {
 			t.Errorf("approved: %+v, %v", done.Stats, err)
 		}
-		if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 deprecated", "Memory 1. v2 active"}) {
+		if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 superseded", "Memory 1. v2 active"}) {
 			t.Errorf("lives %q", got)
 		}
 		s.want(`select stats->>'kept', stats->>'updated', stats->>'held' from runs where status = 'succeeded' and stats->>'deleted' = '1'`, "0|3|0")

@@ -34,7 +34,7 @@ func TestFirstEvolution(t *testing.T) {
 		"create|1|Maya lives in Lisbon.|m0018|Maya lives in Lisbon.",
 		"create|1|The group plays badminton on Thursdays.|m0005|The group plays badminton on Thursdays.")
 	s.want(`select outcome, count(*), count(distinct run_id) from messages group by 1 order by 1`, "cited|2|1", "considered|28|1")
-	s.want(`select status, attempt, job, prompt_version, length(prompt_sha256), model, error from runs`, "succeeded|1|evolve|2|64|openai/fake|")
+	s.want(`select status, attempt, job, prompt_version, length(prompt_sha256), model, error from runs`, "succeeded|1|evolve|3|64|openai/fake|")
 	if q := s.questions(); len(q) != 1 || len(q[0].NewDiscussions) != 30 || len(q[0].ExistingMemories) != 0 {
 		t.Errorf("asked %+v", q)
 	}
@@ -59,7 +59,7 @@ func TestNormalEvolution(t *testing.T) {
 	}
 	s.want(`select m.statement, m.version, p.statement, p.version, p.status, p.lineage_id = m.lineage_id, m.created_at = p.created_at, p.ended_at = m.updated_at
 		from memories m join memories p on p.memory_id = m.parent_id order by m.statement`,
-		"Four, and more so.|2|Four.|1|deprecated|true|true|true", "Two, and more so.|2|Two.|1|deprecated|true|true|true")
+		"Four, and more so.|2|Four.|1|superseded|true|true|true", "Two, and more so.|2|Two.|1|superseded|true|true|true")
 	if got := s.active(); !slices.Equal(got, []string{"Five. v1", "Four, and more so. v2", "One. v1", "Six is new. v1", "Three. v1", "Two, and more so. v2"}) {
 		t.Errorf("active: %q", got)
 	}
@@ -74,23 +74,27 @@ func TestOutdatedMemory(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-22*day), "note The group plays badminton.", "note Maya lives in Lisbon.", "note Tea is liked.")
 	s.evolve()
+	s.rows(`update memories set type = 'habit' returning 1`)
+	for n := range 21 { // the group talks each night
+		s.rows(`insert into active_nights (group_id, night) values ($1, $2::timestamptz::date) returning 1`, s.group, evening.Add(time.Duration(n-21)*day))
+	}
 	s.say(evening.Add(-time.Hour), "again Maya lives in Lisbon.", "forget The group plays badminton.", "forget Tea is liked.")
 	s.say(evening.Add(-5*day), "again Tea is liked.") // so this one is not outdated
 	s.pipe.Limits.MaxMessages = 1                     // and that is settled in a chunk before
 	res := s.evolve()
 
-	if res.Stats.Deleted != 1 || res.Stats.Held != 1 || res.Stats.Kept != 2 || res.Status != reverie.RunHeld {
+	if res.Stats.Archived != 1 || res.Stats.Deleted != 0 || res.Stats.Held != 1 || res.Stats.Kept != 2 || res.Status != reverie.RunHeld {
 		t.Errorf("stats %+v, status %s", res.Stats, res.Status)
 	}
 	s.want(`select statement, status, ended_at is not null from memories order by 1`,
-		"Maya lives in Lisbon.|active|false", "Tea is liked.|active|false", "The group plays badminton.|deprecated|true")
+		"Maya lives in Lisbon.|active|false", "Tea is liked.|active|false", "The group plays badminton.|archived|true")
 	q := s.questions()
 	for _, m := range q[len(q)-1].ExistingMemories {
-		if m.Stale {
+		if m.Stale != "" {
 			t.Errorf("%q is said to be stale", m.Statement)
 		}
 	}
-	if first := q[1].ExistingMemories[0]; first.Stale { // the chunk of five days ago: seventeen days of silence
+	if first := q[1].ExistingMemories[0]; first.Stale != "" { // the chunk of five days ago: seventeen days of silence
 		t.Errorf("as of five days ago, %q is said to be stale", first.Statement)
 	}
 }

@@ -20,12 +20,12 @@ func TestMemoryView(t *testing.T) {
 	h := paperMemory{Statement: "One.", Version: 3, Strength: 0.657}.head(1, evening)
 	h.CreatedAt, h.UpdatedAt = evening.Add(-90*day), evening.Add(-80*day)
 	h.LastSupportedAt = time.Date(2026, 1, 14, 16, 30, 0, 0, time.UTC) // the 15th in the group's zone
-	got := memoryView(4, h, true, zone)
-	if got.ID != "m5" || got.CreatedAt != "2025-10-17" || got.UpdatedAt != "2025-10-27" || got.LastSupportedAt != "2026-01-15" || got.Strength != 0.66 || !got.Stale || got.Version != 3 {
+	got := memoryView(4, h, "its date has passed", zone)
+	if got.ID != "m5" || got.CreatedAt != "2025-10-17" || got.UpdatedAt != "2025-10-27" || got.LastSupportedAt != "2026-01-15" || got.Strength != 0.66 || got.Stale == "" || got.Version != 3 {
 		t.Errorf("%+v", got)
 	}
 	h.CreatedAt, h.UpdatedAt = evening.Add(90*day), evening.Add(91*day) // written long after what it rests on
-	if got := memoryView(0, h, false, zone); got.CreatedAt != "2026-01-15" || got.UpdatedAt != "2026-01-15" {
+	if got := memoryView(0, h, "", zone); got.CreatedAt != "2026-01-15" || got.UpdatedAt != "2026-01-15" {
 		t.Errorf("%+v", got)
 	}
 }

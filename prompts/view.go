@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -90,12 +91,12 @@ type EvolveSystem struct {
 	Target       int // active memories to aim for
 	MaxCreates   int // creates left to this run
 	MaxStatement int // characters
-	StaleDays    int
+	StaleDays    int // active nights of silence after which a habit is stale; for prompts of one's own
 }
 
 // EvolveUser is the user part of memory_evolve.
 type EvolveUser struct {
-	WindowUntil        string        `json:"window_until"` // local time; "stale" counts back from it
+	WindowUntil        string        `json:"window_until"` // local time; dates and silence count up to it
 	ExistingMemories   []MemoryView  `json:"existing_memories"`
 	EarlierDiscussions []MessageView `json:"earlier_discussions,omitempty"`
 	NewDiscussions     []MessageView `json:"new_discussions"`
@@ -104,16 +105,33 @@ type EvolveUser struct {
 // MemoryView is a memory as a model sees it: a handle, never a UUID. Dates are
 // local, YYYY-MM-DD.
 type MemoryView struct {
-	ID              string  `json:"id"` // m1..mN
-	Statement       string  `json:"statement"`
-	Version         int     `json:"version"`
-	CreatedAt       string  `json:"created_at"`
-	UpdatedAt       string  `json:"updated_at"`
-	LastSupportedAt string  `json:"last_supported_at"`
-	Strength        float64 `json:"strength"`
-	Stale           bool    `json:"stale,omitempty"`
-	JudgeAgain      string  `json:"judge_again,omitempty"` // why
-	Held            bool    `json:"held,omitempty"`        // until it has been judged again
+	ID              string       `json:"id"` // m1..mN
+	Statement       string       `json:"statement"`
+	Type            reverie.Type `json:"type"`
+	Due             string       `json:"due,omitempty"` // of a plan
+	Version         int          `json:"version"`
+	CreatedAt       string       `json:"created_at"`
+	UpdatedAt       string       `json:"updated_at"`
+	LastSupportedAt string       `json:"last_supported_at"`
+	Strength        float64      `json:"strength"`
+	Stale           string       `json:"stale,omitempty"`       // why it may go without a quote
+	JudgeAgain      string       `json:"judge_again,omitempty"` // why
+	Held            bool         `json:"held,omitempty"`        // until it has been judged again
+}
+
+// Stale says to a model why a memory is stale, "" if it is not.
+func Stale(language string, s reverie.Silence) string {
+	switch {
+	case !s.Stale():
+		return ""
+	case language == Chinese && s.Past:
+		return "日期已过"
+	case language == Chinese:
+		return fmt.Sprintf("群里有人说话的夜晚已过去 %d 个，没有任何消息支持它", s.Nights)
+	case s.Past:
+		return "its date has passed"
+	}
+	return fmt.Sprintf("nothing has supported it for %d of the group's active nights", s.Nights)
 }
 
 // Language chooses the language of a group's prompts: the one set for it, else

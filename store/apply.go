@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,7 +37,12 @@ const (
 			where outcome <> 'filtered' and role <> 'tool' and (
 				select g.impressions = 'on' or g.impressions = '' and $5::bool from groups g where g.group_id = $1)
 			order by message_id
-			on conflict (group_id, job, message_id) do nothing)
+			on conflict (group_id, job, message_id) do nothing),
+		talked as (
+			insert into active_nights (group_id, night)
+			select distinct $1, (c.sent_at at time zone coalesce(nullif(g.time_zone, ''), 'UTC'))::date
+			from consumed c join groups g on g.group_id = $1 where c.outcome <> 'filtered' and c.role = 'user'
+			on conflict (group_id, night) do nothing)
 		select count(*) from consumed`
 
 	finishChunkQuery = `with c as (
@@ -203,46 +209,47 @@ type batch struct {
 }
 
 const (
-	// A lineage has one version at most that is active or held.
+	// A lineage has one version at most that is active, held or archived.
 	lockHeadsQuery = `select ` + MemoryColumns + ` from memories
-		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held') order by lineage_id
-			for update`
+		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held', 'archived')
+			order by lineage_id, version for update`
 
-	// One statement ends superseded and deleted versions and strengthens
+	// One statement ends superseded, deleted and archived versions and strengthens
 	// supported ones; it comes before the new versions, since a lineage has one
-	// active head. A held one has ended when it was held.
+	// active head. A held or archived one has ended before.
 	moveHeadsQuery = `with u as (
-			select * from unnest($4::uuid[], $5::bool[], $6::float8[], $7::timestamptz[], $8::timestamptz[])
-				as u (id, ends, strength, supported_at, said_until)),
+			select u.*, becomes <> '' as ends
+			from unnest($4::uuid[], $5::text[], $6::float8[], $7::timestamptz[], $8::timestamptz[])
+				as u (id, becomes, strength, supported_at, said_until)),
 		kept as (` + InsertValues + `$3::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
 		update memories m set
-			status = case when u.ends then 'deprecated' else m.status end,
+			status = case when u.ends then u.becomes else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			said_until = case when u.ends then least(m.said_until, u.said_until) else m.said_until end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at)
 				end
 		from u
-		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held')`
+		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held', 'archived')`
 
 	// Up to when strength has been lowered is the lineage's: late evidence may leave
 	// its last support before that.
 	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id,
 		kind, session_id,
 			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at,
-				last_supported_at, said_at, embedding, decayed_at)
+				last_supported_at, said_at, embedding, decayed_at, type, due_on)
 		select $1, $2::uuid, $3::timestamptz, 'active', u.memory_id, u.lineage_id, u.parent_id, u.kind, u.session_id,
 			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash,
 				u.summary,
 			u.model, u.created_at, u.supported_at, u.said_at, u.embedding,
-			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id)
+			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id), u.type, u.due_on
 		from unnest($4::vector[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::int[],
 				$12::jsonb[], $13::float8[], $14::float8[], $15::text[], $16::text[], $17::text[], $18::timestamptz[],
-				$19::timestamptz[], $20::timestamptz[])
+				$19::timestamptz[], $20::timestamptz[], $21::text[], $22::date[])
 			as u (embedding, memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,
-				weight, content_hash, summary, model, created_at, supported_at, said_at)`
+				weight, content_hash, summary, model, created_at, supported_at, said_at, type, due_on)`
 )
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
@@ -262,9 +269,9 @@ func checkSteps(steps []reverie.Step) error {
 					return fail(err.Error())
 				}
 			}
-		case reverie.ActionDelete, reverie.ActionKeep:
+		case reverie.ActionDelete, reverie.ActionArchive, reverie.ActionKeep:
 		default:
-			return fail("a plan can only create, update, delete or keep")
+			return fail("a plan can only create, update, delete, archive or keep")
 		}
 		if !reverie.IsID(st.LineageID) {
 			return fail("the lineage has no id")
@@ -274,6 +281,9 @@ func checkSteps(steps []reverie.Step) error {
 		}
 		if st.Judged == reverie.StatusHeld && st.Action == reverie.ActionKeep {
 			return fail("what is held comes back as a new version, or ends")
+		}
+		if st.Returns && st.Action != reverie.ActionUpdate && st.Action != reverie.ActionDelete {
+			return fail("what is archived comes back as a new version, or ends")
 		}
 		seen[st.LineageID] = true
 		if err := checkSources(st); err != nil {
@@ -336,7 +346,8 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 			continue
 		}
 		head, ok := b.heads[st.LineageID]
-		if held := head.Status == reverie.StatusHeld; ok && held != (st.Judged == reverie.StatusHeld) {
+		archived := head.Status == reverie.StatusArchived
+		if held := head.Status == reverie.StatusHeld; ok && (held != (st.Judged == reverie.StatusHeld) || archived != st.Returns) {
 			return fmt.Errorf("memory %s (version %d) is %s by now: %w", head.ID, head.Version, head.Status, reverie.ErrConflict)
 		}
 		if !ok {
@@ -351,11 +362,15 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 	return nil
 }
 
+// becomes is what a step makes of the version that it ends.
+var becomes = map[reverie.Action]reverie.Status{reverie.ActionUpdate: reverie.StatusSuperseded,
+	reverie.ActionDelete: reverie.StatusDeprecated, reverie.ActionArchive: reverie.StatusArchived}
+
 func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate {
-			rows.Add(st.Head.MemoryID, st.Action != reverie.ActionKeep, st.Strength, st.LastSupportedAt, b.saidAt(st))
+			rows.Add(st.Head.MemoryID, string(becomes[st.Action]), st.Strength, st.LastSupportedAt, b.saidAt(st))
 		}
 	}
 	n, err := rows.Exec(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
@@ -374,7 +389,8 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 		}
 		m := b.version(st)
 		rows.Add(m.ID, m.LineageID, m.ParentID, m.Kind, m.SessionID, m.Statement, m.Version, pg.AsJSON(m.Tags), m.Strength,
-			m.Weight, m.ContentHash, m.ChangeSummary, m.EmbeddingModel, m.CreatedAt, m.LastSupportedAt, m.SaidAt)
+			m.Weight, m.ContentHash, m.ChangeSummary, m.EmbeddingModel, m.CreatedAt, m.LastSupportedAt, m.SaidAt, m.Type,
+			m.DueOn)
 		embeddings = append(embeddings, st.Embedding)
 	}
 	if rows.Len() == 0 {
@@ -395,7 +411,8 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID,
 		Statement: st.Statement, Version: 1,
 		CreatedAt: b.at, LastSupportedAt: st.LastSupportedAt, Strength: st.Strength, Weight: reverie.DefaultWeight,
-		Tags: st.Tags, ContentHash: st.ContentHash, ChangeSummary: st.Reason, SaidAt: b.saidAt(st)}
+		Tags: st.Tags, Type: st.Type, DueOn: st.DueOn, ContentHash: st.ContentHash, ChangeSummary: st.Reason,
+		SaidAt: b.saidAt(st)}
 	if len(st.Embedding) > 0 {
 		m.EmbeddingModel = st.EmbeddingModel
 	}
@@ -406,7 +423,11 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 		if m.Tags == nil {
 			m.Tags = head.Tags
 		}
+		if m.Type == "" {
+			m.Type, m.DueOn = head.Type, head.DueOn
+		}
 	}
+	m.Type = cmp.Or(m.Type, reverie.TypeFact)
 	if m.LastSupportedAt.IsZero() {
 		m.LastSupportedAt = b.at
 	}
@@ -456,7 +477,7 @@ func (b *batch) changes() []reverie.Change {
 			old := head.ID
 			c.OldID, c.OldStatement, c.Version = &old, head.Statement, head.Version+1
 		}
-		if st.Action == reverie.ActionDelete {
+		if st.Action == reverie.ActionDelete || st.Action == reverie.ActionArchive {
 			c.NewStatement, c.Version = "", b.heads[st.LineageID].Version
 		}
 		list = append(list, c)

@@ -61,7 +61,7 @@ func TestApplyWritesVersions(t *testing.T) {
 		t.Errorf("what Apply returns and what is stored differ (-returned +stored):\n%s", diff)
 	}
 	history := must(w.History(t.Context(), "", tea.MemoryID))(t)
-	if len(history) != 2 || history[0].Status != reverie.StatusDeprecated || history[1].ID != green.ID {
+	if len(history) != 2 || history[0].Status != reverie.StatusSuperseded || history[1].ID != green.ID {
 		t.Errorf("history %+v", history)
 	}
 	state := must(w.Gather(t.Context(), reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup}))(t)

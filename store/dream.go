@@ -140,9 +140,10 @@ const (
 		order by last_at, session_id`
 
 	// What earlier dreams have taken in of the group, and what they have left.
-	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and status = 'active'
+	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and (status = 'active'
 		and kind in ('group', 'dream')
 			and (kind = 'dream' or ` + dreamtOf + `)
+			or memory_id` + archivedOf + `'dream'` + newestArchived + `)
 		order by created_at, lineage_id`
 
 	activeQuery = `select count(*) from memories where group_id = $1 and status = 'active'`
@@ -203,6 +204,10 @@ func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 	heads, err := headList(ctx, t, dreamtQuery, state.Group.ID)
 	for _, h := range heads {
 		switch {
+		case h.Status == reverie.StatusArchived: // what was closed is over
+			if !slices.Contains(h.Tags, reverie.TagSummary) && !slices.Contains(h.Tags, reverie.TagDone) {
+				state.Archived = append(state.Archived, h)
+			}
 		case h.Kind == reverie.KindGroup:
 			state.Known = append(state.Known, h)
 		case !slices.Contains(h.Tags, reverie.TagSummary):

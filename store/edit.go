@@ -159,11 +159,11 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 			c.MemoryID, c.Version = reverie.NewID(), head.Version+1
 			return c, bury(ctx, t, head, c.MemoryID, e.Reason, at)
 		}
-		err = deprecate(ctx, t, head, at)
+		err = endHead(ctx, t, head, reverie.StatusDeprecated, at)
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
-		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil && head.Status == reverie.StatusHeld {
-			err = deprecate(ctx, t, head, at) // a new version says it now
+		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil {
+			err = endHead(ctx, t, head, reverie.StatusSuperseded, at) // a new version says it now
 		}
 	case reverie.ActionStrength:
 		c.Summary = ValueSummary(e, head.Strength)
@@ -186,11 +186,11 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	return c, err
 }
 
-// deprecate ends a head, as of when it was held if it was.
-func deprecate(ctx context.Context, t *pg.Tx, head reverie.Memory, at time.Time) error {
-	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz),
+// endHead ends a head, as of when it ended before if it did.
+func endHead(ctx context.Context, t *pg.Tx, head reverie.Memory, becomes reverie.Status, at time.Time) error {
+	_, err := t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
-		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
+		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at, string(becomes))
 	return err
 }
 
@@ -234,10 +234,10 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 	return err
 }
 
-// EndTeamHeadQuery ends a head of a team, unless it has ended.
-const EndTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz),
+// EndTeamHeadQuery ends a head of a team that a new version takes the place of.
+const EndTeamHeadQuery = `update memories set status = 'superseded', ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
-		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
+		where group_id = $1 and memory_id = $2`
 
 // bury makes a new version of head's text that says that it is deleted.
 func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {

@@ -136,7 +136,8 @@ func TestListMemories(t *testing.T) {
 		total int
 	}{
 		{reverie.MemoryQuery{Status: reverie.StatusActive}, "one more,three", 2},
-		{reverie.MemoryQuery{Status: reverie.StatusDeprecated}, "one,two", 2},
+		{reverie.MemoryQuery{Status: reverie.StatusDeprecated}, "two", 1},
+		{reverie.MemoryQuery{Status: reverie.StatusSuperseded}, "one", 1},
 		{reverie.MemoryQuery{}, "one,one more,two,three", 4},
 		{reverie.MemoryQuery{Limit: 2, Offset: 1}, "one more,two", 4},
 		{reverie.MemoryQuery{Offset: 9}, "", 4},

@@ -234,7 +234,7 @@ func TestErase(t *testing.T) {
 		`select evidence::text from memory_change_log where group_id = 'g1'`:                                                                     `[{"quote": "tea with [erased]", "author": "Ann", "message_id": "a1"}]`,
 		`select value from entity_claims where group_id = 'g1'`:                                                                                  "tea with [erased]",
 		`select subject from entity_observations where group_id = 'g1'`:                                                                          "the cat",
-		`select status || ' ' || statement from memories where group_id = 'team:crew' order by 1`:                                                "active Ann is married to [erased], active the bus leaves at nine, deprecated Ann is married to [erased], deprecated [erased], deprecated [erased]",
+		`select status || ' ' || statement from memories where group_id = 'team:crew' order by 1`:                                                "active Ann is married to [erased], active the bus leaves at nine, deprecated [erased], superseded Ann is married to [erased], superseded [erased]",
 		`select theirs->>'statement' from team_conflicts order by 1`:                                                                             "They say: Ann is married to [erased], They say: the bus leaves at nine",
 		`select answer->>'statement' from team_requests order by 1`:                                                                              "Ann is married to [erased], the bus leaves at nine",
 		`select count(*)::text from memories where content_hash = '` + text.ContentHash("Ann is married to [erased]") + `'`:                      "3",

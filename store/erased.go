@@ -33,6 +33,7 @@ var ExportedKeys = map[string][]string{
 	"memory_change_log":   {"change_id"},
 	"decisions":           {"run_id", "chunk_no", "decision_no"},
 	"memory_usage_totals": {"lineage_id"},
+	"active_nights":       {"night"},
 }
 
 // ChangeMarkedRows runs an update of a table, x in it, and returns how many rows that changed,

@@ -18,6 +18,21 @@ const (
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
+	// usedAt is when an answer used a memory m last, null for never.
+	usedAt = `greatest((select max(l.created_at) from memory_usage_log l
+			where l.group_id = m.group_id and l.lineage_id = m.lineage_id and l.was_referenced),
+		(select t.last_used_at from memory_usage_totals t where t.group_id = m.group_id and t.lineage_id = m.lineage_id))`
+
+	// nights are the newest of the active nights of the group $1: nothing is stale only after more.
+	nights = `array(select to_char(night, 'YYYY-MM-DD') from (select night from active_nights where group_id = $1
+		order by night desc limit 1000) n order by night)`
+
+	nightsQuery = `select ` + GroupColumns + `, ` + nights + ` as nights from groups where group_id = $1`
+
+	// archivedOf are the newest archived heads of a kind.
+	archivedOf     = ` in (select memory_id from memories where group_id = $1 and kind = `
+	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 500)`
+
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
 				where c.group_id = q.group_id and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
@@ -32,7 +47,7 @@ const (
 			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
 				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
 			group by e.lineage_id)
-		select ` + headColumns + `, coalesce(reason, '') as judge_again,
+		select ` + headColumns + `, ` + usedAt + ` as used_at, coalesce(reason, '') as judge_again,
 			reason is not null and exists (select 1 from held_plans h where h.group_id = m.group_id and h.status = 'waiting'
 				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
@@ -40,6 +55,8 @@ const (
 			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m
 			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `
 			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
+			union all
+			select m.*, null from memories m where m.group_id = $1 and m.memory_id` + archivedOf + `$2` + newestArchived + `
 			union all
 			select m.*, ` + AgainBecause + ` as reason from rejudgements q
 			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
@@ -71,9 +88,14 @@ const (
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
-		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
-			return state, err
+		var group struct {
+			reverie.Group
+			Nights pq.StringArray
 		}
+		if err = t.Get(ctx, &group, nightsQuery, q.GroupID); err != nil {
+			return state, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
+		}
+		state.Group, state.Nights = group.Group, group.Nights
 		if err = heads(ctx, t, q, &state); err != nil {
 			return state, err
 		}
@@ -93,6 +115,10 @@ func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.
 	}
 	var others pq.StringArray
 	for _, h := range all {
+		if h.Status == reverie.StatusArchived {
+			state.Archived = append(state.Archived, h)
+			continue
+		}
 		if h.Kind == q.Kind && !h.Held() {
 			state.Heads = append(state.Heads, h)
 			continue
@@ -142,5 +168,11 @@ func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]re
 	}
 	var list []reverie.Message
 	err := t.Select(ctx, &list, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
+	return list, err
+}
+
+// ActiveNights are the newest dates on which a group talked, sorted.
+func ActiveNights(ctx context.Context, t *pg.Tx, groupID string) ([]string, error) {
+	list, err := pg.Get[pq.StringArray](ctx, t, `select `+nights, groupID)
 	return list, err
 }

@@ -104,7 +104,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	st.Refused += len(refused)
 	for _, step := range steps {
 		kept := st.Kept - 1
-		if step.Judged == reverie.StatusHeld { // it was not among those kept
+		if step.Judged == reverie.StatusHeld || step.Returns { // it was not among those kept
 			kept = st.Kept
 		}
 		switch step.Action {
@@ -114,6 +114,8 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 			st.Updated, st.Kept = st.Updated+1, max(kept, 0)
 		case reverie.ActionDelete:
 			st.Deleted, st.Kept = st.Deleted+1, max(kept, 0)
+		case reverie.ActionArchive:
+			st.Archived, st.Kept = st.Archived+1, max(kept, 0)
 		}
 	}
 	_, err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats))

@@ -287,10 +287,10 @@ var calls = map[string]func(a asked) []any{
 
 	"Upkeep": func(a asked) []any { return r(a.Upkeep(ctx(), reverie.UpkeepQuery{GroupID: home, Expiry: a.expiry()})) },
 	"FadingMemories": func(a asked) []any {
-		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Before: later, DreamsBefore: later, Threshold: 1, Limit: 9}))
+		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Rule: reverie.FadeRule{Threshold: 2}, Limit: 9}))
 	},
 	"Fade": func(a asked) []any {
-		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fade{{Fading: reverie.Fading{Memory: a.memory()}, To: 0.1, Archive: true, Reason: "faded"}}))
+		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{Memory: a.memory(), Reason: "faded"}}))
 	},
 	"Prune": func(a asked) []any {
 		return r(a.Prune(ctx(), a.lease, reverie.PruneBatch{Run: reverie.Run{GroupID: home, ID: a.maintaining}, Limit: 9, Expiry: a.expiry()}))

@@ -20,38 +20,32 @@ const (
 
 	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
 
-	fadingQuery = `select ` + MemoryColumns + `, decayed_at from memories
-		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
-			and kind <> 'team'
-			and not (kind = 'dream' and tags @> array['` + reverie.TagSummary + `'])
-			and (least(strength, weight) < $4::float8
-				or last_supported_at < case kind when 'dream' then $8::timestamptz else $5::timestamptz end
-				or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `']
-					and updated_at <= $7::timestamptz)
-		order by lineage_id limit $6`
+	// Silence counts from when a memory was supported or used last. A fact or rule may be asked
+	// for long after it was said: for it, silence begins no earlier than it was written.
+	fadingQuery = `select * from (
+			select ` + MemoryColumns + `, used_at is not null as used, (select count(*) from active_nights n
+					where n.group_id = $1 and n.night > (greatest(last_supported_at, used_at,
+						case when type in ('fact', 'rule') then updated_at end) at time zone zone)::date) as silent
+			from (select m.*, ` + usedAt + ` as used_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
+				from memories m join groups g on g.group_id = $1
+				where m.group_id = $1 and m.status = 'active' and m.lineage_id > $2::uuid and m.weight < $3::float8
+					and m.kind <> 'team' and m.author = ''
+					and not (m.kind = 'dream' and m.tags @> array['` + reverie.TagSummary + `'])) m) m
+		where weight < $4::float8 or strength < $5::float8 and not used and silent >= $6
+			or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `']
+				and updated_at <= $8::timestamptz
+		order by lineage_id limit $7`
 
 	// Whoever writes to several lineages locks them in the order of their ids.
 	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
 		order by lineage_id for no key update`
 
-	fadeQuery = `with u as (
-			select * from unnest($4::uuid[], $5::float8[], $6::float8[], $7::timestamptz[], $8::float8[], $9::timestamptz[],
-				$10::bool[])
-				as u (id, strength, weight, supported_at, to_strength, to_at, archives)),
-		kept as (` + InsertValues + `$3::uuid, $2::timestamptz
-			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + `
-				and u.to_strength <> u.strength)
-		update memories m set strength = u.to_strength, decayed_at = u.to_at,
-			status = case when u.archives then 'archived' else m.status end,
-			ended_at = case when u.archives then $2::timestamptz else m.ended_at end,
-			said_until = case when u.archives then $2::timestamptz else m.said_until end
-		from u
-		where m.group_id = $1 and m.memory_id = u.id and ` + asRead + `
+	// A version that somebody has changed since it was read stays.
+	fadeQuery = `update memories m set status = 'archived', ended_at = $2::timestamptz, said_until = $2::timestamptz
+		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[]) as u (id, strength, weight, supported_at)
+		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active' and m.strength = u.strength
+			and m.weight = u.weight and m.last_supported_at = u.supported_at
 		returning m.memory_id`
-
-	// asRead is true of a version m that nobody has changed since it was read as u.
-	asRead = `m.status = 'active' and m.strength = u.strength and m.weight = u.weight
-		and m.last_supported_at = u.supported_at`
 
 	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
 )
@@ -59,7 +53,7 @@ const (
 // ZeroID comes before all ids.
 const ZeroID = "00000000-0000-0000-0000-000000000000"
 
-// Upkeep reads what waits to be done in a group, memories that fade left out, in
+// Upkeep reads what waits to be done in a group, memories left out, in
 // one snapshot. An unknown group is reverie.ErrNotFound.
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
 	what := fmt.Sprintf("look what waits to be done in group %q", q.GroupID)
@@ -78,22 +72,21 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 	})
 }
 
-// FadingMemories returns a page of active memories that are not core, nor a team's, nor
-// the narrative of dreams, and may have faded, by lineage.
+// FadingMemories returns a page of active memories that are not core, nor a team's, nor a
+// person's, nor the narrative of dreams, and are to be archived, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
 	what := fmt.Sprintf("look for memories of group %q that fade", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Fading, error) {
 		return pg.Select[reverie.Fading](ctx, t, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID), reverie.CoreWeight,
-			q.Threshold, q.Before, q.Limit, pg.OrNull(q.ClosedBy), q.DreamsBefore)
+			q.Rule.Threshold, reverie.EstablishedStrength, q.Rule.Tentative, q.Limit, pg.OrNull(q.ClosedBy))
 	})
 }
 
-// Fade writes what time has made of memories, with the change log's rows of those
-// that are archived and the stats of their run, which it returns. A memory that
+// Fade archives memories, with the change log's rows and the stats of their run, which it returns. A memory that
 // somebody has changed since it was read is left as it is, for the next time. Once
 // another holder has taken the lease the error is reverie.ErrLeaseLost, and nothing
 // is written; a run that has ended is reverie.ErrConflict.
-func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fading) (reverie.Stats,
 	[]reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
@@ -103,7 +96,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 		var rows pg.Columns
 		for _, f := range fades {
 			ids = append(ids, f.ID)
-			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt, f.To, f.ToAt, f.Archive)
+			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt)
 		}
 		if _, err := t.Exec(ctx, lockFadingQuery, lease.GroupID, ids); err != nil {
 			return reverie.Stats{}, err
@@ -113,18 +106,12 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 			return reverie.Stats{}, err
 		}
 		var written []string
-		if err := rows.Select(ctx, t, &written, fadeQuery, lease.GroupID, at, run.ID); err != nil {
+		if err := rows.Select(ctx, t, &written, fadeQuery, lease.GroupID, at); err != nil {
 			return reverie.Stats{}, err
 		}
 		stats, archived = run.Stats, nil
 		for _, f := range fades {
-			if !slices.Contains(written, f.ID) {
-				continue
-			}
-			if f.Decays() {
-				stats.Decayed++
-			}
-			if f.Archive {
+			if slices.Contains(written, f.ID) {
 				c := f.Change()
 				c.RunID, c.CreatedAt = &run.ID, at
 				archived = append(archived, c)

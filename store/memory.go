@@ -43,8 +43,7 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 }
 
 // ListMemories returns a page of a group's memories, oldest lineage first, and
-// how many there are in all. A limit of 0 is no limit. With status deprecated
-// every superseded or deleted version is listed. Of an instant, it lists what was active
+// how many there are in all. A limit of 0 is no limit. Of an instant, it lists what was active
 // then, by the chat's time or by the time of writing; see [AtInstant]. What was erased since
 // is not among it.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {

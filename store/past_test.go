@@ -90,7 +90,7 @@ func (s *pastStory) step(hold func(memoryID string)) {
 	case n == 7:
 		must(s.edit(some(active).ID, reverie.ActionDelete, 0))(s.t)
 	case n == 8:
-		s.lower(s.IntN(2) == 0, some(active).Statement)
+		s.archive(some(active).Statement)
 	case n == 9:
 		hold(some(active).ID)
 	case n == 10 && len(gone) > 0:

@@ -60,13 +60,16 @@ const (
 			where d.group_id = $1 and d.usage_id = e.usage_id and d.memory_id = e.memory_id
 			returning d.lineage_id, d.was_referenced, d.created_at),
 		summed as (
-			insert into memory_usage_totals as t (group_id, lineage_id, offered, referenced, ignored, last_offered_at)
+			insert into memory_usage_totals as t (group_id, lineage_id, offered, referenced, ignored, last_offered_at,
+				last_used_at)
 			select $1, lineage_id, count(*), count(*) filter (where was_referenced), count(*)
-				filter (where not was_referenced), max(created_at)
+				filter (where not was_referenced), max(created_at),
+				max(created_at) filter (where was_referenced)
 			from gone group by lineage_id order by lineage_id
 			on conflict (group_id, lineage_id) do update set offered = t.offered + excluded.offered,
 				referenced = t.referenced + excluded.referenced, ignored = t.ignored + excluded.ignored,
-				last_offered_at = greatest(t.last_offered_at, excluded.last_offered_at))
+				last_offered_at = greatest(t.last_offered_at, excluded.last_offered_at),
+				last_used_at = greatest(t.last_used_at, excluded.last_used_at))
 		select count(*) from gone`
 )
 

@@ -164,15 +164,15 @@ const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinal
 	cross join lateral (
 		select * from (
 			select ` + MemoryColumns + `, 1 - (embedding <=> p.v) as score from memories
-			where group_id = $1 and kind = $2 and status = 'active' and embedding_model = $3 and embedding is not null
-				and memory_id <> all ($5::uuid[]) and ($8 = '' or $8 <> all (tags))) near
+			where group_id = $1 and kind = $2 and status in ('active', 'archived') and embedding_model = $3
+				and embedding is not null and memory_id <> all ($5::uuid[]) and ($8 = '' or $8 <> all (tags))) near
 		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
 // probesAtOnce bounds one statement, whose time grows with its probes.
 const probesAtOnce = 20
 
-// Candidates returns, for each probe, the active memories of one kind that come
+// Candidates returns, for each probe, the active and archived memories of one kind that come
 // nearest to it, best first and those of one score by id: all that have a vector
 // of the same model and width are compared. The score of a hit is the plain
 // cosine, for the caller to calibrate. A limit of 0 is no limit. A vector without

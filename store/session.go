@@ -242,11 +242,11 @@ const (
 	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
 	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
 
-	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and status = 'active'`
+	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and `
 
-	factHeadsQuery = headOf + ` and $2 <> all (tags) order by created_at, lineage_id`
+	factHeadsQuery = headOf + `(status = 'active' or memory_id` + archivedOf + `'session'` + newestArchived + `) and $2 <> all (tags) order by created_at, lineage_id`
 
-	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
+	summaryHeadQuery = headOf + `status = 'active' and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
 		lineage_id limit 1`
 
 	unfoldedQuery = `select ` + MessageColumns + ` from messages m where group_id = $1 and session_id = $2
@@ -270,8 +270,16 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 		if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
 			return state, err
 		}
-		if state.Heads, err = headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary); err != nil {
+		facts, err := headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary)
+		if err != nil {
 			return state, err
+		}
+		for _, h := range facts {
+			if h.Status == reverie.StatusArchived {
+				state.Archived = append(state.Archived, h)
+			} else {
+				state.Heads = append(state.Heads, h)
+			}
 		}
 		summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
 		if len(summaries) > 0 {

@@ -58,7 +58,7 @@ func TestUndoLeavesWhatOthersChanged(t *testing.T) {
 		{"another run", func(string) { w.did(update(w.active()["b"], "c")) }, "c", "a", "has changed it since"},
 		{"a run deleted it", func(string) { w.did(remove(w.active()["b"], "gone")) }, "", "a", "has deleted it since"},
 		{"a person deleted it", func(string) { must(w.edit(w.active()["b"].ID, reverie.ActionDelete, 0))(t) }, "", "a", "a person deleted it since"},
-		{"it faded", func(string) { w.lower(true, "b") }, "", "a", "has archived it since"},
+		{"it faded", func(string) { w.archive("b") }, "", "a", "has archived it since"},
 		{"a twin", func(string) { w.did(create("a")) }, "a", "a", "another memory says by now"},
 		{"strength and weight", func(string) {
 			must(w.edit(w.active()["b"].ID, reverie.ActionStrength, 0.9))(t)
@@ -289,12 +289,12 @@ func TestUndoOutOfOrder(t *testing.T) {
 		{"a support of what had faded", func(name string) {
 			w.did(create("a"))
 			w.did(support(w.active()["a"], "2026-01-16", 0.51))
-			w.lower(false, "a")
+			w.lower("a")
 			was := w.active()["a"].Strength
 			run := w.did(support(w.active()["a"], "2026-01-17", 0.4))
 			want(name, "a", w.undo(run))
 			strength(name, "a", was)
-			w.lower(false, "a")
+			w.lower("a")
 			fading := must(w.Runs(t.Context(), reverie.RunQuery{GroupID: group, Job: reverie.JobMaintain, Limit: 1}))(t)[0].ID
 			if u := w.undo(fading); u.Weakened != 1 || !u.Exact {
 				t.Errorf("the fading: %+v", u)

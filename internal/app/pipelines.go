@@ -131,8 +131,14 @@ func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 		Impressions: a.Config.Impression.Enabled, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: maxOutput,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
-			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
+			Forget: a.forgetRule(), HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
 	}
+}
+
+// forgetRule is when silence makes a memory stale.
+func (a *App) forgetRule() reverie.ForgetRule {
+	f := a.Config.Forget
+	return reverie.ForgetRule{Habit: f.HabitNights, HabitGaps: f.HabitGaps, Plan: f.PlanNights, Opinion: f.OpinionNights}
 }
 
 // judgement is what new facts are held against memories with.

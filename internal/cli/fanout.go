@@ -170,9 +170,8 @@ type SummaryLine struct {
 // MaintainPrinter prints what maintenance has done.
 type MaintainPrinter struct {
 	FanOutPrinter
-	DryRun     bool
-	ByActivity bool // memories age only while their group talks
-	replies    []reverie.MaintainReply
+	DryRun  bool
+	replies []reverie.MaintainReply
 }
 
 // Add takes in what became of a group; one in which nothing was due is left out.
@@ -201,19 +200,14 @@ func (p *MaintainPrinter) End(s jobs.Summary, err error) error {
 func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
 	var sum reverie.MaintainReply
 	for _, r := range p.replies {
-		sum.Decayed, sum.Archived = sum.Decayed+r.Decayed, sum.Archived+r.Archived
+		sum.Archived += r.Archived
 		sum.Pruned.Add(r.Pruned)
 	}
 	switch {
 	case len(p.replies) == 0 && (err != nil || s.Skipped > 0):
 		return nil
 	case len(p.replies) == 0:
-		note := ""
-		if p.ByActivity {
-			note = p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)") +
-				"\n"
-		}
-		return p.Say("nothing to do\n%s", note)
+		return p.Say("nothing to do\n")
 	case len(p.replies) > 1:
 		sum.GroupID = Plural(len(p.replies), "group")
 		p.replies = append(p.replies, sum)

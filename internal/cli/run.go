@@ -34,7 +34,7 @@ func took(r reverie.Run) string {
 // is left out. What maintain did has words.
 func changed(st reverie.Stats) string {
 	return listed(" ", some(st.Created, "+%d"), some(st.Updated, "~%d"), some(st.Deleted, "-%d"), some(st.Kept, "=%d"),
-		some(st.Postponed, ">%d"), some(st.Refused, "!%d"), some(st.Held, "?%d"), some(st.Decayed, "%d decayed"),
+		some(st.Postponed, ">%d"), some(st.Refused, "!%d"), some(st.Held, "?%d"),
 		some(st.Archived, "%d archived"), some(st.Pruned, "%d pruned"))
 }
 
@@ -293,7 +293,7 @@ func (s Style) Status(status reverie.RunStatus) string {
 func Counts(job reverie.Job, st reverie.Stats) string {
 	switch job {
 	case reverie.JobMaintain:
-		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
+		return fmt.Sprintf("%d archived, %d pruned", st.Archived, st.Pruned)
 	case reverie.JobPropose: // it has read nothing
 		return Effects(job, st)
 	case reverie.JobDream:

@@ -22,7 +22,7 @@ func TestSmallNumbers(t *testing.T) {
 		}
 	}
 	for st, want := range map[reverie.Stats]string{{}: "", {Kept: 3}: "=3", {Kept: 1, Updated: 2, Created: 3, Deleted: 4, Refused: 5, Held: 6}: "+3 ~2 -4 =1 !5 ?6",
-		{Decayed: 7, Archived: 2, Pruned: 3}: "7 decayed 2 archived 3 pruned"} {
+		{Archived: 2, Pruned: 3}: "2 archived 3 pruned"} {
 		if got := changed(st); got != want {
 			t.Errorf("changed(%+v) = %q, want %q", st, got, want)
 		}

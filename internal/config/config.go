@@ -29,6 +29,7 @@ type Config struct {
 	Feedback   FeedbackConfig   `toml:"feedback"`
 	Privacy    PrivacyConfig    `toml:"privacy"`
 	Team       TeamConfig       `toml:"team"`
+	Forget     ForgetConfig     `toml:"forget"`
 	Maintain   MaintainConfig   `toml:"maintain"`
 	Retention  RetentionConfig  `toml:"retention"`
 	Jobs       JobsConfig       `toml:"jobs"`
@@ -113,15 +114,14 @@ type EmbedConfig struct {
 
 // EvolveConfig bounds the evolve job.
 type EvolveConfig struct {
-	MaxMessages    int      `toml:"max_messages" min:"1" max:"2000"`
-	MaxInputTokens int      `toml:"max_input_tokens" min:"1000" max:"1000000"`
-	MaxCreates     int      `toml:"max_creates" min:"1" max:"1000"`
-	MaxActive      int      `toml:"max_active" min:"1" max:"1000"`
-	Target         int      `toml:"target" min:"1" max:"1000"`
-	StaleAfter     Duration `toml:"stale_after" min:"1h" max:"87600h"`
-	HoldRatio      float64  `toml:"hold_ratio" min:"0" max:"1"`
-	HoldMin        int      `toml:"hold_min" min:"0" max:"1000"`
-	ContextLimit   int      `toml:"context_limit" min:"0" max:"2000"`
+	MaxMessages    int     `toml:"max_messages" min:"1" max:"2000"`
+	MaxInputTokens int     `toml:"max_input_tokens" min:"1000" max:"1000000"`
+	MaxCreates     int     `toml:"max_creates" min:"1" max:"1000"`
+	MaxActive      int     `toml:"max_active" min:"1" max:"1000"`
+	Target         int     `toml:"target" min:"1" max:"1000"`
+	HoldRatio      float64 `toml:"hold_ratio" min:"0" max:"1"`
+	HoldMin        int     `toml:"hold_min" min:"0" max:"1000"`
+	ContextLimit   int     `toml:"context_limit" min:"0" max:"2000"`
 }
 
 // DecideConfig bounds the comparison of new facts with memories.
@@ -233,13 +233,18 @@ type TeamConfig struct {
 	AllowHTTP  bool     `toml:"allow_http"`
 }
 
-// MaintainConfig says how memories fade.
+// ForgetConfig says after how many active nights of silence memories are forgotten.
+type ForgetConfig struct {
+	HabitNights     int     `toml:"habit_nights" min:"1" max:"10000"`
+	HabitGaps       float64 `toml:"habit_gaps" min:"0" max:"100"`
+	PlanNights      int     `toml:"plan_nights" min:"1" max:"10000"`
+	OpinionNights   int     `toml:"opinion_nights" min:"1" max:"10000"`
+	TentativeNights int     `toml:"tentative_nights" min:"1" max:"10000"`
+}
+
+// MaintainConfig says what maintenance archives, and how.
 type MaintainConfig struct {
 	ArchiveThreshold float64  `toml:"archive_threshold" min:"0" max:"1"`
-	DecayAfter       Duration `toml:"decay_after" min:"0s" max:"87600h"`
-	DreamDecayAfter  Duration `toml:"dream_decay_after" min:"0s" max:"87600h"`
-	DecayHalfLife    Duration `toml:"decay_half_life" min:"1h" max:"876000h"`
-	DecayBy          string   `toml:"decay_by" options:"activity|time" empty:"no"`
 	ClosedAfter      Duration `toml:"closed_after" min:"0s" max:"87600h"`
 	Batch            int      `toml:"batch" min:"1" max:"10000"`
 }

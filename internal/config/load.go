@@ -223,6 +223,9 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {
 				continue
 			}
+		case goneFrom(name) != nil:
+			problems = append(problems, goneFrom(name))
+			continue
 		case !ok:
 			warnings = append(warnings, name+" is no setting and has no effect")
 			continue
@@ -362,6 +365,10 @@ func (r *fileReader) keyValue(table string, n *unstable.Node) {
 		return
 	}
 	set, ok := configSchema().byPath[path]
+	if err := gone(path, at); err != nil {
+		r.problems = append(r.problems, err)
+		return
+	}
 	if !ok {
 		r.problems = append(r.problems, problemf(at, "unknown setting %s: `reverie config` lists all", path))
 		return

@@ -97,7 +97,7 @@ func TestDefaults(t *testing.T) {
 	cfg, prov := mustLoad(t, "", nil, nil)
 	if cfg.Database.MaxConns != 8 || cfg.Database.StatementTimeout.Duration != 30*time.Second ||
 		cfg.LLM.Temperature != nil || len(cfg.LLM.Prices) != 5 || cfg.Embed.Dimensions != 1536 ||
-		cfg.Evolve.StaleAfter.Duration != reverie.StaleAfter || cfg.Evolve.HoldRatio != 0.2 ||
+		cfg.Forget.HabitNights != 21 || cfg.Evolve.HoldRatio != 0.2 ||
 		cfg.Evolve.MaxCreates != reverie.MaxCreates || cfg.Evolve.MaxActive != reverie.MaxActive ||
 		cfg.Evolve.Target != reverie.TargetActive || cfg.Group.TimeZone != "UTC" {
 		t.Errorf("defaults are %+v", cfg)

@@ -34,7 +34,7 @@ func TestWriteConfig(t *testing.T) {
 		"embed.api_key | default | \"\"",
 		"database.url | REVERIE_DATABASE_URL | \"postgres://u:••••@h/d\"",
 		"log.level | --log-level | \"debug\"",
-		"evolve.stale_after | default | \"504h\"",
+		"forget.habit_nights | default | 21",
 		"evolve.hold_ratio | default | 0.2",
 		"decide.enabled | default | true",
 		"impression.enabled | default | false",

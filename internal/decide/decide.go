@@ -9,6 +9,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,9 +23,11 @@ import (
 // have been verified. A create is a fact, to be decided on; the other lines are
 // done as they say.
 type Line struct {
-	Action      reverie.Action     // keep, update, create, delete
+	Action      reverie.Action     // keep, update, create, delete, archive
 	Target      *reverie.HeadState // nil for a create
 	Statement   string             // create, update
+	Type        reverie.Type       // create, update; "" is a fact, or what the target is
+	DueOn       *time.Time         // of a plan
 	ContentHash string             // of Statement
 	Tags        []string
 	Reason      string
@@ -44,6 +47,7 @@ type Request struct {
 	Location *time.Location       // for the dates that a model sees
 	Lease    func() reverie.Lease // nil for a dry run
 	Heads    []reverie.HeadState  // active, those that lines rewrite or delete among them
+	Archived []reverie.HeadState  // heads that a fact brings back where it says one of them again
 	Lines    []Line               // in order; at most one on each memory
 	// Exempt are the ids of memories that the model had before it when it wrote the
 	// facts: it has compared them itself. Only the exact text counts for those.
@@ -55,7 +59,10 @@ type Request struct {
 	Untagged    string // memories with this tag are no candidates: summaries
 	// Full says why no further fact can be created, when so many have been and so
 	// many memories made room for them; "" while there is room. nil: there always is.
-	Full          func(created, freed int) string
+	Full func(created, freed int) string
+	// Room is how many memories more there may be once the lines are done. Beyond it the
+	// weakest is archived for each. nil: any number.
+	Room          *int
 	Asked         int  // questions that the run has asked so far
 	EmbeddingsOff bool // the embedder failed before in this run, and is not waited for again
 }
@@ -153,6 +160,7 @@ func (r Recorded) outcome(d *planner, f *fact) outcome {
 // NewStep is a line as a write, with ids of its own.
 func NewStep(l Line) reverie.Step {
 	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
+	s.Type, s.DueOn = typed(l)
 	if l.Target == nil {
 		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
 		s.Statement, s.ContentHash, s.Replaces = l.Statement, l.ContentHash, l.Replaces
@@ -165,7 +173,8 @@ func NewStep(l Line) reverie.Step {
 	if l.Target.JudgeAgain != "" {
 		s.Judged = l.Target.Status
 	}
-	if l.Action == reverie.ActionDelete {
+	s.Returns = l.Target.Status == reverie.StatusArchived
+	if l.Action == reverie.ActionDelete || l.Action == reverie.ActionArchive {
 		s.Tags = nil
 		return s
 	}
@@ -177,6 +186,24 @@ func NewStep(l Line) reverie.Step {
 		}
 	}
 	return s
+}
+
+// typed is what type a version is of, and a plan's date: those of the line, else the
+// target's, else a fact.
+func typed(l Line) (t reverie.Type, due *time.Time) {
+	if l.Action != reverie.ActionCreate && l.Action != reverie.ActionUpdate {
+		return "", nil
+	}
+	t, due = l.Type, l.DueOn
+	if l.Target != nil && (t == "" || t == l.Target.Type) {
+		if t = l.Target.Type; due == nil {
+			due = l.Target.DueOn
+		}
+	}
+	if t != reverie.TypePlan {
+		due = nil
+	}
+	return cmp.Or(t, reverie.TypeFact), due
 }
 
 // SummaryStep has a step write a summary anew, in the place of the old one where there is

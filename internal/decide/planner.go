@@ -16,6 +16,8 @@ type planner struct {
 	facts   []fact
 
 	created, freed int // facts created, and heads deleted for them
+	returned       int // archived memories that facts bring back
+	archived       int // heads that made room
 	held           []waiting
 	reasons        []string
 	dropped        []Dropped
@@ -74,6 +76,10 @@ func newPlanner(req Request) *planner {
 		d.entries = append(d.entries, e)
 		byID[h.ID] = e
 	}
+	for i := range req.Archived { // after the heads: what is active comes first
+		h := &req.Archived[i]
+		d.entries = append(d.entries, &entry{head: h, step: Line{Target: h, Statement: h.Statement, ContentHash: h.ContentHash, Tags: h.Tags}})
+	}
 	for i, l := range req.Lines {
 		if l.Held && l.Target == nil {
 			d.held = append(d.held, waiting{i, NewStep(l)})
@@ -100,8 +106,8 @@ func newPlanner(req Request) *planner {
 		case l.Action == reverie.ActionUpdate:
 			d.touch(e, i, reverie.ActionUpdate)
 			e.step, e.id, e.callerOwned = l, reverie.NewID(), true
-		case l.Action == reverie.ActionDelete:
-			d.touch(e, i, reverie.ActionDelete)
+		case l.Action == reverie.ActionDelete, l.Action == reverie.ActionArchive:
+			d.touch(e, i, l.Action)
 			e.step, e.deleted = l, true
 		}
 	}
@@ -236,6 +242,9 @@ func (d *planner) settled() []Settled {
 func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 	switch o.action {
 	case reverie.DecisionNone:
+		if o.target.resting() {
+			return d.update(f, o)
+		}
 		d.support(o.target, f.line, f.Line)
 		return o, o.target
 	case reverie.DecisionUpdate:
@@ -277,6 +286,9 @@ func (d *planner) full(f *fact, freed int) (why string) {
 	if d.req.Full != nil {
 		why = d.req.Full(d.created, d.freed+freed)
 	}
+	if why == "" {
+		why = d.makeRoom(f.line, freed)
+	}
 	if why != "" {
 		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
 		return why
@@ -284,6 +296,44 @@ func (d *planner) full(f *fact, freed int) (why string) {
 	d.created++
 	d.freed += freed
 	return ""
+}
+
+// makeRoom archives the weakest head where there is no room for one memory more beside so
+// many that are freed: the lightest, then the least supported, then what was supported
+// longest ago. It says why, where none may go.
+func (d *planner) makeRoom(line, freed int) string {
+	if d.req.Room == nil || d.created+d.returned-d.freed-d.archived-freed < *d.req.Room {
+		return ""
+	}
+	var weakest *entry
+	for _, e := range d.entries {
+		if e.head == nil || e.action != "" || e.locked || e.restated || e.head.Status != reverie.StatusActive ||
+			e.head.Kind != d.req.Kind || e.head.Weight >= reverie.CoreWeight || e.head.Author != "" || e.head.JudgeAgain != "" {
+			continue
+		}
+		if weakest == nil || weaker(e.head, weakest.head) < 0 {
+			weakest = e
+		}
+	}
+	if weakest == nil {
+		return "the group has as many active memories as it may, and none of them can be archived for another; merge some first"
+	}
+	d.touch(weakest, line, reverie.ActionArchive)
+	weakest.step, weakest.deleted = Line{Target: weakest.head, Statement: weakest.head.Statement,
+		Reason: "the group has as many active memories as it may, and this is the weakest"}, true
+	d.archived++
+	return ""
+}
+
+// weaker compares two heads by what makes room first.
+func weaker(a, b *reverie.HeadState) int {
+	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Strength, b.Strength),
+		a.LastSupportedAt.Compare(b.LastSupportedAt), cmp.Compare(a.LineageID, b.LineageID))
+}
+
+// resting tells whether the entry is archived, and nothing has brought it back.
+func (e *entry) resting() bool {
+	return e.head != nil && e.head.Status == reverie.StatusArchived && e.action == ""
 }
 
 // known lets later facts find the entry by this one.
@@ -294,9 +344,13 @@ func (e *entry) known(f *fact) {
 }
 
 // update gives the target a statement that says both. It takes the place of most
-// of what the target says only by a quoted message.
+// of what the target says only by a quoted message. An archived target is back with it,
+// where there is room; by a duplicate it says what it said.
 func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
-	e := o.target
+	e, back := o.target, o.target.resting()
+	if o.action == reverie.DecisionNone {
+		o.action, o.merged = reverie.DecisionUpdate, e.head.Statement
+	}
 	switch {
 	case e.locked:
 		return d.hold(f, o, heldLocked, 0)
@@ -304,6 +358,13 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 		return d.unquoted(f, o, "update")
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten, 0)
+	case back:
+		if why := d.makeRoom(f.line, 0); why != "" {
+			d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
+			return outcome{action: reverie.DecisionSkip, target: e, reason: why}, nil
+		}
+		d.returned++
+		o.reason = joined("said again after it was archived", o.reason)
 	}
 	tags := safety.CleanTags(slices.Concat(e.step.Tags, f.Tags))
 	if e.action == "" || e.action == reverie.ActionKeep {
@@ -311,6 +372,7 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 		d.touch(e, f.line, reverie.ActionUpdate)
 		e.id = reverie.NewID()
 	}
+	e.step.Type, e.step.DueOn = cmp.Or(f.Type, e.step.Type), cmp.Or(f.DueOn, e.step.DueOn)
 	e.step.Statement, e.step.ContentHash, e.step.Tags = o.merged, text.ContentHash(o.merged), tags
 	if e.action == reverie.ActionUpdate {
 		e.step.Reason = o.reason
@@ -339,6 +401,10 @@ func (d *planner) unquoted(f *fact, o outcome, action string) (outcome, *entry) 
 func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	e := o.target
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
+	if e.resting() { // nobody goes by it: it needs no end
+		o.action, o.target = reverie.DecisionAdd, nil
+		return d.add(f, o, 0)
+	}
 	switch {
 	case e.locked:
 		return d.hold(f, o, heldLocked, 0)

@@ -121,7 +121,7 @@ func (r *round) embedHeads(ctx context.Context) error {
 	var lacking []*entry
 	var texts []string
 	for _, e := range r.entries {
-		if e.head != nil && r.compared(e) && (e.callerOwned || e.head.EmbeddingModel != r.Embeddings.Key()) {
+		if e.head != nil && !e.resting() && r.compared(e) && (e.callerOwned || e.head.EmbeddingModel != r.Embeddings.Key()) {
 			lacking, texts = append(lacking, e), append(texts, e.step.Statement)
 		}
 	}

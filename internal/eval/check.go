@@ -127,13 +127,17 @@ func (c *checker) checkMemories() {
 	}
 }
 
+// staleAfter is when a habit or plan may be gone for its silence, in a group that talks daily.
+const staleAfter = 21 * 24 * time.Hour
+
 // checkFading refuses bystanders that anybody may forget: their point would be lost to a
 // model that is right.
 func (c *checker) checkFading() {
 	loc, _ := (reverie.Group{TimeZone: c.TimeZone}).Location() // the nights were told by it
 	end := c.Nights[len(c.Nights)-1].Until
 	for _, m := range c.bystanders() {
-		if !m.step(loc).LastSupportedAt.After(end.Add(-reverie.StaleAfter)) {
+		fades := m.Type == reverie.TypeHabit || m.Type == reverie.TypePlan
+		if fades && !m.step(loc).LastSupportedAt.After(end.Add(-staleAfter)) {
 			c.says(memoriesFile, m.ID,
 				"support: it is stale by the end, and may be deleted: give it a later date, or name it in gone, stay or may_go")
 		}

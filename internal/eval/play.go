@@ -339,7 +339,7 @@ func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 // longer there.
 func (m Memory) step(loc *time.Location) reverie.Step {
 	s := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: m.Statement,
-		Tags: m.Tags, Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
+		Tags: m.Tags, Type: m.Type, Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
 	for i, date := range m.Support {
 		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has read it
 		at = at.Add(12 * time.Hour).UTC()

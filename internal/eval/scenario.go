@@ -75,11 +75,12 @@ type Question struct {
 
 // Memory is what the group remembers before the first night.
 type Memory struct {
-	ID        string   `json:"id"`
-	Statement string   `json:"statement"`
-	Tags      []string `json:"tags"`
-	Support   []string `json:"support"`
-	Strength  float64  `json:"strength"`
+	ID        string       `json:"id"`
+	Statement string       `json:"statement"`
+	Tags      []string     `json:"tags"`
+	Type      reverie.Type `json:"type"`
+	Support   []string     `json:"support"`
+	Strength  float64      `json:"strength"`
 }
 
 // Answer is one recorded answer of a model.

@@ -42,10 +42,10 @@ func BenchmarkMaintain(b *testing.B) {
 			select 'g' || g, gen_random_uuid(), gen_random_uuid(), 'group', 'fact ' || m, 1, 'active', 0.8, m, now(), now(), now() - interval '20 days'
 			from generate_series(1, $1) g, generate_series(1, $2) m`, groups, memories)
 		exec(`analyze`)
-		b.Run(fmt.Sprintf("memories=%d/all fade", memories), func(b *testing.B) {
+		b.Run(fmt.Sprintf("memories=%d/all are archived", memories), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				exec(`update memories set strength = 0.8, decayed_at = null`)
+				exec(`update memories set status = 'active', ended_at = null, weight = 0.1`)
 				b.StartTimer()
 				night(b)
 			}

@@ -2,52 +2,27 @@ package maintain
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"reverie/internal/reverie"
 )
 
-// leastDecay is by how much strength must have fallen before that is written: what
-// is less adds up until then, since it is counted from when it was last lowered.
-const leastDecay = 0.001
-
-// fade says what time has made of a memory by asOf, and whether that is anything.
-// Nothing befalls core memories, and the narrative of dreams, which each dream tells
-// anew.
-//
-// Strength falls exponentially, so that in how many steps it does makes no
-// difference: by half with each half-life, from when it was last lowered, or, after
-// newer evidence, from the rule's period after that.
-func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade, bool) {
-	f := reverie.Fade{Fading: m, To: m.Strength, ToAt: m.DecayedAt}
-	if m.Weight >= reverie.CoreWeight || reverie.IsNarrative(m.Memory) {
-		return f, false
-	}
-	keeps := rule.After
-	if m.Kind == reverie.KindDream {
-		keeps = rule.DreamsAfter
-	}
-	from := m.LastSupportedAt.Add(keeps)
-	if m.DecayedAt != nil && m.DecayedAt.After(from) {
-		from = *m.DecayedAt
-	}
-	if age := asOf.Sub(from); age > 0 {
-		s := m.Strength * math.Exp2(-age.Hours()/rule.HalfLife.Hours())
-		if m.Strength-s >= leastDecay {
-			f.To, f.ToAt = s, &asOf
-		}
-	}
-	weak, over := min(f.To, m.Weight) < rule.Threshold, closed(m, rule, asOf)
-	f.Archive = weak || over
+// fade says why a memory is to be archived, "" if it is not. Nothing befalls core memories,
+// what a person wrote, and the narrative of dreams, which each dream tells anew.
+func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) string {
+	tentative := m.Strength < reverie.EstablishedStrength && !m.Used
 	switch {
-	case over:
-		f.Reason = "closed on " + m.UpdatedAt.UTC().Format(time.DateOnly)
-	case weak:
-		f.Reason = why(f, rule)
+	case m.Weight >= reverie.CoreWeight || m.Author != "" || reverie.IsNarrative(m.Memory):
+		return ""
+	case closed(m, rule, asOf):
+		return "closed on " + m.UpdatedAt.UTC().Format(time.DateOnly)
+	case m.Weight < rule.Threshold:
+		return fmt.Sprintf("weight %s is below %g", below(m.Weight, rule.Threshold), rule.Threshold)
+	case tentative && m.Silent >= rule.Tentative:
+		return fmt.Sprintf("said once, never used in an answer, and silent for %d of the group's active nights", m.Silent)
 	}
-	return f, f.Decays() || f.Archive
+	return ""
 }
 
 // closed tells whether a memory is a todo of a dream that was closed the rule's time
@@ -56,15 +31,6 @@ func closed(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) bool {
 	return rule.Closed > 0 && reverie.DreamTypeOf(m.Memory) == reverie.DreamTodo &&
 		slices.Contains(m.Tags, reverie.TagDone) &&
 		asOf.Sub(m.UpdatedAt) >= rule.Closed
-}
-
-// why gives the figures for which a weak memory is archived.
-func why(f reverie.Fade, rule reverie.FadeRule) string {
-	if f.Weight < rule.Threshold {
-		return fmt.Sprintf("weight %s is below %g", below(f.Weight, rule.Threshold), rule.Threshold)
-	}
-	return fmt.Sprintf("strength %s is below %g: last supported %s", below(f.To, rule.Threshold), rule.Threshold,
-		f.LastSupportedAt.UTC().Format(time.DateOnly))
 }
 
 // below writes a value with two digits, or as many as tell it from the threshold.
@@ -77,9 +43,9 @@ func below(v, threshold float64) string {
 	}
 }
 
-// asOf is up to when memories of a group have faded.
-func (k *Keeper) asOf(u reverie.Upkeep, now time.Time) time.Time {
-	if k.Rule.ByActivity && u.NewestAt != nil && u.NewestAt.Before(now) {
+// asOf is up to when what was closed has aged: a group that rests forgets nothing.
+func asOf(u reverie.Upkeep, now time.Time) time.Time {
+	if u.NewestAt != nil && u.NewestAt.Before(now) {
 		return *u.NewestAt
 	}
 	return now

@@ -1,6 +1,5 @@
-// Package maintain lets memories fade that nothing supports, archives those that
-// have become weak, and prunes what is kept no longer. It asks no model. What time
-// makes of a memory is decided here and written by the store, in bounded batches,
+// Package maintain archives memories that have proved useless, and prunes what is kept no
+// longer. It asks no model. What is archived is decided here and written by the store, in bounded batches,
 // each of which stands by itself: whoever goes on after one has the rest to do.
 package maintain
 
@@ -22,9 +21,9 @@ type Store interface {
 	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
 		*reverie.Chunk, error)
-	// Fade writes what time has made of memories, with their run's stats. One that
-	// somebody has changed since it was read is left as it is.
-	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+	// Fade archives memories, with their run's stats. One that somebody has changed since
+	// it was read is left as it is.
+	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fading) (reverie.Stats,
 		[]reverie.Change, error)
 	// Prune removes a batch of what has expired. The time is where to look for
 	// messages next.
@@ -57,7 +56,6 @@ type Result struct {
 	Status   reverie.RunStatus
 	Nothing  bool // was due
 	DryRun   bool
-	Decayed  int
 	Archived []reverie.Change
 	Pruned   reverie.Pruned
 	Stats    reverie.Stats
@@ -68,7 +66,7 @@ type Result struct {
 func (r Result) Reply() reverie.MaintainReply {
 	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
 		Status: r.Status,
-		DryRun: r.DryRun, Decayed: r.Decayed, Archived: len(r.Archived), Pruned: r.Pruned,
+		DryRun: r.DryRun, Archived: len(r.Archived), Pruned: r.Pruned,
 		Changes: reverie.ChangeReplies(r.Archived)}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()
@@ -97,7 +95,7 @@ func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
 		return err == nil, err
 	}
 	due := false
-	err = r.pages(ctx, r.asOf(u, r.now), func(fades []reverie.Fade) error {
+	err = r.pages(ctx, asOf(u, r.now), func(fades []reverie.Fading) error {
 		due = due || len(fades) > 0
 		return nil
 	})
@@ -153,7 +151,7 @@ func (r *run) work(ctx context.Context) error {
 
 // done counts what this call has done.
 func (r *run) done() int {
-	return r.result.Decayed + len(r.result.Archived) + r.result.Pruned.Total()
+	return len(r.result.Archived) + r.result.Pruned.Total()
 }
 
 // resume takes up the run of a process that is gone, and ends all others.
@@ -179,10 +177,9 @@ func (r *run) row() reverie.Run {
 	return row
 }
 
-// pages calls fn with what time has made of the memories, page by page.
-func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade) error) error {
-	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After),
-		DreamsBefore: asOf.Add(-r.Rule.DreamsAfter), Threshold: r.Rule.Threshold, Limit: r.Batch}
+// pages calls fn with the memories that are to be archived, page by page.
+func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fading) error) error {
+	q := reverie.FadingQuery{GroupID: r.req.GroupID, Rule: r.Rule, Limit: r.Batch}
 	if r.Rule.Closed > 0 {
 		q.ClosedBy = asOf.Add(-r.Rule.Closed)
 	}
@@ -191,10 +188,10 @@ func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade)
 		if err != nil {
 			return err
 		}
-		var fades []reverie.Fade
+		var fades []reverie.Fading
 		for _, m := range page {
-			if f, faded := fade(m, r.Rule, asOf); faded {
-				fades = append(fades, f)
+			if m.Reason = fade(m, r.Rule, asOf); m.Reason != "" {
+				fades = append(fades, m)
 			}
 			q.After = m.LineageID
 		}
@@ -209,9 +206,9 @@ func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade)
 	}
 }
 
-// fade lowers the strength of memories, and archives what has become too weak.
+// fade archives memories.
 func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
-	return r.pages(ctx, r.asOf(u, r.now), func(fades []reverie.Fade) error {
+	return r.pages(ctx, asOf(u, r.now), func(fades []reverie.Fading) error {
 		if r.req.DryRun {
 			r.foresee(fades)
 			return nil
@@ -220,28 +217,21 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 			return err
 		}
 		return r.recorder.Write(func(lease reverie.Lease) error {
-			before := r.recorder.Stats.Decayed
 			stats, archived, err := r.Store.Fade(ctx, lease, r.row(), fades)
 			if err != nil {
 				return err
 			}
 			r.recorder.Stats = stats
-			r.result.Decayed += stats.Decayed - before
 			r.result.Archived = append(r.result.Archived, archived...)
 			return nil
 		})
 	})
 }
 
-// foresee counts what would become of memories.
-func (r *run) foresee(fades []reverie.Fade) {
+// foresee lists what would be archived.
+func (r *run) foresee(fades []reverie.Fading) {
 	for _, f := range fades {
-		if f.Decays() {
-			r.result.Decayed++
-		}
-		if f.Archive {
-			r.result.Archived = append(r.result.Archived, f.Change())
-		}
+		r.result.Archived = append(r.result.Archived, f.Change())
 	}
 }
 

@@ -29,19 +29,19 @@ func TestMaintain(t *testing.T) {
 	done := w.maintain()
 	want := reverie.Pruned{ShortTerm: 1, Messages: 5, Answers: 2, Usage: 3}
 	for name, r := range map[string]Result{"dry run": dry, "run": done} {
-		if r.Decayed != 3 || len(r.Archived) != 2 || r.Pruned != want || r.Status != reverie.RunSucceeded || r.Nothing {
+		if len(r.Archived) != 2 || r.Pruned != want || r.Status != reverie.RunSucceeded || r.Nothing {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if done.RunID == "" || dry.RunID != "" || done.Stats.Decayed != 3 || done.Stats.Archived != 2 || done.Stats.Pruned != 11 {
+	if done.RunID == "" || dry.RunID != "" || done.Stats.Archived != 2 || done.Stats.Pruned != 11 {
 		t.Errorf("run %q, stats %+v", done.RunID, done.Stats)
 	}
-	w.want(`select statement, status, round(strength::numeric, 4), decayed_at is null, ended_at is null from memories where group_id = $1 order by 1`,
-		"drinks tea|active|0.4000|false|true", "has a cat|archived|0.3000|true|false", "is called Lin|active|0.4000|true|true",
-		"lives in Berlin|archived|0.2865|false|false", "plays go|active|0.4774|false|true")
+	w.want(`select statement, status, round(strength::numeric, 4), ended_at is null from memories where group_id = $1 order by 1`,
+		"drinks tea|active|0.8000|true", "has a cat|archived|0.3000|false", "is called Lin|active|0.4000|true",
+		"lives in Berlin|archived|0.3000|false", "plays go|active|0.5000|true")
 	w.want(`select action, old_statement, new_statement, change_summary, run_id is null from memory_change_log where group_id = $1 and action <> 'create' order by 2`,
 		"archive|has a cat||weight 0.20 is below 0.3|false",
-		"archive|lives in Berlin||strength 0.29 is below 0.3: last supported 2025-12-26|false")
+		"archive|lives in Berlin||said once, never used in an answer, and silent for 60 of the group's active nights|false")
 	w.want(`select text, author, pruned_at is null from messages where group_id = $1 order by sent_at`, "|Lin|false", "|bot|false", "|Lin|false", "|bot|false",
 		"|Lin|false", "shall we meet|Lin|true", ">yes|bot|true", "nobody has read this|Lin|true", "hello|Lin|true", "now?|Lin|true")
 	w.want(`select session_id, messages, new_messages, new_tokens > 0, new_turns from sessions where group_id = $1 and not cut order by 1`,
@@ -50,7 +50,7 @@ func TestMaintain(t *testing.T) {
 	w.want(`select lineage_id, offered, referenced, ignored from memory_usage_totals where group_id = $1 order by 1`,
 		"00000001-0000-4000-8000-000000000000|2|1|0", "00000002-0000-4000-8000-000000000000|1|0|1")
 	w.want(`select c.answer, a.answer from run_chunks c left join answers a using (group_id, run_id) where c.group_id = $1 order by 1`, "|", "an answer|another")
-	w.want(`select status, stats->>'decayed', stats->>'archived', stats->>'pruned' from runs where group_id = $1 and job = 'maintain'`, "succeeded|3|2|11")
+	w.want(`select status, stats->>'archived', stats->>'pruned' from runs where group_id = $1 and job = 'maintain'`, "succeeded|2|11")
 	before = w.account()
 	if again := w.maintain(); !again.Nothing || again.RunID != "" || must(k.Due(t.Context(), w.group))(t) {
 		t.Errorf("again: %+v", again)
@@ -100,7 +100,7 @@ func TestOthersMeanwhile(t *testing.T) {
 	if !errors.Is(err, reverie.ErrLeaseLost) {
 		t.Errorf("error %v", err)
 	}
-	w.want(`select count(*) from memories where group_id = $1 and (status <> 'active' or decayed_at is not null)`, "0")
+	w.want(`select count(*) from memories where group_id = $1 and status <> 'active'`, "0")
 	w.exec(`update leases set expires_at = 'epoch' where group_id = $1`, w.group)
 
 	changed := false
@@ -111,7 +111,7 @@ func TestOthersMeanwhile(t *testing.T) {
 		}
 	}}
 	res := must(w.run(w.keeper(person)))(t)
-	if len(res.Archived) != 0 || res.Decayed != 2 {
+	if len(res.Archived) != 0 {
 		t.Errorf("%+v", res)
 	}
 	w.want(`select status from runs where group_id = $1 and job = 'maintain'`, "succeeded") // the one that lost its lease, continued
@@ -121,6 +121,8 @@ func TestOthersMeanwhile(t *testing.T) {
 func TestRestore(t *testing.T) {
 	w := newWorld(t)
 	w.evolve(noon.Add(-20*day), w.say("", noon.Add(-20*day), "I live in Berlin"), false, fact("lives in Berlin", 0.3, noon.Add(-20*day)))
+	w.exec(`update memories set type = 'opinion' where group_id = $1`, w.group)
+	w.nights(noon.Add(-20*day), 60)
 	id := w.maintain().Archived[0].MemoryID
 	w.now = noon.Add(time.Hour)
 	if _, n, err := w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, Status: reverie.StatusActive}); n != 0 || err != nil {
@@ -145,30 +147,39 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored %+v", back)
 	}
 	w.now = noon.Add(13 * day)
-	if res := w.maintain(); len(res.Archived) != 0 || res.Decayed != 0 {
+	if res := w.maintain(); len(res.Archived) != 0 {
 		t.Errorf("maintained again: %+v", res)
 	}
-	w.want(`select version, status from memories where group_id = $1 order by 1`, "1|archived", "2|active")
+	w.want(`select version, status from memories where group_id = $1 order by 1`, "1|superseded", "2|active")
 }
 
 // must2 is must without a count.
 func must2[V any](v V, _ int, err error) func(testing.TB) V { return must(v, err) }
 
-// A group that rests forgets nothing, where that is asked for; else the clock
-// counts, also in one without messages.
-func TestDecayByActivity(t *testing.T) {
+// A group that rests forgets nothing, nor one whose old chat has just been written down; a use
+// in an answer keeps what was said once.
+func TestSilenceIsActive(t *testing.T) {
 	w := newWorld(t)
-	w.evolve(noon.Add(-60*day), w.say("", noon.Add(-60*day), "tea"), false, fact("drinks tea", 0.8, noon.Add(-60*day)))
+	said := noon.Add(-400 * day)
+	w.evolve(said, w.say("", said, "tea"), false, fact("drinks tea", 0.3, said), fact("a joke", 0.3, said), fact("likes cake", 0.3, said))
+	w.exec(`update memories set type = case statement when 'drinks tea' then 'fact' else 'culture' end where group_id = $1`, w.group)
 	k := w.keeper(w.store)
-	k.Rule.ByActivity, k.Retention = true, reverie.Retention{}
+	k.Retention = reverie.Retention{}
 	if res := must(w.run(k))(t); !res.Nothing {
 		t.Errorf("a group that rests: %+v", res)
 	}
-	w.say("", noon.Add(-day), "more tea")
-	if res := must(w.run(k))(t); res.Decayed != 1 {
-		t.Errorf("a group that wakes: %+v", res)
+	w.nights(said, 60)
+	w.exec(`update memories set updated_at = $2, created_at = $2 where group_id = $1`, w.group, noon) // an import, long after
+	w.exec(`insert into memory_usage_totals (group_id, lineage_id, offered, referenced, last_offered_at, last_used_at)
+		select group_id, lineage_id, 1, 1, $2, $2 from memories where group_id = $1 and statement = 'likes cake'`, w.group, said)
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "a joke" {
+		t.Errorf("silent for sixty nights: %+v", res)
 	}
-	w.want(`select round(strength::numeric, 6) from memories where group_id = $1 and decayed_at = '2026-01-14 12:00Z'`, "0.565685")
+	w.nights(noon, 60)
+	w.now = noon.Add(100 * day)
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "drinks tea" {
+		t.Errorf("sixty nights after it was written: %+v", res)
+	}
 }
 
 // What a dream has closed goes when its time is over, counted as decay is; what is
@@ -176,7 +187,7 @@ func TestDecayByActivity(t *testing.T) {
 func TestClosedThreads(t *testing.T) {
 	w := newWorld(t)
 	k := w.keeper(w.store)
-	k.Rule.ByActivity, k.Retention = true, reverie.Retention{}
+	k.Retention = reverie.Retention{}
 	w.evolve(noon, w.say("", noon, "so it is"), false, fact("the cake is ordered", 0.5, noon), fact("the hall is booked", 0.5, noon), fact("a choir is sought", 0.5, noon))
 	w.exec(`update memories set kind = 'dream', tags = case when statement like 'a %' then array['dream', 'long-term', 'todo']
 		else array['dream', 'long-term', 'todo', 'done'] end, weight = case when statement like 'the hall%' then 1.5 else 1 end where group_id = $1`, w.group)
@@ -191,41 +202,12 @@ func TestClosedThreads(t *testing.T) {
 		t.Error("it is due where nothing is ever archived for being closed")
 	}
 	k.Rule.Closed = 7 * day
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Decayed != 0 || res.Archived[0].Summary != "closed on 2026-01-15" {
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].Summary != "closed on 2026-01-15" {
 		t.Errorf("%+v", res)
 	}
 	w.want(`select statement, status from memories where group_id = $1 order by 1`, "a choir is sought|active", "the cake is ordered|archived", "the hall is booked|active")
 	if res := must(w.run(k))(t); !res.Nothing {
 		t.Errorf("again: %+v", res)
-	}
-}
-
-// What dreams have left fades by a time of its own, longer or shorter than that of
-// other memories; the narrative is not even looked at.
-func TestDreamsFade(t *testing.T) {
-	w := newWorld(t)
-	k := w.keeper(w.store)
-	k.Retention = reverie.Retention{}
-	w.evolve(noon, w.say("", noon, "so it is"), false, fact("tea is drunk", 0.3, noon), fact("they talk of tea", 0.3, noon), fact("they have met", 0.3, noon))
-	w.exec(`update memories set kind = 'dream', tags = array['dream', case when statement like '%met' then 'summary' else 'theme' end]
-		where group_id = $1 and statement like 'they %'`, w.group)
-	k.Rule.After, k.Rule.DreamsAfter = 90*day, 14*day
-	w.now = noon.Add(90 * day)
-	if res := must(k.Run(t.Context(), nil, Request{GroupID: w.group, DryRun: true}))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "they talk of tea" {
-		t.Errorf("dreams fade sooner: %+v", res)
-	}
-	k.Rule = rule
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "tea is drunk" {
-		t.Errorf("at the end of their time: %+v", res)
-	}
-	w.now = noon.Add(91 * day)
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "they talk of tea" {
-		t.Errorf("a day after: %+v", res)
-	}
-	w.now = noon.Add(10000 * day)
-	w.exec(`update memories set weight = 0.1 where group_id = $1 and status = 'active'`, w.group)
-	if res := must(w.run(k))(t); !res.Nothing {
-		t.Errorf("the narrative: %+v", res)
 	}
 }
 

@@ -181,6 +181,8 @@ func (w *world) story() {
 	for statement, weight := range map[string]float64{"is called Lin": 1.8, "has a cat": 0.2} {
 		w.exec(`update memories set weight = $3 where group_id = $1 and statement = $2`, w.group, statement, weight)
 	}
+	w.exec(`update memories set type = 'culture' where group_id = $1 and statement = 'lives in Berlin'`, w.group)
+	w.nights(noon.Add(-20*day), 60)
 	w.exec(`insert into session_summaries (group_id, session_id, summary, messages, turns, tokens, first_message_id, last_message_id,
 			covers_since, covers_until, run_id, created_at, updated_at)
 		select group_id, session_id, 'of ' || session_id, 1, 1, 1, 'a', 'b', first_at, last_at, $2::uuid, last_at, last_at
@@ -195,6 +197,13 @@ func (w *world) story() {
 	}
 	w.exec(`update memory_usage_log set was_referenced = created_at < $2, judged_at = created_at where group_id = $1 and created_at < $3`,
 		w.group, noon.Add(-39*day-time.Hour), noon.Add(-38*day-time.Hour))
+}
+
+// nights has the group talk on so many nights after an instant.
+func (w *world) nights(after time.Time, n int) {
+	w.Helper()
+	w.exec(`insert into active_nights (group_id, night) select $1, $2::timestamptz::date + n from generate_series(1, $3::int) n
+		on conflict do nothing`, w.group, after, n)
 }
 
 // account is all that maintenance leaves to a group, without the ids that are new

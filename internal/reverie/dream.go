@@ -90,6 +90,7 @@ type DreamState struct {
 	Material  []HeadState // new: of kind session by their session's last message, the summary of each first; then of kind group, oldest first
 	Known     []HeadState // of kind group, active, and taken in before; oldest first
 	Items     []HeadState // of kind dream, active, the narrative left out; those that are done among them
+	Archived  []HeadState // items that come back when they are dreamt of again
 	Narrative *HeadState  // of the last dream; nil where there is none
 	Active    int         // active memories of the group, of every kind
 }

@@ -2,14 +2,11 @@ package reverie
 
 import "time"
 
-// FadeRule says how memories fade.
+// FadeRule says which memories maintenance archives.
 type FadeRule struct {
-	Threshold   float64       // below it, in strength or in weight, a memory is archived
-	After       time.Duration // how long after its newest evidence a memory keeps its strength
-	DreamsAfter time.Duration // and one of kind dream, which is condensed from what has gone by
-	HalfLife    time.Duration // then strength halves in this time
-	Closed      time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
-	ByActivity  bool          // only up to the group's newest message, and not up to now
+	Threshold float64       // of less weight than this
+	Tentative int           // of little strength, never used, and silent for so many active nights
+	Closed    time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
 }
 
 // Retention says how long is kept what nothing needs any more. 0 is for ever.
@@ -20,26 +17,16 @@ type Retention struct {
 	Usage     time.Duration // rows of the usage log
 }
 
-// Fading is an active memory that time may have told on.
+// Fading is an active memory that may be due to be archived.
 type Fading struct {
 	Memory
-	DecayedAt *time.Time `db:"decayed_at"` // up to when its strength has been lowered
+	Used   bool   `db:"used"`   // an answer used it once
+	Silent int    `db:"silent"` // active nights since it was supported or used last, or, of a fact or rule, written
+	Reason string `db:"-"`      // of archiving it
 }
-
-// Fade is what time has made of a memory.
-type Fade struct {
-	Fading             // as it was read
-	To      float64    // strength as it is to be
-	ToAt    *time.Time // up to when it has been lowered then
-	Archive bool
-	Reason  string // of archiving it
-}
-
-// Decays tells whether its strength is lowered.
-func (f Fade) Decays() bool { return f.To != f.Strength }
 
 // Change is archiving a memory as the change log has it.
-func (f Fade) Change() Change {
+func (f Fading) Change() Change {
 	return Change{GroupID: f.GroupID, ID: NewID(), Action: ActionArchive, MemoryID: f.ID, OldID: &f.ID, OldStatement: f.Statement,
 		Summary: f.Reason, Version: f.Version}
 }
@@ -88,13 +75,11 @@ func (p *Pruned) Add(o Pruned) {
 // FadingQuery asks for a page of active memories, core ones left out, that may be
 // due: by lineage.
 type FadingQuery struct {
-	GroupID      string
-	Before       time.Time // not supported since
-	DreamsBefore time.Time // and those of kind dream
-	Threshold    float64   // or weaker, or lighter, than this
-	ClosedBy     time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
-	After        string    // only lineages after this one
-	Limit        int
+	GroupID  string
+	Rule     FadeRule
+	ClosedBy time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
+	After    string    // only lineages after this one
+	Limit    int
 }
 
 // PruneBatch removes what has expired, at most so many rows.
@@ -115,7 +100,6 @@ type MaintainReply struct {
 	DryRun   bool          `json:"dry_run,omitempty"`
 	Message  string        `json:"message,omitempty"` // "nothing to do"
 	Error    string        `json:"error,omitempty"`
-	Decayed  int           `json:"decayed"`
 	Archived int           `json:"archived"`
 	Pruned   Pruned        `json:"pruned"`
 	Changes  []ChangeReply `json:"changes"` // the memories that were archived

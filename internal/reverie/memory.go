@@ -48,7 +48,7 @@ const (
 	StatusActive     Status = "active"     // the lineage's head, recalled
 	StatusSuperseded Status = "superseded" // a newer version has taken its place
 	StatusDeprecated Status = "deprecated" // deleted
-	StatusArchived   Status = "archived"   // out of recall, restorable
+	StatusArchived   Status = "archived"   // not before the model at night; said again, it comes back
 	StatusHeld       Status = "held"       // waits for a person
 )
 
@@ -59,7 +59,7 @@ const (
 	MaxTags       = 8   // tags of a memory
 	MaxTagLength  = 32  // characters of a tag
 	TargetActive  = 30  // active group memories to aim for; the prompt asks to merge beyond
-	MaxActive     = 60  // creates beyond this many active memories are refused
+	MaxActive     = 60  // beyond this many active memories the weakest is archived for a new one
 	MaxCreates    = 20  // creates of one run
 	MaxShown      = 50  // memories shown to the model for one chunk
 	DefaultWeight = 1.0
@@ -125,10 +125,6 @@ const (
 	EstablishedStrength = 0.5
 	supportStep         = 0.7
 )
-
-// StaleAfter is how long a memory may go unsupported before it may be deleted
-// without a quote, counted back from the end of the window, not from today.
-const StaleAfter = 21 * 24 * time.Hour
 
 // Reinforce returns strength s after evidence on newDates further local dates:
 // 1 - (1-s) x 0.7 for each. A memory is born with Reinforce(TentativeStrength,

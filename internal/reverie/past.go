@@ -88,35 +88,41 @@ func (v WhyVersion) cameAt(l WhyLater, recorded bool) time.Time {
 	return said
 }
 
-// statusAt is what a version was at an instant. What is deprecated by now may have been
-// archived or held before: from when it stopped being active until it was deleted, or
+// statusAt is what a version was at an instant. What is deleted or replaced by now may have
+// been archived or held before: from when it stopped being active until it was deleted, or
 // another version took its place.
 func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
 	m, at := v.Memory, when.At
 	_, until := m.span(when.Recorded)
+	var begins time.Time // the next version
+	if next != nil {
+		begins, _ = next.Memory.span(when.Recorded)
+	}
 	switch {
 	case m.Status == StatusActive || until == nil || until.After(at):
 		return StatusActive
-	case !when.Recorded || m.Status != StatusDeprecated:
+	case next != nil && !begins.After(at):
+		return StatusSuperseded
+	case m.Status != StatusDeprecated && m.Status != StatusSuperseded:
 		return m.Status
 	}
 	var over *time.Time
+	was, end := StatusHeld, StatusDeprecated
 	if next != nil {
-		over = &next.Memory.UpdatedAt
+		over, end = &begins, StatusSuperseded
 	}
-	was := StatusHeld
 	for _, l := range v.Later {
 		switch l.Action {
 		case ActionDelete, ActionUndo:
-			if over == nil || l.At.Before(*over) {
-				over = &l.At
+			if came := v.cameAt(l, when.Recorded); over == nil || came.Before(*over) {
+				over, end = &came, StatusDeprecated
 			}
 		case ActionArchive:
 			was = StatusArchived
 		}
 	}
-	if over == nil || !over.After(at) || OneChange(*m.EndedAt, *over) {
-		return StatusDeprecated
+	if over == nil || !over.After(at) || OneChange(*until, *over) {
+		return end
 	}
 	return was
 }

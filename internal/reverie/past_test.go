@@ -21,13 +21,13 @@ func TestStatusOfThen(t *testing.T) {
 		return v
 	}
 	event := func(a reverie.Action, at int) reverie.WhyLater { return reverie.WhyLater{Action: a, At: hour(at)} }
-	const active, deprecated, archived, held = reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld
+	const active, superseded, deprecated, archived, held = reverie.StatusActive, reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld
 	for name, c := range map[string]struct {
 		versions []reverie.WhyVersion
 		want     [6]reverie.Status // of the first version, at noon and each hour after
 	}{
 		"active":     {[]reverie.WhyVersion{version(1, 0, 0, active)}, [6]reverie.Status{active, active, active, active, active, active}},
-		"superseded": {[]reverie.WhyVersion{version(1, 0, 2, deprecated), version(2, 2, 0, active)}, [6]reverie.Status{active, active, deprecated, deprecated, deprecated, deprecated}},
+		"superseded": {[]reverie.WhyVersion{version(1, 0, 2, superseded), version(2, 2, 0, active)}, [6]reverie.Status{active, active, superseded, superseded, superseded, superseded}},
 		"deleted": {[]reverie.WhyVersion{version(1, 0, 2, deprecated, event(reverie.ActionDelete, 2))},
 			[6]reverie.Status{active, active, deprecated, deprecated, deprecated, deprecated}},
 		"archived": {[]reverie.WhyVersion{version(1, 0, 2, archived, event(reverie.ActionArchive, 2))},
@@ -35,8 +35,12 @@ func TestStatusOfThen(t *testing.T) {
 		"held": {[]reverie.WhyVersion{version(1, 0, 2, held)}, [6]reverie.Status{active, active, held, held, held, held}},
 		"held, and deleted then": {[]reverie.WhyVersion{version(1, 0, 2, deprecated, event(reverie.ActionDelete, 4))},
 			[6]reverie.Status{active, active, held, held, deprecated, deprecated}},
-		"held, and restored": {[]reverie.WhyVersion{version(1, 0, 2, deprecated), version(2, 4, 0, active)},
-			[6]reverie.Status{active, active, held, held, deprecated, deprecated}},
+		"held, and restored": {[]reverie.WhyVersion{version(1, 0, 2, superseded), version(2, 4, 0, active)},
+			[6]reverie.Status{active, active, held, held, superseded, superseded}},
+		"deleted, and restored": {[]reverie.WhyVersion{version(1, 0, 2, superseded, event(reverie.ActionDelete, 2)), version(2, 4, 0, active)},
+			[6]reverie.Status{active, active, deprecated, deprecated, superseded, superseded}},
+		"archived, and back": {[]reverie.WhyVersion{version(1, 0, 2, superseded, event(reverie.ActionArchive, 2)), version(2, 4, 0, active)},
+			[6]reverie.Status{active, active, archived, archived, superseded, superseded}},
 		"archived, and taken back": {[]reverie.WhyVersion{version(1, 0, 2, deprecated, event(reverie.ActionArchive, 2), event(reverie.ActionUndo, 4))},
 			[6]reverie.Status{active, active, archived, archived, deprecated, deprecated}},
 		"nobody knows how": {[]reverie.WhyVersion{version(1, 0, 2, deprecated)}, [6]reverie.Status{active, active, deprecated, deprecated, deprecated, deprecated}},

@@ -1,6 +1,9 @@
 package reverie
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Head names the version that a step rests on. Applying refuses the step when
 // the lineage's head has moved.
@@ -21,6 +24,9 @@ type Step struct {
 	SessionID       string     `json:"session_id,omitempty"` // of a memory of kind session (create)
 	Statement       string     `json:"statement,omitempty"`  // create, update
 	Tags            []string   `json:"tags,omitempty"`
+	Type            Type       `json:"type,omitempty"`    // create, update; "" is the head's, with its date
+	DueOn           *time.Time `json:"due_on,omitempty"`  // of a plan
+	Returns         bool       `json:"returns,omitempty"` // the head is archived: what is written of it brings it back, or ends it
 	Reason          string     `json:"reason,omitempty"`
 	Evidence        []Evidence `json:"evidence,omitempty"`
 	Sources         []Source   `json:"sources,omitempty"`          // memories that a version rests on (create, update)
@@ -126,7 +132,7 @@ func (p Plan) Changes() []Change {
 			old := s.Head.MemoryID
 			c.OldID = &old
 		}
-		if s.Action == ActionDelete {
+		if s.Action == ActionDelete || s.Action == ActionArchive {
 			c.MemoryID, c.Version = s.Head.MemoryID, s.Head.Version
 		}
 		changes = append(changes, c)
@@ -145,6 +151,8 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 			st.Updated++
 		case ActionDelete:
 			st.Deleted++
+		case ActionArchive:
+			st.Archived++
 		}
 	}
 	for _, step := range p.Held {
@@ -152,8 +160,9 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 			st.Held++
 		}
 	}
-	st.Rewritten += p.Rewrites(heads)
-	st.Kept = st.Base - st.Rewritten
+	rewritten := p.count(heads, ActionDelete, ActionUpdate)
+	st.Rewritten += rewritten
+	st.Kept -= rewritten + p.count(heads, ActionArchive)
 	st.Refused += len(p.Refusals)
 	st.Chunks++
 }
@@ -161,14 +170,16 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 // Rewrites counts the deletes and rewrites of versions that the plan's run did not
 // write itself, by the heads that the plan rests on. What was to be judged again and is
 // none of these does not count: it was not among what the group remembered.
-func (p Plan) Rewrites(heads []HeadState) (n int) {
+func (p Plan) Rewrites(heads []HeadState) int { return p.count(heads, ActionDelete, ActionUpdate) }
+
+func (p Plan) count(heads []HeadState, actions ...Action) (n int) {
 	own := map[string]bool{}
 	for _, h := range heads {
 		own[h.LineageID] = h.RunID != nil && *h.RunID == p.RunID
 	}
 	for _, s := range p.Steps {
 		_, known := own[s.LineageID]
-		if (s.Action == ActionDelete || s.Action == ActionUpdate) && !own[s.LineageID] && (known || s.Judged == "") {
+		if slices.Contains(actions, s.Action) && !own[s.LineageID] && (known || s.Judged == "" && !s.Returns) {
 			n++
 		}
 	}

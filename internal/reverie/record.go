@@ -21,12 +21,13 @@ const (
 	RecordChange   RecordType = "change" // a row of the change log
 	RecordDecision RecordType = "decision"
 	RecordUsage    RecordType = "usage" // how often a lineage was offered and used
+	RecordNight    RecordType = "night" // on which the group talked
 )
 
 // RecordTypes are all types in the order in which a group's records come: each
 // refers only to what is before it.
 var RecordTypes = []RecordType{RecordGroup, RecordRun, RecordChunk, RecordHeld, RecordMemory, RecordSource, RecordTaken,
-	RecordEvidence, RecordChange, RecordDecision, RecordUsage}
+	RecordEvidence, RecordChange, RecordDecision, RecordUsage, RecordNight}
 
 // Record is one row of a group on its way out of one database and into another.
 type Record struct {

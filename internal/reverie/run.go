@@ -67,7 +67,6 @@ type Stats struct {
 	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
 	Folded     int `json:"folded,omitempty"`    // messages that a rolling summary covers now
 	Archived   int `json:"archived,omitempty"`  // memories
-	Decayed    int `json:"decayed,omitempty"`   // memories whose strength was lowered
 	Pruned     int `json:"pruned,omitempty"`    // rows whose text was removed, or that were counted and removed
 	Sessions   int `json:"sessions,omitempty"`  // that a dream covers
 	Material   int `json:"material,omitempty"`  // memory versions that a dream took in, each for the first time
@@ -107,7 +106,7 @@ func (s *Stats) Add(o Stats) {
 		{&s.Kept, &o.Kept}, {&s.Updated, &o.Updated}, {&s.Created, &o.Created}, {&s.Deleted, &o.Deleted}, {&s.Refused, &o.Refused},
 		{&s.Held, &o.Held}, {&s.Cited, &o.Cited}, {&s.Considered, &o.Considered}, {&s.Filtered, &o.Filtered}, {&s.Deferred, &o.Deferred},
 		{&s.Chunks, &o.Chunks}, {&s.Compared, &o.Compared}, {&s.Postponed, &o.Postponed}, {&s.Folded, &o.Folded},
-		{&s.Archived, &o.Archived}, {&s.Decayed, &o.Decayed}, {&s.Pruned, &o.Pruned}, {&s.Sessions, &o.Sessions},
+		{&s.Archived, &o.Archived}, {&s.Pruned, &o.Pruned}, {&s.Sessions, &o.Sessions},
 		{&s.Material, &o.Material}, {&s.Approved, &o.Approved}, {&s.Batches, &o.Batches}, {&s.Asked, &o.Asked},
 	} {
 		*n.to += *n.from

@@ -82,6 +82,7 @@ type SessionState struct {
 	Messages []Message   // not extracted, by sent_at, then by order of arrival
 	More     bool        // there are further ones
 	Heads    []HeadState // the group's active memories of kind session, summaries left out
+	Archived []HeadState // facts that come back when they are said again
 	Summary  *HeadState  // the summary memory of this session, nil where it has none
 }
 

@@ -30,8 +30,12 @@ type PastQuery struct {
 
 // State is a group as one chunk sees it, read in one snapshot.
 type State struct {
-	Group Group
-	Heads []HeadState // active, oldest lineage first
+	Group  Group
+	Nights []string    // the newest dates on which the group talked, sorted
+	Heads  []HeadState // active, oldest lineage first
+	// Archived are archived heads of the same kind, those supported last first: what says
+	// one of them again brings it back.
+	Archived []HeadState
 	// Again are the further memories to be judged again: those that are held until then,
 	// and active ones of other kinds. Of the heads those are that say why.
 	Again []HeadState
@@ -43,11 +47,12 @@ type State struct {
 	Context []Message // consumed, sent in [ContextSince, Until), oldest first
 }
 
-// HeadState is a lineage's head, active or held, and the local dates its lineage has
+// HeadState is a lineage's head, active, archived or held, and the local dates its lineage has
 // evidence on.
 type HeadState struct {
 	Memory
-	SupportDates []string `db:"support_dates"` // YYYY-MM-DD, sorted
+	SupportDates []string   `db:"support_dates"` // YYYY-MM-DD, sorted
+	UsedAt       *time.Time `db:"used_at"`       // when it was used in an answer last, nil for never
 	// Awaits are, where it is to be judged again, the pending messages that are or were
 	// its evidence.
 	Awaits []string

@@ -82,6 +82,9 @@ func (s *chunkInput) verify(p pipeline.Proposal, limits Limits) (f fact, rule, d
 	return f, "", ""
 }
 
+// types are what types of memories facts are.
+var types = map[string]reverie.Type{"preference": reverie.TypeOpinion, "project": reverie.TypePlan}
+
 // settle turns facts into lines. One that replaces a fact by the same words
 // supports it. One that replaces it by what another one says already ends it and
 // supports that other: no statement may be active twice.
@@ -89,7 +92,7 @@ func (s *chunkInput) settle(facts []fact, limits Limits) (list []decide.Line) {
 	stands := pipeline.Standing(s.state.Heads, facts, proposalOf)
 	for _, f := range facts {
 		l := decide.Line{Action: reverie.ActionCreate, Target: f.Target, Statement: f.Content, ContentHash: f.Hash,
-			Tags:   tagsOf(f, limits),
+			Tags: tagsOf(f, limits), Type: types[f.Type],
 			Reason: fmt.Sprintf("%s, confidence %.2f", f.Type, f.Confidence), Evidence: f.evidence, Quoted: f.quoted}
 		switch {
 		case f.Target == nil:

@@ -52,7 +52,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 // compared once more.
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 	return decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
-		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
+		Language: s.language, Location: s.loc, Heads: s.state.Heads, Archived: s.state.Archived, Lines: wanted, FactsExempt: true,
 		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared,
 		EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}
 }

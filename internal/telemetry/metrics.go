@@ -79,7 +79,7 @@ var table = []struct {
 	{counter, "changes_held_total", "job", "Changes that wait for a person.", nil},
 	{counter, "changes_total", "job action",
 		"Changes of memories, or entities that were created and updated (job impression): update, create or delete; of " +
-			"the job maintain: archive, decay (strength lowered) and prune (rows).", nil},
+			"the job maintain: archive and prune (rows).", nil},
 	{counter, "messages_total", "job outcome",
 		"Messages by what runs did with them: cited, considered, filtered; or deferred, by each run that left them pending.",
 		nil},
@@ -182,7 +182,7 @@ func (m *Metrics) countStats(job string, s reverie.Stats) {
 	m.record("changes_held_total", float64(s.Held), job)
 	actions := map[string]int{"update": s.Updated, "create": s.Created, "delete": s.Deleted}
 	if job == string(reverie.JobMaintain) {
-		actions = map[string]int{"archive": s.Archived, "decay": s.Decayed, "prune": s.Pruned}
+		actions = map[string]int{"archive": s.Archived, "prune": s.Pruned}
 	}
 	for action, n := range actions {
 		m.record("changes_total", float64(n), job, action)

@@ -53,7 +53,7 @@ func TestRuns(t *testing.T) {
 	expect(t, m, `# HELP reverie_changes_held_total Changes that wait for a person.
 # TYPE reverie_changes_held_total counter
 reverie_changes_held_total{job="evolve"} 5
-# HELP reverie_changes_total Changes of memories, or entities that were created and updated (job impression): update, create or delete; of the job maintain: archive, decay (strength lowered) and prune (rows).
+# HELP reverie_changes_total Changes of memories, or entities that were created and updated (job impression): update, create or delete; of the job maintain: archive and prune (rows).
 # TYPE reverie_changes_total counter
 reverie_changes_total{action="create",job="evolve"} 2
 reverie_changes_total{action="delete",job="evolve"} 3

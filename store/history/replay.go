@@ -45,13 +45,29 @@ const (
 				and x.pruned_at is null and (u.run_id is null or u.started_at >= r.started_at)
 			order by 1)`
 
-	headsThenQuery = `select h.*, case when h.judge_again <> '' then ` + awaitedThen + ` end as awaits from (
+	headsThenQuery = `select h.*, array(select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
+				where e.group_id = $1 and e.lineage_id = h.lineage_id and e.action <> 'delete' and e.created_at < $2::timestamptz
+				order by 1) as support_dates,
+			(select max(l.created_at) from memory_usage_log l where l.group_id = $1 and l.lineage_id = h.lineage_id
+				and l.was_referenced and l.judged_at < $2::timestamptz) as used_at,
+			case when h.judge_again <> '' then ` + awaitedThen + ` end as awaits from (
 			select ` + store.MemoryColumns + `, coalesce((select ` + store.AgainBecause + ` from ` + judgeAgainThen + `),
 				'') as judge_again
 			from ` + store.VersionsThen + `$2` + store.AsThen + `
 			where group_id = $1 and updated_at <= $2::timestamptz and statement <> '` + text.Erased + `'
 				and (status = 'active' or ended_at > $2::timestamptz or memory_id = any ($4::uuid[]))) h
 		order by h.created_at, h.lineage_id`
+
+	// What was archived then is what an archive ended, and nothing had brought back or deleted.
+	archivedThenQuery = `select ` + store.MemoryColumns + ` from memories m
+		where group_id = $1 and kind = 'group' and ended_at <= $2::timestamptz and statement <> '` + text.Erased + `'
+			and exists (select 1 from memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
+				and c.action = 'archive' and c.created_at <= $2::timestamptz)
+			and not exists (select 1 from memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
+				and c.action in ('delete', 'undo') and c.created_at <= $2::timestamptz)
+			and not exists (select 1 from memories n where n.group_id = $1 and n.parent_id = m.memory_id
+				and n.updated_at <= $2::timestamptz)
+		order by last_supported_at desc, lineage_id`
 
 	chunkMessagesQuery = `select ` + store.MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null and filter = '' order by sent_at, seq`
@@ -80,9 +96,8 @@ func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.
 }
 
 // PastState returns a group as a chunk of evolve found it at an instant: what was active, of
-// held memories those that it was shown, what waited to be judged again, and the chunk's
-// messages that still have a text, as pending. What was erased since is not there, and
-// support dates are not read.
+// held memories those that it was shown, what waited to be judged again, what was archived, and
+// the chunk's messages that still have a text, as pending. What was erased since is not there.
 func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.State, error) {
 	what := fmt.Sprintf("read group %q as it was", q.GroupID)
 	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
@@ -95,6 +110,15 @@ func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.S
 			return state, err
 		}
 		placeHeads(&state, heads, q.At)
+		if state.Archived, err = pg.Select[reverie.HeadState](ctx, t, archivedThenQuery, q.GroupID, q.At); err != nil {
+			return state, err
+		}
+		for i := range state.Archived {
+			state.Archived[i].Status = reverie.StatusArchived
+		}
+		if state.Nights, err = store.ActiveNights(ctx, t, q.GroupID); err != nil {
+			return state, err
+		}
 		return state, pastMessages(ctx, t, q, &state)
 	})
 }

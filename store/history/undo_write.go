@@ -14,19 +14,20 @@ const (
 	// Heads end before versions come back: a lineage has one active head, and a
 	// statement one active memory. What was archived ended when it was.
 	returnHeadsQuery = `with u as (
-			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends,
-				strength, supported_at, decayed_at)),
+			select u.*, becomes <> '' as ends
+			from unnest($3::uuid[], $4::text[], $5::float8[], $6::timestamptz[], $7::timestamptz[])
+				as u (id, becomes, strength, supported_at, decayed_at)),
 		kept as (` + store.InsertValues + `null, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 		update memories m set
-			status = case when u.ends then 'deprecated' else m.status end,
+			status = case when u.ends then u.becomes else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			said_until = case when u.ends then coalesce(m.said_until, $2::timestamptz) else m.said_until end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
 			decayed_at = case when u.ends then m.decayed_at else u.decayed_at end
 		from u
-		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived', 'held')`
+		where m.group_id = $1 and m.memory_id = u.id and m.status <> 'superseded'`
 
 	// What dreams have taken in is not new to them because it is back; and what a version
 	// rests on, it rests on again.
@@ -51,7 +52,8 @@ const (
 			when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
 			$3::timestamptz, u.supported_at, u.decayed_at,
-			case when u.held then $3::timestamptz end, $3::timestamptz, case when u.held then $3::timestamptz end, b.author, b.type, b.due_on
+			case when u.held then $3::timestamptz end, $3::timestamptz, case when u.held then $3::timestamptz end, b.author,
+			b.type, b.due_on
 		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
@@ -82,9 +84,16 @@ func writeReturns(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Ti
 func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list []lineageReturn) error {
 	var rows pg.Columns
 	for _, w := range list {
-		if w.ends || w.weakens {
-			rows.Add(w.HeadID, w.ends, w.strength, w.supported, w.decayedAt())
+		becomes := reverie.Status("")
+		switch {
+		case w.newID != "":
+			becomes = reverie.StatusSuperseded
+		case w.ends:
+			becomes = reverie.StatusDeprecated
+		case !w.weakens:
+			continue
 		}
+		rows.Add(w.HeadID, string(becomes), w.strength, w.supported, w.decayedAt())
 	}
 	n, err := rows.Exec(ctx, t, returnHeadsQuery, groupID, at)
 	if err == nil && n != rows.Len() {

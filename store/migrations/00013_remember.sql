@@ -53,12 +53,16 @@ update memories m set said_at = least(b.said_at, m.updated_at)
         from memories) b
     where b.group_id = m.group_id and b.memory_id = m.memory_id and least(b.said_at, m.updated_at) <> m.said_at;
 update memories m set
-    status = case when m.status = 'deprecated' and c.memory_id is not null then 'superseded' else m.status end,
+    status = case when m.status in ('deprecated', 'archived') and c.memory_id is not null then 'superseded' else m.status end,
     said_until = case when m.ended_at is null then null else least(c.said_at, coalesce(
         (select max(e.sent_at) from memory_evidence e where e.group_id = m.group_id and e.memory_id = m.memory_id
             and e.action = 'delete' and e.sent_at between m.said_at and m.ended_at), greatest(m.ended_at, m.said_at))) end
     from memories self left join memories c on c.group_id = self.group_id and c.parent_id = self.memory_id
     where self.group_id = m.group_id and self.memory_id = m.memory_id and m.status <> 'active';
+-- When an answer used what the rows of the usage log had offered that were pruned.
+alter table memory_usage_totals add column last_used_at timestamptz;
+update memory_usage_totals set last_used_at = last_offered_at where referenced > 0;
+
 alter table memories alter column said_at set not null, alter column said_at set default now();
 
 -- What was said in the past is found by its words.
@@ -74,7 +78,8 @@ create table active_nights (
 );
 insert into active_nights (group_id, night)
     select distinct m.group_id, (m.sent_at at time zone coalesce(nullif(g.time_zone, ''), 'UTC'))::date
-    from messages m join groups g using (group_id) where m.run_id is not null;
+    from messages m join groups g using (group_id)
+	where m.run_id is not null and m.outcome <> 'filtered' and m.role = 'user';
 
 -- What cosines mean for an embedding model: measured once, on its first use, with the
 -- pairs of texts of that version.

@@ -98,7 +98,7 @@ func (m *Mortal) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]r
 	return alive(m, "FadingMemories", func() ([]reverie.Fading, error) { return m.Store.FadingMemories(ctx, q) })
 }
 
-func (m *Mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+func (m *Mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fading) (reverie.Stats,
 	[]reverie.Change, error) {
 	if err := m.step("Fade"); err != nil {
 		return reverie.Stats{}, nil, err

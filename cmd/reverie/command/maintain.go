@@ -48,8 +48,7 @@ func (a *app) maintain(ctx context.Context, f selection) error {
 }
 
 func (a *app) upkeepPrinter(f selection) *cli.MaintainPrinter {
-	return &cli.MaintainPrinter{FanOutPrinter: a.printer(reverie.JobMaintain), DryRun: f.dryRun,
-		ByActivity: a.Config.Maintain.DecayBy == "activity"}
+	return &cli.MaintainPrinter{FanOutPrinter: a.printer(reverie.JobMaintain), DryRun: f.dryRun}
 }
 
 // maintainOne does what a person asks for in one group, parked or not.

@@ -49,9 +49,9 @@ func newMemoryList(a *app) *cobra.Command {
 			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
-	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, deprecated, archived, held or all",
+	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, superseded, deprecated, archived, held or all",
 		reverie.StatusActive,
-		reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
+		reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	f := cmd.Flags()
 	f.StringVar(&q.SessionID, "session", "", "only what is of this session")

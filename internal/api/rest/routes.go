@@ -25,7 +25,7 @@ type listInput struct {
 	GroupPath
 	Paging
 	AsOf
-	Status  string `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions; of an instant, those that were active then."`
+	Status  string `query:"status" enum:"active,superseded,deprecated,archived,held,all" default:"active" doc:"Which versions; of an instant, those that were active then."`
 	Kind    string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
 	Session string `query:"session" doc:"Only what is of this session."`
 	Tag     string `query:"tag" doc:"Only what bears this tag."`

@@ -28,16 +28,12 @@ type memoryData struct {
 	Types    []reverie.Type // that it can be given; none where it can have no other words
 }
 
-// Standing is the status of a version. Of those that do not stand the newest one was
-// deleted, and each other has another in its place.
+// Standing is the status of a version, in the page's words.
 func (d memoryData) Standing(m reverie.Memory) string {
-	switch {
-	case m.Status != reverie.StatusDeprecated:
-		return string(m.Status)
-	case m.ID == d.Head.ID:
+	if m.Status == reverie.StatusDeprecated {
 		return "deleted"
 	}
-	return "superseded"
+	return string(m.Status)
 }
 
 // memoryVersion is a version, and the text before it.
@@ -165,7 +161,7 @@ type memoriesData struct {
 // What a list of memories may be narrowed to. The first is what it shows unless told
 // otherwise.
 var (
-	memoryStatuses = []string{"active", "archived", "held", "deprecated", "all"}
+	memoryStatuses = []string{"active", "archived", "held", "superseded", "deprecated", "all"}
 	memoryKinds    = []string{"all", "group", "session", "dream", "team"}
 )
 

@@ -155,7 +155,7 @@ func (r runView) Done() []done {
 	var list []done
 	for _, d := range []done{{"created", st.Created}, {"updated", st.Updated}, {"deleted", st.Deleted}, {"kept", st.Kept},
 		{"postponed", st.Postponed},
-		{"refused", st.Refused}, {"held", st.Held}, {"decayed", st.Decayed}, {"archived", st.Archived}, {"pruned",
+		{"refused", st.Refused}, {"held", st.Held}, {"archived", st.Archived}, {"pruned",
 			st.Pruned}} {
 		if d.N > 0 {
 			list = append(list, d)

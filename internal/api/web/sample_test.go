@@ -176,7 +176,7 @@ func (s *sample) wire() {
 	s.leases = &jobs.Leases{Store: s.store, Holder: "test"}
 	s.evolve = &evolve.Pipeline{Store: s.store, Model: model, Embeddings: embeddings, Prompts: set, Decider: decider, Now: now, Log: log,
 		Limits: evolve.Limits{MaxMessages: 200, MaxInputTokens: 24_000, MaxOutputTokens: 8192, MaxCreates: reverie.MaxCreates,
-			MaxActive: reverie.MaxActive, Target: reverie.TargetActive, MaxShown: reverie.MaxShown, StaleAfter: 21 * 24 * time.Hour,
+			MaxActive: reverie.MaxActive, Target: reverie.TargetActive, MaxShown: reverie.MaxShown, Forget: reverie.ForgetRule{Habit: 21, HabitGaps: 2, Plan: 21, Opinion: 120},
 			HoldRatio: 0.2, HoldMin: 2, ContextMessages: 200}}
 	s.impression = &entity.Pipeline{Store: s.store, Model: model, Prompts: set, Journal: s.store, Now: now, Log: log,
 		Limits: entity.Limits{MaxMessages: 1000, MaxSubjects: 8, MaxInputTokens: 12_000, MaxOutputTokens: 8192, MinConfidence: 0.6,

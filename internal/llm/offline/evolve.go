@@ -21,7 +21,7 @@ const (
 type memory struct {
 	ID        string `json:"id"`
 	Statement string `json:"statement"`
-	Stale     bool   `json:"stale"`
+	Stale     string `json:"stale"`
 	Held      bool   `json:"held"` // only what is quoted keeps it
 }
 
@@ -30,6 +30,7 @@ type evolveLine struct {
 	Action    reverie.Action `json:"action"`
 	OldID     string         `json:"old_id,omitempty"`
 	Statement string         `json:"statement,omitempty"`
+	Type      reverie.Type   `json:"type,omitempty"`
 	Reason    string         `json:"change_reason,omitempty"`
 	Tags      []string       `json:"tags,omitempty"`
 	Evidence  []citation     `json:"evidence,omitempty"`
@@ -120,7 +121,7 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 		}
 	}
 	switch {
-	case m.Stale && !spokenOf:
+	case m.Stale != "" && !spokenOf:
 		return evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Reason: reasonStale.of(m.Statement)}, true
 	case l.Evidence != nil && m.Held && texts.ContentHash(support[0].text) != texts.ContentHash(m.Statement):
 		if text, ok := support[0].statement(); ok {
@@ -149,6 +150,7 @@ func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation)
 // candidate is what may become a memory, and the sentences that say it.
 type candidate struct {
 	text   string
+	typ    reverie.Type // "" where nothing tells
 	reason reason
 	tags   []string
 	proof  []sentence
@@ -171,7 +173,7 @@ func (e *evolution) create() []evolveLine {
 	var lines []evolveLine
 	for _, c := range found[:min(len(found), maxCreates, max(0, reverie.MaxActive-len(e.memories)))] {
 		if evidence := e.cite(c.proof); evidence != nil {
-			lines = append(lines, evolveLine{Action: reverie.ActionCreate, Statement: c.text, Tags: c.tags,
+			lines = append(lines, evolveLine{Action: reverie.ActionCreate, Statement: c.text, Type: c.typ, Tags: c.tags,
 				Evidence: evidence, Reason: c.reason.of(c.text)})
 		}
 	}
@@ -188,7 +190,7 @@ func (e *evolution) candidate(s sentence) (candidate, bool) {
 		return c, ok
 	}
 	if len(words().Rules.in(s)) > 0 {
-		c.reason, c.tags = reasonRule, []string{"rule"}
+		c.typ, c.reason, c.tags = reverie.TypeRule, reasonRule, []string{"rule"}
 	}
 	text, ok := s.statement()
 	c.text = text

@@ -51,8 +51,12 @@ func (s scene) ask(t testing.TB) []evolveLine {
 	memories := []map[string]any{}
 	for i, m := range s.memories {
 		statement, stale := strings.CutPrefix(m, "stale ")
+		why := ""
+		if stale {
+			why = "its date has passed"
+		}
 		statement, held := strings.CutPrefix(statement, "held ")
-		memories = append(memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": statement, "version": 1, "stale": stale, "held": held})
+		memories = append(memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": statement, "version": 1, "stale": why, "held": held})
 	}
 	lines := ask(t, New(0), map[string]any{"existing_memories": memories, "new_discussions": views(messages)})
 	for _, l := range lines {

@@ -124,7 +124,7 @@ func TestNoisyChannelMakesNoGarbage(t *testing.T) {
 }
 
 func FuzzGenerate(f *testing.F) {
-	f.Add(`{"existing_memories":[{"id":"m1","statement":"周会每周一","stale":true}],"new_discussions":[{"id":1,"author":"a","text":"周会改到周二"}]}`, 0)
+	f.Add(`{"existing_memories":[{"id":"m1","statement":"周会每周一","stale":"its date has passed"}],"new_discussions":[{"id":1,"author":"a","text":"周会改到周二"}]}`, 0)
 	f.Add(`{"new_discussions":[{"id":1,"author":"a","text":"We meet every Friday at noon in the lab"},{"id":2,"author":"b","text":"every Friday at noon we meet in the lab"}]}`, 50)
 	f.Add(`{"new_discussions":[{"id":-1,"text":"。"},{"id":1,"text":"\u200b"},{"id":1,"author":"说：","text":" says: ，：, : "}]}`, 1)
 	f.Add(`{"existing_memories":[{"id":"","statement":"x"},{"id":"m1","statement":" says: "}],"new_discussions":[{"id":9,"role":"tool","text":"a. b! c"}]}`, 0)
@@ -192,7 +192,7 @@ func busyPrompt(t testing.TB, memories, messages int) string {
 		New      []map[string]any `json:"new_discussions"`
 	}
 	for i := range memories {
-		in.Memories = append(in.Memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": sentence(), "stale": i%7 == 0})
+		in.Memories = append(in.Memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": sentence(), "stale": strings.Repeat("x", max(0, 1-i%7))})
 	}
 	for i := range messages {
 		in.New = append(in.New, map[string]any{"id": i + 1, "author": fmt.Sprintf("p%d", i%9), "text": sentence() + ". " + sentence(),

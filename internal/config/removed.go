@@ -1,0 +1,32 @@
+package config
+
+import "strings"
+
+// removed are settings that are no more, by their path, and what to do instead.
+var removed = map[string]string{
+	"evolve.stale_after":         "silence is counted in active nights, by type: set [forget] habit_nights, plan_nights and opinion_nights",
+	"maintain.decay_after":       noDecay,
+	"maintain.dream_decay_after": noDecay,
+	"maintain.decay_half_life":   noDecay,
+	"maintain.decay_by":          noDecay,
+}
+
+const noDecay = "strength does not decay any more: set [forget] tentative_nights, or take the line out"
+
+// gone says that a setting was taken out, nil if it was not.
+func gone(path string, at Origin) error {
+	if instead, ok := removed[path]; ok {
+		return problemf(at, "the setting %s was taken out: %s", path, instead)
+	}
+	return nil
+}
+
+// goneFrom says the same of a variable of the environment.
+func goneFrom(name string) error {
+	for path := range removed {
+		if name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {
+			return gone(path, Origin{Layer: LayerEnv, Name: name})
+		}
+	}
+	return nil
+}
