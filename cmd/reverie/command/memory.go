@@ -83,17 +83,22 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		hits, err := searcher.Search(ctx, q)
+		found, err := searcher.Search(ctx, q)
 		if err != nil {
 			return err
 		}
-		return a.PrintHits(q, hits)
+		if found.Total == 0 { // perhaps of no group at all
+			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
+				return err
+			}
+		}
+		return a.PrintFound(q, found)
 	}))
 	groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	cmd.Flags().StringVar(&at, "at", "", "search what was active then: a date (its beginning) or an instant")
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
 			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
