@@ -55,10 +55,9 @@ const (
 			1 - (1 - least(greatest((coalesce(cosine, $6::float8) - $6::float8) / $7::float8, 0), 1))
 				* power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
 			from them left join shares using (memory_id) cross join everything e
-			order by score desc, memory_id limit nullif($8::int, 0)`
+			order by score desc, cosine desc nulls last, memory_id limit nullif($8::int, 0)`
 
-	// wordPower is how often the share of words counts: it makes of the share at which the
-	// pairs of internal/recall are told apart best a score of 0.7.
+	// wordPower is how often the share of words counts: of a third of them it makes a score of 0.7.
 	wordPower = `3`
 
 	nearestQuery = `select m.memory_id from memories m

@@ -60,7 +60,9 @@ func TestSearchFindsWhatBruteForceFinds(t *testing.T) {
 		for id, v := range byID {
 			want = append(want, scored{id, c.Score(cosine(probe, v))})
 		}
-		slices.SortFunc(want, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
+		slices.SortFunc(want, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(cosine(probe, byID[b.id]), cosine(probe, byID[a.id])))
+		})
 		want = want[:min(limit, len(want))]
 		ranking := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: probe, Model: name, Calibration: c, Limit: limit}))(t)
 		hits := ranking.Hits
@@ -119,7 +121,7 @@ func TestSearchNeverMixes(t *testing.T) {
 		"group":         {reverie.SearchQuery{GroupID: group, Model: model, Vector: same}, "mine"},
 		"other group":   {reverie.SearchQuery{GroupID: "g2", Model: model, Vector: same}, "theirs"},
 		"other model":   {reverie.SearchQuery{GroupID: group, Model: "other@3", Vector: same}, "another model"},
-		"other width":   {reverie.SearchQuery{GroupID: group, Model: "test@4", Vector: []float32{1, 1, 1, 1}}, "another width"},
+		"other width":   {reverie.SearchQuery{GroupID: group, Model: "test@4", Vector: []float32{1, 0, 0, 1}}, "another width"},
 		"kind":          {reverie.SearchQuery{GroupID: group, Model: model, Vector: same, Kinds: []reverie.Kind{reverie.KindGroup, reverie.KindTeam}}, "mine"},
 		"other kind":    {reverie.SearchQuery{GroupID: group, Model: model, Vector: same, Kinds: []reverie.Kind{reverie.KindDream}}, ""},
 		"too far":       {reverie.SearchQuery{GroupID: group, Model: model, Vector: []float32{0, 1, 0}}, ""},

@@ -116,7 +116,7 @@ func TestExplainIsBounded(t *testing.T) {
 	r, d, _ := scene(t)
 	var far []string
 	for i := range 60 {
-		far = append(far, fmt.Sprintf("far %d at %d", i, 100+i))
+		far = append(far, fmt.Sprintf("far %d at %d", 500+i, 100+i))
 	}
 	remember(t, d.Store, "g1", reverie.KindGroup, far...)
 	got, err := r.Explain(t.Context(), recall.ContextRequest{GroupID: "g1", Query: "at 0"})

@@ -85,7 +85,7 @@ func TestRank(t *testing.T) {
 			t.Fatalf("round %d: %d ranked, want %d", round, len(got), len(best))
 		}
 		for i, m := range got {
-			if m.Score != m.Factors.Score() || m.Score < m.Factors.Similarity || m.Score > m.Factors.Similarity+0.05 {
+			if m.Score != m.Factors.Score() || m.Score < m.Factors.Similarity || m.Score > m.Factors.Similarity+0.05+1e-9 {
 				t.Errorf("round %d: score %v of factors %+v", round, m.Score, m.Factors)
 			}
 			h := hits[slices.IndexFunc(hits, func(h reverie.Hit) bool { return h.ID == m.MemoryID })]

@@ -186,7 +186,7 @@ func TestHeal(t *testing.T) {
 	s := pgtest.New(t)
 	var statements []string
 	for i := range 1203 {
-		statements = append(statements, fmt.Sprintf("number %d, at %d", i, 90+i%90))
+		statements = append(statements, fmt.Sprintf("number %d, at %d", 5000+i, 90+i%90))
 	}
 	remember(t, s, "g1", reverie.KindTeam, append(statements, "needle at 0")...)
 	remember(t, s, "g2", reverie.KindGroup, "other at 0")
