@@ -202,7 +202,8 @@ func TestEmbeddingsFail(t *testing.T) {
 		}
 		s.want(`select count(*), count(embedding) from memories`, "2|0")
 		searcher := &recall.Searcher{Store: s.store, Embeddings: s.pipe.Embeddings, Calibration: reverie.Calibration{Ceiling: 1}}
-		hits, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: "One.", Limit: 1, Threshold: 0.9})
+		found, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: "One.", Limit: 1, Threshold: 0.9})
+		hits := found.Hits
 		if err != nil || len(hits) != 1 || hits[0].Statement != "One." {
 			t.Errorf("found %+v, %v", hits, err)
 		}

@@ -117,13 +117,14 @@ func TestSemanticSearch(t *testing.T) {
 		"周四晚上打羽毛球":                               "群里每周四晚上打羽毛球。",
 		"Maya moved to Lisbon":                   "Maya moved to Lisbon.",
 	} {
-		hits, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: query, Limit: 1, Threshold: 0.7})
+		res, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: query, Limit: 1, Threshold: 0.7})
+		hits := res.Hits
 		if err != nil || len(hits) != 1 || hits[0].Statement != want || hits[0].Score < 0.7 || hits[0].Score > 1 {
 			t.Errorf("%q: %+v, %v", query, hits, err)
 		}
 	}
-	if hits, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: "tax returns", Threshold: 0.7}); err != nil || len(hits) > 0 {
-		t.Errorf("an unrelated query found %+v, %v", hits, err)
+	if res, err := searcher.Search(t.Context(), recall.Query{GroupID: s.group, Text: "tax returns", Threshold: 0.7}); err != nil || len(res.Hits) > 0 {
+		t.Errorf("an unrelated query found %+v, %v", res.Hits, err)
 	}
 }
 

@@ -35,8 +35,8 @@ func TestEditDeleteAndRestore(t *testing.T) {
 		!back.LastSupportedAt.Equal(w.now) || back.Strength != reverie.EstablishedStrength || back.Weight != reverie.DefaultWeight || back.RunID != nil || back.EmbeddingModel != model || !back.CreatedAt.Equal(noon) {
 		t.Errorf("restored %+v", back)
 	}
-	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model, MinCosine: 0.99}))(t)
-	if len(hits) != 1 || hits[0].ID != back.ID {
+	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model}))(t).Hits
+	if len(hits) != 1 || *hits[0].Cosine < 0.99 || hits[0].ID != back.ID {
 		t.Errorf("the vector was not restored: %+v", hits)
 	}
 	var old *reverie.NotHeadError

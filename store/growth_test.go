@@ -90,10 +90,10 @@ func growGather(b *testing.B, p *plot) (laps pgtest.Laps) {
 // growSearch looks for the eight memories nearest to a vector.
 func growSearch(b *testing.B, p *plot) (laps pgtest.Laps) {
 	probe := direction(rand.New(rand.NewPCG(2, 2)), len(p.vectors[0]))
-	q := reverie.SearchQuery{GroupID: p.id, Vector: probe, Model: fmt.Sprintf("bench@%d", len(probe)), MinCosine: -1, Limit: 8}
+	q := reverie.SearchQuery{GroupID: p.id, Vector: probe, Model: fmt.Sprintf("bench@%d", len(probe)), Limit: 8}
 	for b.Loop() {
 		laps.Time(func() {
-			if hits := must(p.w.Search(b.Context(), q))(b); len(hits) != q.Limit {
+			if hits := must(p.w.Search(b.Context(), q))(b).Hits; len(hits) != q.Limit {
 				b.Fatalf("%d hits", len(hits))
 			}
 		})

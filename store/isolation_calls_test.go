@@ -34,7 +34,7 @@ var (
 	remote   = "https://other.example"
 	ofNobody = "aaaaaaaa-0000-7000-8000-00000000ffff"
 	windows  = []reverie.Window{{Date: "2026-01-15", Since: earlier, Until: later}}
-	search   = reverie.SearchQuery{GroupID: home, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1}
+	search   = reverie.SearchQuery{GroupID: home, Texts: []string{"likes tea"}, Vector: []float32{1, 0, 0}, Model: model}
 )
 
 // records are rows of an export or of an import.
@@ -170,10 +170,9 @@ var calls = map[string]func(a asked) []any{
 		said.At, recorded.At, recorded.Recorded = later, later, true
 		return append(append(r(a.Search(ctx(), search)), r(a.Search(ctx(), said))...), r(a.Search(ctx(), recorded))...)
 	},
-	"Nearest":      func(a asked) []any { return r(a.Nearest(ctx(), search)) },
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },
 	"Candidates": func(a asked) []any {
-		return r(a.Candidates(ctx(), reverie.CandidateQuery{GroupID: home, Kind: reverie.KindGroup, Model: model, Probes: [][]float32{{1, 0, 0}}, MinCosine: -1, Limit: 9}))
+		return r(a.Candidates(ctx(), reverie.CandidateQuery{GroupID: home, Kind: reverie.KindGroup, Model: model, Probes: [][]float32{{1, 0, 0}}, Limit: 9}))
 	},
 	"Gather": func(a asked) []any {
 		return r(a.Gather(ctx(), reverie.GatherQuery{GroupID: home, Kind: reverie.KindGroup, Until: later, Limit: 9, ContextSince: earlier, ContextLimit: 9}))

@@ -372,8 +372,8 @@ func TestUnprepared(t *testing.T) {
 	w := openWorld(t, pg.Options{Unprepared: true})
 	tea := create("likes tea")
 	w.apply(tea)
-	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model, MinCosine: 0.99}))(t)
-	if len(hits) != 1 {
+	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model}))(t).Hits
+	if len(hits) != 1 || *hits[0].Cosine < 0.99 {
 		t.Errorf("hits %+v", hits)
 	}
 	check(t, w.SaveEmbeddings(t.Context(), group, model, map[string][]float32{"a": {1, 2, 3}}))

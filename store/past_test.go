@@ -177,7 +177,7 @@ func (s *pastStory) wantAsThen(m moment) {
 	if got, want := reverie.ActiveSHA256(list), reverie.ActiveSHA256(m.memories); got != want {
 		t.Errorf("at %s: hash %s, want %s", m.at, got, want)
 	}
-	hits := must(s.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: m.at, Recorded: true}))(t)
+	hits := must(s.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, At: m.at, Recorded: true}))(t).Hits
 	var found []string
 	for _, h := range hits {
 		found = append(found, asSeen(h.Then()))
@@ -256,7 +256,7 @@ func TestEdgesOfThePast(t *testing.T) {
 	at := func(at time.Time) int {
 		list, total, err := w.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: group, At: at, Recorded: true})
 		check(t, err)
-		hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: at, Recorded: true}))(t)
+		hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, At: at, Recorded: true}))(t).Hits
 		if len(hits) != len(list) || total != len(list) {
 			t.Errorf("at %s: %d are listed of %d, %d are found", at, len(list), total, len(hits))
 		}

@@ -22,7 +22,7 @@ func BenchmarkReader(b *testing.B) {
 	probe[0] = 1
 	for name, read := range map[string]func(ctx context.Context, s *store.Store) error{
 		"search": func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.Nearest(ctx, reverie.SearchQuery{GroupID: full.Groups[1], Vector: probe, Model: full.Model, MinCosine: -1, Limit: 5})
+			_, err := s.Search(ctx, reverie.SearchQuery{GroupID: full.Groups[1], Vector: probe, Model: full.Model, Limit: 5})
 			return err
 		},
 		"context": func(ctx context.Context, s *store.Store) error {

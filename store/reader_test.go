@@ -29,12 +29,12 @@ func TestReaderSeesItsGroupsAlone(t *testing.T) {
 			}
 			found := func(ctx context.Context) string {
 				_, err := w.Memory(ctx, group, memory.ID)
-				hits, searchErr := w.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: unit(), Model: model, MinCosine: -1})
+				r, searchErr := w.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: unit(), Model: model})
 				check(t, searchErr)
 				_, lookErr := w.RecallState(ctx, reverie.RecallQuery{GroupID: group})
 				list, countErr := w.Groups(ctx, []string{group, "g2"})
 				check(t, countErr)
-				return fmt.Sprint(err == nil, len(hits), lookErr == nil, len(list))
+				return fmt.Sprint(err == nil, len(r.Hits), lookErr == nil, len(list))
 			}
 			for name, c := range map[string]struct {
 				ctx  context.Context

@@ -14,22 +14,48 @@ import (
 )
 
 const (
-	// There is no index over vectors: a group has tens to hundreds of memories,
-	// and reading them all behind the group's own index finds every one of them. The
-	// offset keeps PostgreSQL from working each distance out twice, for the bound and
-	// for the order.
-	searchQuery = near + activeNow + seen + nearest
-	allQuery    = near + activeNow + nearest
+	// There is no index over vectors, nor over the words of memories: a group has tens to
+	// hundreds of memories, and reading them all behind the group's own index finds every
+	// one of them.
+	searchQuery = them + activeNow + ranked
 
-	// The distance of what another model has embedded is null, and comes first.
-	near = `select * from (
-			select ` + hitColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
+	them = `with them as materialized (
+			select ` + hitColumns + `, words, length(words) as long,
+				case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine
 			from `
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	seen      = ` and embedding_model = $3`
-	nearest   = ` offset 0) near
-		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`
+
+	// The words count as in BM25, with k 1.2 and b 0.75, where each stands in a memory once or not at
+	// all. Divided by what all words of the query weigh, it is the share of what was asked that is
+	// found. Words in another script than the query's are found, too, and cost nothing where
+	// they are not. What remains open by meaning remains open by words less often: the rest
+	// of one is multiplied with the other's.
+	ranked = `),
+		everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
+			from them),
+		asked as materialized (
+			select w.lexeme, min(f.no) = 1 as written from unnest($5::text[]) with ordinality as f (form, no)
+				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
+		found as materialized (
+			select t.memory_id, t.long, w.lexeme from them t
+				cross join lateral unnest(t.words) as w (lexeme, positions, weights)
+				where w.lexeme in (select lexeme from asked)),
+		weighed as materialized (
+			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
+				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),
+		shares as (
+			select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)))
+				/ (select sum(idf) from weighed where written), 1) as share
+				from found f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id)
+		select ` + hitColumns + `, cosine, coalesce(share, 0) as share,
+			1 - (1 - least(greatest((coalesce(cosine, $6::float8) - $6::float8) / $7::float8, 0), 1))
+				* power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
+			from them left join shares using (memory_id) cross join everything e
+			order by score desc, cosine desc nulls last, memory_id limit nullif($8::int, 0)`
+
+	// wordPower is how often the share of words counts: of a third of them it makes a score of 0.7.
+	wordPower = `3`
 
 	nearestQuery = `select m.memory_id from memories m
 		cross join lateral (select min(m.embedding <=> p.v) as distance from unnest($4::vector[]) as p (v)) d
@@ -40,11 +66,10 @@ const (
 
 // Of an instant, the same is asked of what was active then.
 var (
-	searchAtQuery = near + activeAt + seen + nearest
-	allAtQuery    = near + activeAt + nearest
+	searchAtQuery = them + activeAt + ranked
 
 	activeAt = func() string {
-		versions, active := AtInstant("$7", "$8")
+		versions, active := AtInstant("$9", "$10")
 		return versions + ofKinds + active
 	}()
 )
@@ -55,83 +80,56 @@ const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version,
 	content_hash,
 	updated_at, last_supported_at`
 
-// hit is a [reverie.Hit] whose score is null where its vector is another model's.
-type hit struct {
-	reverie.Memory
-	Score sql.NullFloat64
-}
-
-// scanHits reads rows of hitColumns and a score, without looking each column up by its
-// name in each row.
-func scanHits(rows *sql.Rows, groupID string) (list []hit, err error) {
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		r := hit{Memory: reverie.Memory{GroupID: groupID}}
-		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, (*pq.StringArray)(&r.Tags),
-			&r.Strength, &r.Weight,
-			&r.ContentHash, &r.UpdatedAt, &r.LastSupportedAt, &r.Score); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
-}
-
-// Search returns the group's active memories nearest to a vector, best first,
-// comparing every one of them that has a vector of the same model and width; or, of an
-// instant, the versions that were active then, with the strength, weight and last support
-// of then. The score of a hit is the plain cosine, for the caller to calibrate; of its
-// memory it has hitColumns. A limit of 0 is no limit. A vector without a direction, or of
-// another width than its model names, is reverie.ErrInvalid.
-func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error) {
-	rows, err := s.search(ctx, q, searchQuery, searchAtQuery)
-	return hits(rows), err
-}
-
-// Nearest is Search where the model is expected to have seen all that is compared. Where
-// it has not, unseen is true, and hits are not to be relied on.
-func (s *Store) Nearest(ctx context.Context, q reverie.SearchQuery) (list []reverie.Hit, unseen bool, err error) {
-	if q.Limit > 0 {
-		q.Limit++ // one that is unseen comes first
-	}
-	rows, err := s.search(ctx, q, allQuery, allAtQuery)
-	if err != nil || len(rows) > 0 && !rows[0].Score.Valid {
-		return nil, err == nil, err
-	}
-	if q.Limit > 0 {
-		rows = rows[:min(len(rows), q.Limit-1)]
-	}
-	return hits(rows), false, nil
-}
-
-// search asks one query or, of an instant, the other.
-func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuery string) ([]hit, error) {
+// Search ranks the group's active memories by a text and its vector, best first, comparing
+// every one of them; or, of an instant, the versions that were active then, with the
+// strength, weight and last support of then. Of a hit's memory it has hitColumns. A vector
+// without a direction, or of another width than its model names, is reverie.ErrInvalid.
+func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ranking, err error) {
 	what := fmt.Sprintf("search group %q", q.GroupID)
-	if err := CheckVector(q.Model, q.Vector); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+	var vector any
+	if q.Vector != nil {
+		if err := CheckVector(q.Model, q.Vector); err != nil {
+			return r, fmt.Errorf("%s: %w", what, err)
+		}
+		vector = pg.Vector(q.Vector)
 	}
 	kinds := make(pq.StringArray, len(q.Kinds))
 	for i, k := range q.Kinds {
 		kinds[i] = string(k)
 	}
-	args := []any{q.GroupID, pg.Vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
-	if !q.At.IsZero() {
-		query, args = atQuery, append(args, q.At, q.Recorded)
+	texts := make(pq.StringArray, len(q.Texts))
+	for i, t := range q.Texts {
+		texts[i] = pg.ValidText(t)
 	}
-	var list []hit
-	err := s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
-		list, err = scanHits(rows, q.GroupID)
+	c := q.Calibration
+	if c == (reverie.Calibration{}) {
+		c.Ceiling = 1
+	}
+	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Ceiling - c.Floor, q.Limit}
+	if !q.At.IsZero() {
+		query, args = searchAtQuery, append(args, q.At, q.Recorded)
+	}
+	err = s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
+		r, err = scanRanking(rows, q.GroupID)
 		return err
 	}, query, args...)
-	return list, err
+	return r, err
 }
 
-func hits(rows []hit) []reverie.Hit {
-	list := make([]reverie.Hit, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.Hit{Memory: r.Memory, Score: r.Score.Float64}
+// scanRanking reads rows of hitColumns and how they rank, without looking each column up
+// by its name in each row.
+func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		h := reverie.Hit{Memory: reverie.Memory{GroupID: groupID}}
+		if err := rows.Scan(&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status,
+			(*pq.StringArray)(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash, &h.UpdatedAt, &h.LastSupportedAt,
+			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen); err != nil {
+			return reverie.Ranking{}, err
+		}
+		r.Hits = append(r.Hits, h)
 	}
-	return list
+	return r, rows.Err()
 }
 
 // NearestHeads returns the ids of the active memories that come nearest to any

@@ -49,25 +49,28 @@ func TestSearchFindsWhatBruteForceFinds(t *testing.T) {
 	}
 	w.apply(steps...)
 	for range 12 {
-		probe, floor, limit := direction(r, dims), r.Float64()*0.6-0.3, 1+r.IntN(20)
+		probe, limit := direction(r, dims), 1+r.IntN(20)
+		c := reverie.Calibration{Floor: r.Float64()*0.6 - 0.3}
+		c.Ceiling = c.Floor + 0.1 + r.Float64()
 		type scored struct {
 			id    string
 			score float64
 		}
 		var want []scored
 		for id, v := range byID {
-			if c := cosine(probe, v); c >= floor {
-				want = append(want, scored{id, c})
-			}
+			want = append(want, scored{id, c.Score(cosine(probe, v))})
 		}
-		slices.SortFunc(want, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		slices.SortFunc(want, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(cosine(probe, byID[b.id]), cosine(probe, byID[a.id])))
+		})
 		want = want[:min(limit, len(want))]
-		hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: probe, Model: name, MinCosine: floor, Limit: limit}))(t)
-		if len(hits) != len(want) {
-			t.Fatalf("%d hits, want %d", len(hits), len(want))
+		ranking := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: probe, Model: name, Calibration: c, Limit: limit}))(t)
+		hits := ranking.Hits
+		if len(hits) != len(want) || ranking.Total != len(byID) || ranking.Unseen != 0 {
+			t.Fatalf("%d hits, want %d; of %d, %d unseen", len(hits), len(want), ranking.Total, ranking.Unseen)
 		}
 		for i := range want {
-			if hits[i].ID != want[i].id || math.Abs(hits[i].Score-want[i].score) > 1e-6 {
+			if hits[i].ID != want[i].id || math.Abs(hits[i].Score-want[i].score) > 1e-6 || math.Abs(*hits[i].Cosine-cosine(probe, byID[want[i].id])) > 1e-6 {
 				t.Fatalf("hit %d: %s %.9f, want %s %.9f", i, hits[i].ID, hits[i].Score, want[i].id, want[i].score)
 			}
 		}
@@ -118,16 +121,23 @@ func TestSearchNeverMixes(t *testing.T) {
 		"group":         {reverie.SearchQuery{GroupID: group, Model: model, Vector: same}, "mine"},
 		"other group":   {reverie.SearchQuery{GroupID: "g2", Model: model, Vector: same}, "theirs"},
 		"other model":   {reverie.SearchQuery{GroupID: group, Model: "other@3", Vector: same}, "another model"},
-		"other width":   {reverie.SearchQuery{GroupID: group, Model: "test@4", Vector: []float32{1, 1, 1, 1}}, "another width"},
+		"other width":   {reverie.SearchQuery{GroupID: group, Model: "test@4", Vector: []float32{1, 0, 0, 1}}, "another width"},
 		"kind":          {reverie.SearchQuery{GroupID: group, Model: model, Vector: same, Kinds: []reverie.Kind{reverie.KindGroup, reverie.KindTeam}}, "mine"},
 		"other kind":    {reverie.SearchQuery{GroupID: group, Model: model, Vector: same, Kinds: []reverie.Kind{reverie.KindDream}}, ""},
-		"too far":       {reverie.SearchQuery{GroupID: group, Model: model, Vector: []float32{0, 1, 0}, MinCosine: 0.5}, ""},
+		"too far":       {reverie.SearchQuery{GroupID: group, Model: model, Vector: []float32{0, 1, 0}}, ""},
+		"words":         {reverie.SearchQuery{GroupID: group, Texts: []string{"width"}}, "another width"},
+		"their words":   {reverie.SearchQuery{GroupID: group, Texts: []string{"theirs", "superseded"}}, ""},
 		"unknown group": {reverie.SearchQuery{GroupID: "nowhere", Model: model, Vector: same}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, h := range must(w.Search(ctx, tt.q))(t) {
-				got += h.Statement
+			for _, h := range must(w.Search(ctx, tt.q))(t).Hits {
+				if h.Score > 0.5 {
+					got += h.Statement
+				}
+				if h.Cosine != nil && h.Statement != tt.want && name != "too far" {
+					t.Errorf("%q was compared", h.Statement)
+				}
 			}
 			if got != tt.want {
 				t.Errorf("found %q, want %q", got, tt.want)
@@ -139,7 +149,7 @@ func TestSearchNeverMixes(t *testing.T) {
 		t.Errorf("nearest heads %v", ids)
 	}
 	for name, v := range map[string][]float32{"zero": {0, 0, 0}, "NaN": {1, float32(math.NaN()), 0}, "infinite": {float32(math.Inf(1)), 0, 0},
-		"empty": nil, "width": {1, 2}} {
+		"empty": {}, "width": {1, 2}} {
 		if _, err := w.Search(ctx, reverie.SearchQuery{GroupID: group, Model: model, Vector: v}); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
@@ -156,8 +166,8 @@ func TestEmbeddings(t *testing.T) {
 	bare.Embedding, bare.EmbeddingModel = nil, ""
 	w.apply(bare, fitted)
 	probe := reverie.SearchQuery{GroupID: group, Vector: fitted.Embedding, Model: model, Limit: 1}
-	if hits, unseen, err := w.Nearest(ctx, probe); err != nil || !unseen || len(hits) > 0 {
-		t.Errorf("nearest, with one unseen: %v, %v, %v", hits, unseen, err)
+	if r := must(w.Search(ctx, probe))(t); r.Unseen != 1 || r.Total != 2 || len(r.Hits) != 1 {
+		t.Errorf("with one unseen: %+v", r)
 	}
 	if models := must(w.VectorModels(ctx, group))(t); !slices.Equal(models, []string{model}) {
 		t.Errorf("vectors are of %q", models)

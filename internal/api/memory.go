@@ -52,21 +52,16 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 	if err != nil {
 		return reverie.SearchReply{}, err
 	}
-	hits, err := searcher.Search(ctx, q)
+	found, err := searcher.Search(ctx, q)
 	if err != nil {
 		return reverie.SearchReply{}, err
 	}
-	if len(hits) == 0 { // perhaps of no group at all
+	if found.Total == 0 { // perhaps of no group at all
 		if _, err := s.Store.Group(ctx, q.GroupID); err != nil {
 			return reverie.SearchReply{}, err
 		}
 	}
-	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
-	for _, h := range hits {
-		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-			Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt.UTC()})
-	}
-	return reply, nil
+	return found.Reply(q), nil
 }
 
 func threshold(t float64) error {

@@ -18,18 +18,14 @@ import (
 // whoever asks for it must close: see [CloseUsage].
 func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
 	searcher, err := a.Searcher(ctx, groupID)
-	if err != nil && !errors.Is(err, ErrNoEmbeddings) {
+	if err != nil {
 		return nil, err
 	}
-	return a.recallerWith(searcher, err, recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log}), groupID), nil
+	return a.recallerWith(searcher, recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log})), nil
 }
 
-// recallerWith is recaller with what has been wired before. Without an embedding model,
-// of which the error tells, it finds no memories, and its contexts say so.
-func (a *App) recallerWith(searcher *recall.Searcher, err error, usage *recall.UsageLog, groupID string) *recall.Recaller {
-	if err != nil {
-		a.Log.Info("memories are not looked up", "group_id", groupID, "error", err)
-	}
+// recallerWith is recaller with what has been wired before.
+func (a *App) recallerWith(searcher *recall.Searcher, usage *recall.UsageLog) *recall.Recaller {
 	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
 }
 
@@ -43,7 +39,7 @@ func recallOptions(c *config.Config) recall.Options {
 	return recall.Options{FirstRoundEmpty: r.FirstRoundEmpty, MinQueryLength: r.MinQueryLength, Trigger: recall.Trigger(r.LongTermTrigger),
 		Keywords: r.TriggerKeywords, SemanticThreshold: r.SemanticThreshold, MinSimilarity: r.MinSimilarity, HalfLife: r.HalfLife.Duration,
 		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, MaxTokens: r.MaxTokens,
-		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration, EmbedTimeout: r.EmbedTimeout.Duration}
+		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration}
 }
 
 // Feedback wires what learns from answers in a group, or where it is not named in
@@ -61,12 +57,11 @@ func (a *App) feedbackWith(ctx context.Context, search searcherOf, groupID strin
 		return learns, nil
 	}
 	searcher, err := search(ctx, groupID)
-	switch {
-	case errors.Is(err, ErrNoEmbeddings):
-		a.Log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says", "error", err)
-		return learns, nil
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	if searcher.Embeddings == nil {
+		a.Log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says: no embedding model is configured")
 	}
 	learns.Embeddings, learns.Calibration = searcher.Embeddings, searcher.Calibration
 	return learns, nil
@@ -117,14 +112,20 @@ func (a *App) searchers() searcherOf {
 	}
 }
 
-// searcherWith wires the search with the embedding model of a configuration.
+// searcherWith wires the search with the embedding model of a configuration, or by words
+// alone where it has none.
 func (a *App) searcherWith(cfg *config.Config) (*recall.Searcher, error) {
+	s := &recall.Searcher{Store: a.Store, EmbedTimeout: cfg.Recall.EmbedTimeout.Duration,
+		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name, Beside: store.Beside}}
 	embed, es, err := a.embeddingsOf(cfg)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoEmbeddings):
+		return s, nil
+	case err != nil:
 		return nil, err
 	}
-	return &recall.Searcher{Store: a.Store, Embeddings: embed, Calibration: a.Calibration(es),
-		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name, Beside: store.Beside}}, nil
+	s.Embeddings, s.Calibration = embed, a.Calibration(es)
+	return s, nil
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, at

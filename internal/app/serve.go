@@ -54,10 +54,10 @@ func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 		Searcher: search,
 		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
 			searcher, err := search(ctx, groupID)
-			if err != nil && !errors.Is(err, ErrNoEmbeddings) {
+			if err != nil {
 				return nil, err
 			}
-			return a.recallerWith(searcher, err, usage, groupID), nil
+			return a.recallerWith(searcher, usage), nil
 		},
 		Feedback: func(ctx context.Context, groupID string) (*recall.Feedback, error) {
 			f, err := a.feedbackWith(ctx, search, groupID)

@@ -50,20 +50,16 @@ func kindOf(m reverie.Memory) string {
 	}
 }
 
-func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit) error {
-	if con.JSON {
-		reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
-		for _, h := range hits {
-			reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-				Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt})
+// PrintFound shows what a search found, or says why that is nothing.
+func (con *Console) PrintFound(q recall.Query, f recall.Found) error {
+	reply := f.Reply(q)
+	return con.Show(reply, func() error {
+		con.Warn(f.Warnings...)
+		if len(f.Hits) == 0 {
+			return con.Say("%s: %s\n", Visible(q.GroupID), reply.Message)
 		}
-		return PrintJSON(con.Stdout, reply)
-	}
-	hits = slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Score == 0 }) // unrelated, says the calibration
-	if len(hits) == 0 {
-		return con.Say("%s: nothing found; lower --threshold or ask in other words\n", Visible(q.GroupID))
-	}
-	return con.Page("hits", hits)
+		return con.Page("hits", f.Hits)
+	})
 }
 
 // PrintMemory shows a memory, the words that it rests on, and its versions.

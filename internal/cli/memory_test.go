@@ -49,8 +49,10 @@ func TestMemoriesOfDreams(t *testing.T) {
 	for _, err := range []error{
 		a.PrintMemories(list, len(list), reverie.MemoryQuery{}),
 		a.PrintMemories(nil, 0, reverie.MemoryQuery{GroupID: "g1", Kind: reverie.KindDream}),
-		a.PrintHits(recall.Query{}, hits),
-		a.PrintHits(recall.Query{}, hits[:1]),
+		a.PrintFound(recall.Query{}, recall.Found{Hits: hits, Total: 5}),
+		a.PrintFound(recall.Query{}, recall.Found{Hits: hits[:1], Total: 5}),
+		a.PrintFound(recall.Query{GroupID: "g1"}, recall.Found{}),
+		a.PrintFound(recall.Query{GroupID: "g1", Threshold: 0.7}, recall.Found{Below: hits, Total: 5}),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -72,5 +74,7 @@ SCORE  MEMORY  KIND              STATEMENT
 0.50   m5      dream             says m5
 SCORE  MEMORY  STATEMENT
 0.50   m1      says m1
+g1: nothing found: the group has no memories yet
+g1: nothing found: the best of 5 has a score of 0.50, and the threshold is 0.70; lower it or ask in other words
 `)
 }

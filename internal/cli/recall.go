@@ -44,12 +44,11 @@ func contextSummary(r reverie.ContextReply) string {
 
 // skippedWhy says in words why no memories were looked up.
 var skippedWhy = map[string]string{
-	recall.SkippedFirstRound:   "the session has no answer yet",
-	recall.SkippedQueryShort:   "the query is too short",
-	recall.SkippedNoKeyword:    "the query has no keyword",
-	recall.SkippedNotSimilar:   "none comes near enough",
-	recall.SkippedNever:        "they are switched off",
-	recall.SkippedNoEmbeddings: "there is no vector of the query",
+	recall.SkippedFirstRound: "the session has no answer yet",
+	recall.SkippedQueryShort: "the query is too short",
+	recall.SkippedNoKeyword:  "the query has no keyword",
+	recall.SkippedNotSimilar: "none comes near enough",
+	recall.SkippedNever:      "they are switched off",
 }
 
 func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {

@@ -263,11 +263,11 @@ func (t *turn) ask(ctx context.Context) error {
 	words := newBM25(t.s.Messages)
 	for _, q := range t.s.Questions {
 		var a Answered
-		hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
+		found, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
 		if err != nil {
 			return err
 		}
-		for i, h := range hits {
+		for i, h := range found.Hits {
 			if a.Search == 0 && t.answers(q, h.LineageID, h.Statement) {
 				a.Search = i + 1
 			}

@@ -121,13 +121,13 @@ func (sc *fullHouse) search(b *testing.B) {
 	near := pgtest.Prepare(b, sc.raw, bareSearch)
 	var laps pgtest.Beside
 	for i := 0; b.Loop(); i++ {
-		var hits []reverie.Hit
+		var r reverie.Ranking
 		var err error
 		laps.Time(func() {
-			hits, err = sc.Search(b.Context(), reverie.SearchQuery{GroupID: sc.group(i), Vector: probe[0], Model: sc.full.Model, MinCosine: -1, Limit: 8})
+			r, err = sc.Search(b.Context(), reverie.SearchQuery{GroupID: sc.group(i), Vector: probe[0], Model: sc.full.Model, Limit: 8})
 		}, func() { bareHits(b, near, sc.group(i), probe[0], sc.full.Model, 8) })
-		if err != nil || len(hits) != 8 {
-			b.Fatalf("%d hits, %v", len(hits), err)
+		if err != nil || len(r.Hits) != 8 {
+			b.Fatalf("%d hits, %v", len(r.Hits), err)
 		}
 	}
 	laps.Report(b)
@@ -140,8 +140,8 @@ func (sc *fullHouse) searchText(b *testing.B) {
 	const text = "What was planned for the weekend?"
 	searcher := sc.recaller(nil).Searcher
 	ask := func(group string) {
-		if hits, err := searcher.Search(b.Context(), recall.Query{GroupID: group, Text: text, Limit: 8}); err != nil || len(hits) != 8 {
-			b.Fatalf("%d hits, %v", len(hits), err)
+		if res, err := searcher.Search(b.Context(), recall.Query{GroupID: group, Text: text, Limit: 8}); err != nil || len(res.Hits) != 8 {
+			b.Fatalf("%d hits, %v", len(res.Hits), err)
 		}
 	}
 	ask(sc.group(0))

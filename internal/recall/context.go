@@ -36,14 +36,12 @@ type Options struct {
 	MaxEntities       int
 	MaxTokens         int           // of the text
 	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
-	// for the vectors of one context; then it comes without memories; 0 = as long as it takes
-	EmbedTimeout time.Duration
 }
 
 // Recaller makes contexts. It is safe for concurrent use.
 type Recaller struct {
 	Store    ContextStore
-	Searcher *Searcher // nil: no embedding model is configured, and no memories are found
+	Searcher *Searcher
 	Usage    *UsageLog // nil: what is offered is not logged
 	Options  Options
 	Now      func() time.Time
@@ -72,8 +70,8 @@ func (req ContextRequest) instant(now time.Time) time.Time {
 
 // Context makes what a bot is given for its next turn: the memories that bear on
 // the query, the people and things that it names, and what was said in the session.
-// No generating model is asked, and vectors that cannot be had only cost memories,
-// with a warning. What is offered goes to the usage log, but for a context of an instant:
+// No generating model is asked, and without vectors memories are found by their words, with
+// a warning. What is offered goes to the usage log, but for a context of an instant:
 // nobody is given that for a turn.
 //
 // An unknown group is [reverie.ErrNotFound], a request that cannot be met
@@ -119,7 +117,7 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 	if d.entities, err = r.entities(ctx, req, query, state.Named); err != nil {
 		return nil, err
 	}
-	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.warnings, len(long.hits)
+	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.Warnings, len(long.Hits)
 	d.memories = r.judge(long, ownSummary(state), now)
 	d.compose()
 	return d, nil
@@ -205,58 +203,41 @@ const maxCandidates = 100
 
 // longTerm is what was found in long-term memory.
 type longTerm struct {
-	hits     []reverie.Hit // candidates, nearest first
-	refused  []reverie.Hit // candidates of which none is near enough for the trigger
-	below    []reverie.Hit // not near enough to be candidates; only where everything is asked for
-	skipped  string        // why nothing was looked up
-	warnings []string
+	Found
+	refused []reverie.Hit // candidates of which none is near enough for the trigger
+	skipped string        // why nothing was looked up
 }
 
-// longTerm looks memories up where the trigger says so. Its errors are those of the
-// store: an embedder that fails is a warning.
+// longTerm looks memories up where the trigger says so. Where there are no more than may be
+// returned, all are candidates. Its errors are those of the store: an embedder that fails is
+// a warning.
 func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string,
-	everything bool) (longTerm, error) {
+	everything bool) (long longTerm, err error) {
 	if why := r.Options.skip(query); why != "" {
 		return longTerm{skipped: why}, nil
 	}
-	if r.Searcher == nil {
-		return longTerm{skipped: SkippedNoEmbeddings,
-			warnings: []string{"memories were not looked up: no embedding model is configured; see [embed]"}}, nil
+	q := Query{GroupID: req.GroupID, Text: query, Kinds: r.Options.Kinds, Limit: maxCandidates,
+		Threshold: r.Options.MinSimilarity, At: req.At, Recorded: req.Recorded,
+		team: r.Searcher.Teams.of(group)}
+	if everything {
+		q.Limit += maxBelow
 	}
-	embedding := ctx
-	if r.Options.EmbedTimeout > 0 {
-		var cancel context.CancelFunc
-		embedding, cancel = context.WithTimeout(ctx, r.Options.EmbedTimeout)
-		defer cancel()
-	}
-	q := Query{GroupID: req.GroupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates,
-		Threshold: r.Options.MinSimilarity,
-		At:        req.At, Recorded: req.Recorded, team: r.Searcher.Teams.of(group)}
-	vector, err := r.Searcher.vector(embedding, q)
+	long.Found, err = r.Searcher.find(ctx, q)
 	switch {
 	case ctx.Err() != nil:
 		return longTerm{}, fmt.Errorf("make a context for group %q: %w", req.GroupID, ctx.Err())
 	case err != nil:
-		return longTerm{skipped: SkippedNoEmbeddings,
-			warnings: []string{fmt.Sprintf("memories were not looked up: %v", err)}}, nil
-	}
-	hits, unseen, err := r.Searcher.near(ctx, embedding, q, vector)
-	if err != nil {
 		return longTerm{}, err
+	case long.Total <= r.Options.MaxReturn:
+		long.Hits, long.Below = append(long.Hits, long.Below...), nil
+	case len(long.Hits) > maxCandidates: // an explanation looks no further for candidates than a context
+		long.Hits, long.Below = long.Hits[:maxCandidates], nil
 	}
-	found := longTerm{hits: hits}
-	if everything {
-		if found.below, err = r.Searcher.below(ctx, q, vector, hits); err != nil {
-			return longTerm{}, err
-		}
+	long.Below = long.Below[:min(len(long.Below), maxBelow)]
+	if r.Options.Trigger == TriggerSemantic && (len(long.Hits) == 0 || long.Hits[0].Score < r.Options.SemanticThreshold) {
+		long.Hits, long.refused, long.skipped = nil, long.Hits, SkippedNotSimilar
 	}
-	if unseen != nil {
-		found.warnings = []string{fmt.Sprintf("memories without a vector were left out: %v", unseen)}
-	}
-	if r.Options.Trigger == TriggerSemantic && (len(hits) == 0 || hits[0].Score < r.Options.SemanticThreshold) {
-		found.hits, found.refused, found.skipped = nil, hits, SkippedNotSimilar
-	}
-	return found, nil
+	return long, nil
 }
 
 // ownSummary is the session whose summary memory would only repeat what stands
@@ -295,7 +276,6 @@ func isSummary(h reverie.Hit, sessionID string) bool {
 const (
 	FateOffered      = "offered"
 	FateRepeats      = "repeats"       // a better one says the same
-	FateWorthless    = "worthless"     // a factor of its score is 0
 	FateOwnSummary   = "own_summary"   // it sums up the session whose messages stand beside it
 	FateBeyondCount  = "beyond_count"  // max_return are better
 	FateBeyondTokens = "beyond_tokens" // max_tokens leaves no room for it
@@ -322,14 +302,14 @@ func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Rec
 // judge ranks what was found. Without a fate, and so to be offered if there is room, are
 // the best ones, each statement once, as many as may be returned; the others follow.
 func (r *Recaller) judge(long longTerm, ownSummary string, now time.Time) []reverie.RecallCandidate {
-	kept := make([]reverie.Hit, 0, len(long.hits))
+	kept := make([]reverie.Hit, 0, len(long.Hits))
 	var aside []reverie.RecallCandidate
 	put := func(h reverie.Hit, fate string) {
 		c := candidate(h, now, r.Options.HalfLife)
 		c.Fate = fate
 		aside = append(aside, c)
 	}
-	for _, h := range long.hits {
+	for _, h := range long.Hits {
 		if isSummary(h, ownSummary) {
 			put(h, FateOwnSummary)
 			continue
@@ -351,41 +331,8 @@ func (r *Recaller) judge(long longTerm, ownSummary string, now time.Time) []reve
 	list = append(list, aside...)
 	byWorth(list)
 	aside = nil
-	for _, h := range long.below {
+	for _, h := range long.Below {
 		put(h, FateBelow)
 	}
 	return append(list, aside...)
-}
-
-// below returns the memories nearest to a vector that are not among the hits because
-// they do not reach the threshold of a query.
-func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
-	own, err := s.belowOf(ctx, q, vector, hits)
-	team, has := q.ofTeam()
-	if err != nil || !has {
-		return own, err
-	}
-	theirs, err := s.belowOf(s.Teams.beside(ctx, team.GroupID), team, vector, hits)
-	return nearest(own, theirs, maxBelow), err
-}
-
-// belowOf is below in one tenant.
-func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
-	near, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
-		Model: s.Embeddings.Key(), MinCosine: -1, At: q.At, Recorded: q.Recorded, Limit: len(hits) + maxBelow})
-	if err != nil {
-		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
-	}
-	known := make(map[string]bool, len(hits))
-	for _, h := range hits {
-		known[h.ID] = true
-	}
-	near = slices.DeleteFunc(near, func(h reverie.Hit) bool {
-		return known[h.ID] ||
-			h.Score >= s.Calibration.Cosine(q.Threshold)
-	})
-	for i := range near {
-		near[i].Score = s.Calibration.Score(near[i].Score)
-	}
-	return near[:min(len(near), maxBelow)], nil
 }

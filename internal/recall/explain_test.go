@@ -23,7 +23,7 @@ func fates(r reverie.Recalled) (list []string) {
 }
 
 // TestExplain: of each memory it is said what became of it and why, those that are too
-// far away and those that weigh nothing included; and nothing is logged.
+// far away included, and those that weigh nothing are no worse than their relevance; and nothing is logged.
 func TestExplain(t *testing.T) {
 	r, d, _ := scene(t)
 	remember(t, d.Store, "g1", reverie.KindSession, "mine at 5", "weightless at 10")
@@ -40,8 +40,8 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"offered at 0", "own_summary mine at 5", "offered at 30", "repeats at 30", "beyond_count team at 40", "beyond_count dream at 50",
-		"worthless weightless at 10", "below at 60", "below at 90"}
+	want := []string{"offered at 0", "own_summary mine at 5", "offered weightless at 10", "beyond_count at 30", "repeats at 30", "beyond_count team at 40",
+		"beyond_count dream at 50", "below at 60", "below at 90"}
 	if diff := cmp.Diff(want, fates(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -116,7 +116,7 @@ func TestExplainIsBounded(t *testing.T) {
 	r, d, _ := scene(t)
 	var far []string
 	for i := range 60 {
-		far = append(far, fmt.Sprintf("far %d at %d", i, 100+i))
+		far = append(far, fmt.Sprintf("far %d at %d", 500+i, 100+i))
 	}
 	remember(t, d.Store, "g1", reverie.KindGroup, far...)
 	got, err := r.Explain(t.Context(), recall.ContextRequest{GroupID: "g1", Query: "at 0"})

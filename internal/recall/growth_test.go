@@ -80,9 +80,9 @@ func (sc *fullHouse) grow(b *testing.B, work, group string) {
 		reply, err = r.Context(b.Context(), recall.ContextRequest{GroupID: group, SessionID: "s0", Query: "What was said about the weekend?"})
 		found = min(reply.Counts.LongTerm, reply.Counts.ShortTerm)
 	} else {
-		var hits []reverie.Hit
-		hits, err = r.Searcher.Search(b.Context(), recall.Query{GroupID: group, Text: "What was said about the weekend?", Limit: 8})
-		found = len(hits)
+		var res recall.Found
+		res, err = r.Searcher.Search(b.Context(), recall.Query{GroupID: group, Text: "What was said about the weekend?", Limit: 8})
+		found = len(res.Hits)
 	}
 	if err != nil || found == 0 {
 		b.Fatalf("%d were found, %v", found, err)

@@ -50,13 +50,9 @@ func ids(list []reverie.RecallCandidate) []string {
 	return out
 }
 
-// standing are those that may be offered. The others must have a fate that is true.
-func standing(t *testing.T, list []reverie.RecallCandidate) (out []reverie.RecallCandidate) {
-	t.Helper()
+// standing are those that may be offered.
+func standing(list []reverie.RecallCandidate) (out []reverie.RecallCandidate) {
 	for _, m := range list {
-		if (m.Score <= 0) != (m.Fate == FateWorthless) {
-			t.Errorf("%s has a score of %v and is %q", m.LineageID, m.Score, m.Fate)
-		}
 		if m.Fate == "" {
 			out = append(out, m)
 		}
@@ -64,39 +60,36 @@ func standing(t *testing.T, list []reverie.RecallCandidate) (out []reverie.Recal
 	return out
 }
 
-// TestRank: the score is the product of its factors; the order goes by it, then by
-// lineage, whatever the order of the hits; what says the same stands there once, with
-// its best score; and what is worth nothing does not.
+// TestRank: the score is the similarity and 0.05 at most for the other factors; the order
+// goes by it, then by lineage, whatever the order of the hits; and what says the same stands
+// there once, with its best score.
 func TestRank(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		hits := someHits(rng, rng.IntN(12))
 		all := rank(hits, rankedAt, quarter)
-		got := standing(t, all)
-		best, worth := map[string]float64{}, 0
+		got := standing(all)
+		best := map[string]float64{}
 		for _, h := range hits {
-			score := h.Score * h.Weight * h.Strength * Recency(rankedAt.Sub(h.LastSupportedAt), quarter)
+			score := h.Score + 0.05/3*(h.Weight/2+h.Strength+Recency(rankedAt.Sub(h.LastSupportedAt), quarter))
 			key := h.ContentHash
 			if key == "" {
 				key = h.LineageID
-			}
-			if score > 0 && best[key] == 0 {
-				worth++
 			}
 			best[key] = max(best[key], score)
 		}
 		if len(all) != len(hits) {
 			t.Fatalf("round %d: %d of %d hits are told of", round, len(all), len(hits))
 		}
-		if len(got) != worth {
-			t.Fatalf("round %d: %d ranked, want %d", round, len(got), worth)
+		if len(got) != len(best) {
+			t.Fatalf("round %d: %d ranked, want %d", round, len(got), len(best))
 		}
 		for i, m := range got {
-			if m.Score != m.Factors.Score() || m.Score <= 0 {
+			if m.Score != m.Factors.Score() || m.Score < m.Factors.Similarity || m.Score > m.Factors.Similarity+0.05+1e-9 {
 				t.Errorf("round %d: score %v of factors %+v", round, m.Score, m.Factors)
 			}
 			h := hits[slices.IndexFunc(hits, func(h reverie.Hit) bool { return h.ID == m.MemoryID })]
-			if h.ContentHash != "" && m.Score < best[h.ContentHash] {
+			if h.ContentHash != "" && m.Score < best[h.ContentHash]-1e-9 {
 				t.Errorf("round %d: %s stands for its hash with %v, not with %v", round, m.LineageID, m.Score, best[h.ContentHash])
 			}
 			if i > 0 && (got[i-1].Score < m.Score || got[i-1].Score == m.Score && got[i-1].LineageID >= m.LineageID) {
@@ -104,7 +97,7 @@ func TestRank(t *testing.T) {
 			}
 		}
 		rng.Shuffle(len(hits), func(i, j int) { hits[i], hits[j] = hits[j], hits[i] })
-		if diff := cmp.Diff(ids(got), ids(standing(t, rank(hits, rankedAt, quarter)))); diff != "" {
+		if diff := cmp.Diff(ids(got), ids(standing(rank(hits, rankedAt, quarter)))); diff != "" {
 			t.Errorf("round %d: the order of the hits matters: %s", round, diff)
 		}
 	}
@@ -125,11 +118,11 @@ func TestRankIsMonotone(t *testing.T) {
 			hits[i].ContentHash = ""
 		}
 		i := rng.IntN(len(hits))
-		before := slices.Index(ids(standing(t, rank(hits, rankedAt, quarter))), hits[i].LineageID)
+		before := slices.Index(ids(standing(rank(hits, rankedAt, quarter))), hits[i].LineageID)
 		for name, more := range raise {
 			raised := slices.Clone(hits)
 			more(&raised[i])
-			after := slices.Index(ids(standing(t, rank(raised, rankedAt, quarter))), hits[i].LineageID)
+			after := slices.Index(ids(standing(rank(raised, rankedAt, quarter))), hits[i].LineageID)
 			if before >= 0 && (after < 0 || after > before) {
 				t.Errorf("more %s moves a memory from place %d to %d", name, before, after)
 			}

@@ -1,5 +1,5 @@
-// Package recall is how memories are read back: found by meaning, with a score
-// that says the same for every embedding model.
+// Package recall is how memories are read back: found by meaning and by words, with a
+// score that says the same for every embedding model.
 package recall
 
 import (
@@ -14,13 +14,12 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Store is what searching reads, and where vectors that were missing go.
 type Store interface {
-	Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error)
-	// Nearest is Search, which tells instead where the model has not seen all.
-	Nearest(ctx context.Context, q reverie.SearchQuery) (hits []reverie.Hit, unseen bool, err error)
+	Search(ctx context.Context, q reverie.SearchQuery) (reverie.Ranking, error)
 	// GroupTeam is what a group says about its team: see reverie.Group.
 	GroupTeam(ctx context.Context, groupID string) (string, error)
 	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
@@ -36,12 +35,14 @@ type Embeddings interface {
 // Searcher finds memories. It is safe for concurrent use.
 type Searcher struct {
 	Store       Store
-	Embeddings  Embeddings
+	Embeddings  Embeddings          // nil: words alone count
 	Calibration reverie.Calibration // of the embedding model
-	Teams       TeamRule
+	// How long vectors are waited for; then words alone count; 0 = as long as it takes.
+	EmbedTimeout time.Duration
+	Teams        TeamRule
 }
 
-// Query asks for the memories nearest to a text.
+// Query asks for the memories that bear on a text.
 type Query struct {
 	GroupID   string
 	Text      string
@@ -54,83 +55,123 @@ type Query struct {
 	team string // tenant whose memories are looked at, too; "" = none
 }
 
-// healBatch is how many memories without a vector of the current model are
-// embedded and stored at once; a group has tens to hundreds.
-const healBatch = 500
-
-// Search returns the active memories of a group and of its team that score at least
-// the threshold, best first. It is exact: every active memory is compared, or every version
-// that was active at an instant. Those stored while the embedder was out of reach, or
-// by another model, are embedded first: none is left out, or it is an error.
-func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
-	if strings.TrimSpace(q.Text) == "" {
-		return nil, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
-	}
-	vector, err := s.vector(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
-		return nil, err
-	}
-	hits, unseen, err := s.near(ctx, ctx, q, vector)
-	if err == nil {
-		err = unseen
-	}
-	if err != nil {
-		return nil, err
-	}
-	return hits, nil
+// Found is what came of a query.
+type Found struct {
+	Hits     []reverie.Hit // that reach the threshold, best first
+	Below    []reverie.Hit // that do not, as far as the limit goes, best first
+	Total    int           // memories that were compared
+	Warnings []string
 }
 
-// vector embeds the text of a query.
-func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
-	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: q.GroupID, Purpose: "search"}, []string{q.Text})
+// Search ranks the active memories of a group and of its team by a text, or the versions
+// that were active at an instant. It is exact: every one is compared, by its meaning and by
+// its words. Those stored while the embedder was out of reach, or by another model, are
+// embedded first. Where there is no embedder, or it fails or is slow, words alone count, and
+// a warning says so.
+func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
+	if strings.TrimSpace(q.Text) == "" {
+		return Found{}, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
+	}
+	var err error
+	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
+		return Found{}, err
+	}
+	return s.find(ctx, q)
+}
+
+// find is [Searcher.Search] where the team is known.
+func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
+	embedding := ctx
+	if s.EmbedTimeout > 0 {
+		var cancel context.CancelFunc
+		embedding, cancel = context.WithTimeout(ctx, s.EmbedTimeout)
+		defer cancel()
+	}
+	form := queryForm(q.Text)
+	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), Calibration: s.Calibration, At: q.At, Limit: q.Limit}
+	if sq.Vector, err = s.vector(embedding, q.GroupID, form); err != nil {
+		found.Warnings = append(found.Warnings, fmt.Sprintf("memories are looked for by their words alone: %v", err))
+	} else {
+		sq.Model = s.Embeddings.Key()
+	}
+	r, unseen, err := s.rank(ctx, embedding, sq)
+	if team, has := q.ofTeam(); err == nil && has {
+		sq.GroupID = team
+		theirs, unseenThere, theirErr := s.rank(s.Teams.beside(ctx, team), s.Teams.beside(embedding, team), sq)
+		r.Hits, r.Total, unseen, err = nearest(r.Hits, theirs.Hits, q.Limit), r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
+	}
+	switch {
+	case err != nil:
+		return Found{}, fmt.Errorf("search group %q: %w", q.GroupID, err)
+	case unseen != nil:
+		found.Warnings = append(found.Warnings, fmt.Sprintf("memories without a vector are found by their words alone: %v", unseen))
+	}
+	n, _ := slices.BinarySearchFunc(r.Hits, q.Threshold, func(h reverie.Hit, least float64) int {
+		if h.Score >= least {
+			return -1
+		}
+		return 1
+	})
+	found.Hits, found.Below, found.Total = r.Hits[:n:n], r.Hits[n:], r.Total
+	return found, nil
+}
+
+// Reply is what was found as an answer. Of nothing it says why.
+func (f Found) Reply(q Query) reverie.SearchReply {
+	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
+	for _, h := range f.Hits {
+		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
+			Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt.UTC()})
+	}
+	switch {
+	case len(f.Hits) > 0:
+	case f.Total == 0 && (len(q.Kinds) > 0 || !q.At.IsZero()):
+		reply.Message = "nothing found: the group has no such memories"
+	case f.Total == 0:
+		reply.Message = "nothing found: the group has no memories yet"
+	case len(f.Below) > 0:
+		reply.Message = fmt.Sprintf("nothing found: the best of %d has a score of %.2f, and the threshold is %.2f; lower it or ask in other words",
+			f.Total, f.Below[0].Score, q.Threshold)
+	}
+	return reply
+}
+
+// errNoEmbeddings is why words alone count where nothing else is set up.
+var errNoEmbeddings = errors.New("no embedding model is configured; see [embed]")
+
+// vector embeds the form of a query.
+func (s *Searcher) vector(ctx context.Context, groupID, form string) ([]float32, error) {
+	if s.Embeddings == nil {
+		return nil, errNoEmbeddings
+	}
+	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: groupID, Purpose: "search"}, []string{form})
 	if err != nil {
 		return nil, fmt.Errorf("embed the query: %w", err)
 	}
 	return vectors[0], nil
 }
 
-// near returns the memories of a group and of its team nearest to a vector. Unseen says why some that the
-// current model has not seen could not be embedded, within the context of embedding,
-// and are not among them.
+// rank ranks the memories of one tenant. Unseen says why some that the current model has
+// not seen could not be embedded, within the context of embedding.
 //
-// Almost always the model has seen them all: then one question to each is enough.
-func (s *Searcher) near(ctx, embedding context.Context, q Query,
-	vector []float32) (hits []reverie.Hit, unseen, err error) {
-	hits, unseen, err = s.nearOf(ctx, embedding, q, vector)
-	team, has := q.ofTeam()
-	if err != nil || !has {
-		return hits, unseen, err
+// Almost always the model has seen them all: then one question is enough.
+func (s *Searcher) rank(ctx, embedding context.Context, q reverie.SearchQuery) (r reverie.Ranking, unseen, err error) {
+	r, err = s.Store.Search(ctx, q)
+	if err != nil || r.Unseen == 0 || q.Vector == nil {
+		return r, nil, err
 	}
-	theirs, unseenThere, err := s.nearOf(s.Teams.beside(ctx, team.GroupID), s.Teams.beside(embedding, team.GroupID),
-		team, vector)
-	return nearest(hits, theirs, q.Limit), errors.Join(unseen, unseenThere), err
+	unseen = s.heal(embedding, q)
+	r, err = s.Store.Search(ctx, q)
+	return r, unseen, err
 }
 
-// nearOf is near in one tenant.
-func (s *Searcher) nearOf(ctx, embedding context.Context, q Query,
-	vector []float32) (hits []reverie.Hit, unseen, err error) {
-	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
-		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Recorded: q.Recorded, Limit: q.Limit}
-	hits, some, err := s.Store.Nearest(ctx, sq)
-	if err == nil && some {
-		unseen = s.heal(embedding, q)
-		hits, err = s.Store.Search(ctx, sq)
-	}
-	if err != nil {
-		return nil, unseen, fmt.Errorf("search group %q: %w", q.GroupID, err)
-	}
-	for i := range hits {
-		hits[i].Score = s.Calibration.Score(hits[i].Score)
-	}
-	return hits, unseen, nil
-}
+// healBatch is how many memories without a vector of the current model are
+// embedded and stored at once; a group has tens to hundreds.
+const healBatch = 500
 
 // heal embeds what the current model has not seen, batch by batch, or a search would
 // miss it.
-func (s *Searcher) heal(ctx context.Context, q Query) error {
+func (s *Searcher) heal(ctx context.Context, q reverie.SearchQuery) error {
 	for {
 		missing, err := s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch)
 		if err != nil || len(missing) == 0 {
@@ -201,13 +242,9 @@ func (s *Searcher) teamOf(ctx context.Context, groupID string) (string, error) {
 	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), nil
 }
 
-// ofTeam is the same question of the group's team, false where there is none to ask.
-func (q Query) ofTeam() (Query, bool) {
-	if q.team == "" || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, reverie.KindTeam) {
-		return Query{}, false
-	}
-	q.GroupID, q.team = q.team, ""
-	return q, true
+// ofTeam is the tenant of a group's team, false where there is none to ask.
+func (q Query) ofTeam() (tenant string, has bool) {
+	return q.team, q.team != "" && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, reverie.KindTeam))
 }
 
 // nearest are the hits of two tenants, best first.
@@ -232,10 +269,9 @@ func Recency(age, halfLife time.Duration) float64 {
 	return 0.5 + 0.5*math.Exp2(-float64(age)/float64(halfLife))
 }
 
-// rank orders candidates by what they are worth to the query, best first: similarity
-// x weight x strength x recency. Of memories that say the same, the best one counts;
-// those others, and what is worth nothing, have their fate at once. The order does not
-// depend on that of the hits.
+// rank puts candidates into the order of what they are worth to the query, best first: see
+// [reverie.Factors.Score]. Of memories that say the same, the best one counts; those others
+// have their fate at once. The order does not depend on that of the hits.
 func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.RecallCandidate {
 	list, hash := make([]reverie.RecallCandidate, 0, len(hits)), make(map[string]string, len(hits))
 	for _, h := range hits {
@@ -244,15 +280,11 @@ func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.R
 	byWorth(list)
 	said := map[string]bool{}
 	for i := range list {
-		m := &list[i]
-		switch hash := hash[m.MemoryID]; {
-		case m.Score <= 0:
-			m.Fate = FateWorthless
-		case hash != "" && said[hash]:
-			m.Fate = FateRepeats
-		default:
-			said[hash] = true
+		hash := hash[list[i].MemoryID]
+		if hash != "" && said[hash] {
+			list[i].Fate = FateRepeats
 		}
+		said[hash] = true
 	}
 	return list
 }
@@ -268,7 +300,7 @@ func byWorth(list []reverie.RecallCandidate) {
 func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
 	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength,
 		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
-	return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
+	return reverie.RecallCandidate{Words: h.Words, ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
 		LineageID: h.LineageID, Kind: h.Kind,
 		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
 		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}

@@ -111,13 +111,13 @@ func TestSearch(t *testing.T) {
 		"beyond one":      {recall.Query{Text: "at 0", Threshold: 1.9}, nil},
 	} {
 		c.q.GroupID = "g1"
-		hits, err := search.Search(t.Context(), c.q)
-		if err != nil || !slices.Equal(found(hits), c.want) {
-			t.Errorf("%s: %q, %v; want %q", name, found(hits), err, c.want)
+		res, err := search.Search(t.Context(), c.q)
+		if err != nil || !slices.Equal(found(res.Hits), c.want) {
+			t.Errorf("%s: %q, %v; want %q", name, found(res.Hits), err, c.want)
 		}
 	}
-	if hits, err := search.Search(t.Context(), recall.Query{GroupID: "nobody", Text: "at 0"}); err != nil || len(hits) > 0 {
-		t.Errorf("an unknown group: %q, %v", found(hits), err)
+	if res, err := search.Search(t.Context(), recall.Query{GroupID: "nobody", Text: "at 0"}); err != nil || len(res.Hits) > 0 || res.Total != 0 {
+		t.Errorf("an unknown group: %q, %v", found(res.Hits), err)
 	}
 	for _, text := range []string{"", " \n\t"} {
 		if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: text}); !errors.Is(err, reverie.ErrInvalid) {
@@ -159,9 +159,9 @@ func TestSearchAt(t *testing.T) {
 		if after >= 3*time.Hour {
 			want = append(want, "new at 20")
 		}
-		hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after), Recorded: true})
+		res, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after), Recorded: true})
 		var got []string
-		for _, h := range hits {
+		for _, h := range res.Hits {
 			got = append(got, h.Statement)
 		}
 		if err != nil || !slices.Equal(got, want) {
@@ -174,8 +174,9 @@ func TestSearchAt(t *testing.T) {
 		}
 		return errors.New("down")
 	}
-	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born}); err == nil {
-		t.Error("versions that could not be compared were left out silently")
+	res, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born})
+	if err != nil || len(res.Warnings) != 1 || len(res.Hits) != 2 || res.Hits[0].Statement != "old at 0" {
+		t.Errorf("versions that the model has not seen: %+v, %v", res, err)
 	}
 }
 
@@ -185,7 +186,7 @@ func TestHeal(t *testing.T) {
 	s := pgtest.New(t)
 	var statements []string
 	for i := range 1203 {
-		statements = append(statements, fmt.Sprintf("number %d, at %d", i, 90+i%90))
+		statements = append(statements, fmt.Sprintf("number %d, at %d", 5000+i, 90+i%90))
 	}
 	remember(t, s, "g1", reverie.KindTeam, append(statements, "needle at 0")...)
 	remember(t, s, "g2", reverie.KindGroup, "other at 0")
@@ -193,9 +194,9 @@ func TestHeal(t *testing.T) {
 		p := &plane{key: key}
 		search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
 		for round := range 2 {
-			hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", Threshold: 0.9})
-			if err != nil || !slices.Equal(found(hits), []string{"needle at 0 1.00"}) {
-				t.Fatalf("%s, round %d: %q, %v", key, round, found(hits), err)
+			res, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", Threshold: 0.9})
+			if err != nil || !slices.Equal(found(res.Hits), []string{"needle at 0 1.00"}) {
+				t.Fatalf("%s, round %d: %q, %v", key, round, found(res.Hits), err)
 			}
 		}
 		texts := 0
@@ -215,23 +216,71 @@ func TestHeal(t *testing.T) {
 	}
 }
 
-func TestEmbedderFails(t *testing.T) {
+// TestWordsAlone: without vectors, of the query or of the memories, words find what they can,
+// and a warning says why.
+func TestWordsAlone(t *testing.T) {
 	s := pgtest.New(t)
-	remember(t, s, "g1", reverie.KindGroup, "at 0")
+	remember(t, s, "g1", reverie.KindGroup, "the kiln is fired on Tuesdays", "Lin brings the glaze, at 0", "陶窯每週二開窯")
 	down := errors.New("down")
-	p := &plane{key: "plane@3", fails: func([]string) error { return down }}
-	search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
-	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0"}); !errors.Is(err, down) || !strings.Contains(err.Error(), "query") {
-		t.Errorf("the query: %v", err)
-	}
-	p.fails = func(texts []string) error {
-		if len(p.asked)%2 == 1 { // the query, and then what is missing
+	failing := &plane{key: "plane@3", fails: func([]string) error { return down }}
+	unseen := &plane{key: "plane@3"}
+	unseen.fails = func([]string) error { // the query is embedded, what is missing is not
+		if len(unseen.asked)%2 == 1 {
 			return nil
 		}
 		return down
 	}
-	p.asked = nil
-	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0"}); !errors.Is(err, down) || !strings.Contains(err.Error(), `1 memories of group "g1"`) {
-		t.Errorf("the memories: %v", err)
+	for name, c := range map[string]struct {
+		search  recall.Searcher
+		warning string
+	}{
+		"no model":        {recall.Searcher{}, "no embedding model is configured"},
+		"failing":         {recall.Searcher{Embeddings: failing}, "embed the query: down"},
+		"nothing is seen": {recall.Searcher{Embeddings: unseen}, `embed 3 memories of group "g1"`},
+		"hanging":         {recall.Searcher{Embeddings: hanging{failing}, EmbedTimeout: time.Nanosecond}, "deadline"},
+	} {
+		c.search.Store, c.search.Calibration = s, reverie.Calibration{Ceiling: 1}
+		for query, want := range map[string]string{"When is the kiln fired?": "the kiln is fired on Tuesdays", "which glaze does Lin bring": "Lin brings the glaze, at 0",
+			"陶窑周二": "陶窯每週二開窯", "what about the weather": ""} {
+			res, err := c.search.Search(t.Context(), recall.Query{GroupID: "g1", Text: query, Threshold: 0.3})
+			if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], c.warning) {
+				t.Errorf("%s, %q: %q, %v", name, query, res.Warnings, err)
+			}
+			if (want != "") != (len(res.Hits) > 0) || want != "" && res.Hits[0].Statement != want || len(res.Hits)+len(res.Below) != 3 {
+				t.Errorf("%s, %q: found %q, below %q", name, query, found(res.Hits), found(res.Below))
+			}
+		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := (&recall.Searcher{Store: s, Embeddings: failing}).Search(stopped, recall.Query{GroupID: "g1", Text: "kiln"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that has gone: %v", err)
+	}
+}
+
+// TestNothingFound: an empty answer says why it is empty.
+func TestNothingFound(t *testing.T) {
+	s := pgtest.New(t)
+	search := &recall.Searcher{Store: s, Embeddings: &plane{key: "plane@3"}, Calibration: reverie.Calibration{Ceiling: 1}}
+	ask := func(q recall.Query) string {
+		q.GroupID, q.Text, q.Limit = "g1", "at 60", 5
+		res, err := search.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Reply(q).Message
+	}
+	if got := ask(recall.Query{}); !strings.Contains(got, "no memories yet") {
+		t.Error(got)
+	}
+	remember(t, s, "g1", reverie.KindGroup, "at 0", "at 10")
+	if got := ask(recall.Query{Kinds: []reverie.Kind{reverie.KindDream}}); !strings.Contains(got, "no such memories") {
+		t.Error(got)
+	}
+	if got := ask(recall.Query{Threshold: 0.7}); !strings.Contains(got, "best of 2 has a score of 0.64") || !strings.Contains(got, "0.70") {
+		t.Error(got)
+	}
+	if got := ask(recall.Query{Threshold: 0.6}); got != "" {
+		t.Error(got)
 	}
 }

@@ -25,7 +25,8 @@ func TestTeam(t *testing.T) {
 		if _, err := d.ChangeGroup(t.Context(), "g1", reverie.GroupChange{Team: &team}, now); err != nil {
 			t.Fatal(err)
 		}
-		hits, err := r.Searcher.Search(t.Context(), ask)
+		res, err := r.Searcher.Search(t.Context(), ask)
+		hits := res.Hits
 		if err != nil || len(hits) != 3 {
 			t.Fatalf("team %q: %d hits, %v", team, len(hits), err)
 		}
@@ -62,7 +63,8 @@ func TestTeam(t *testing.T) {
 		if name != "off" {
 			q.GroupID, q.Limit = "team:crew", 0
 		}
-		hits, err := r.Searcher.Search(t.Context(), q)
+		res, err := r.Searcher.Search(t.Context(), q)
+		hits := res.Hits
 		n := len(slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Statement != "crew at 10" }))
 		if want := map[string]int{"off": 0, "the team itself": 1}[name]; err != nil || n != want {
 			t.Errorf("%s: %d times, %v", name, n, err)

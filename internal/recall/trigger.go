@@ -21,12 +21,11 @@ const (
 
 // Why no memories were looked up.
 const (
-	SkippedFirstRound   = "first_round"
-	SkippedQueryShort   = "query_too_short"
-	SkippedNoKeyword    = "no_keyword"
-	SkippedNotSimilar   = "not_similar"
-	SkippedNever        = "trigger_never"
-	SkippedNoEmbeddings = "no_embeddings"
+	SkippedFirstRound = "first_round"
+	SkippedQueryShort = "query_too_short"
+	SkippedNoKeyword  = "no_keyword"
+	SkippedNotSimilar = "not_similar"
+	SkippedNever      = "trigger_never"
 )
 
 // skip says why no memories are looked up for a query, "" where they are.

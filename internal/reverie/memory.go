@@ -112,11 +112,17 @@ const (
 // Text is what no two active memories of a group share: the kind, and what is said.
 func (m Memory) Text() string { return string(m.Kind) + "\x00" + m.ContentHash }
 
-// Hit is one search result: a memory and its calibrated similarity.
+// Hit is one search result: a memory and how much it bears on what was asked.
 type Hit struct {
 	Memory
-	Score float64 `db:"score"` // 0..1, see Calibration
+	Score  float64  `db:"score"` // 0..1, by meaning and by words; see Calibration
+	Cosine *float64 `db:"-"`     // of the vectors; nil where the memory has none of the model
+	Words  float64  `db:"-"`     // share of the query's words that it has, rare ones first, 0..1
 }
+
+// RelatedScore is the score from which texts are related, whatever the embedding model: the
+// least score of a search unless it names another.
+const RelatedScore = 0.7
 
 // How strength grows: a memory whose evidence lies on one local date is
 // tentative, and each further date of evidence closes 30% of the distance to 1.

@@ -152,8 +152,9 @@ type Recalled struct {
 // RecallCandidate is a memory that was looked at for a context.
 type RecallCandidate struct {
 	ContextMemory
-	// Fate is offered, or why it was not: repeats (a better one says the same), worthless
-	// (a factor is 0), own_summary (it sums up the session itself), beyond_count
+	Words float64 `json:"words"` // share of the query's words that it has, 0..1: a part of its similarity
+	// Fate is offered, or why it was not: repeats (a better one says the same), own_summary
+	// (it sums up the session itself), beyond_count
 	// (max_return), beyond_tokens (max_tokens), not_similar (semantic_threshold), below
 	// (min_similarity).
 	Fate string `json:"fate"`

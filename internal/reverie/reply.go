@@ -115,12 +115,14 @@ type ListReply struct {
 
 // SearchReply is the answer to a search, best first.
 type SearchReply struct {
-	Success bool           `json:"success"`
-	Query   string         `json:"query"`
-	Results []SearchResult `json:"results"`
+	Success  bool           `json:"success"`
+	Query    string         `json:"query"`
+	Results  []SearchResult `json:"results"`
+	Message  string         `json:"message,omitempty"` // why there are none
+	Warnings []string       `json:"warnings,omitempty"`
 }
 
-// SearchResult is one memory found. Score is the calibrated similarity, 0..1.
+// SearchResult is one memory found. Score is how much it bears on the query, 0..1.
 type SearchResult struct {
 	MemoryID  string    `json:"memory_id"`
 	Statement string    `json:"statement"`
@@ -439,7 +441,7 @@ type ContextReply struct {
 	Tokens    int               `json:"tokens"`     // estimated, of Text
 	MaxTokens int               `json:"max_tokens"` // that Text may have
 	// Skipped says why no memories were looked up: first_round, query_too_short,
-	// no_keyword, not_similar, trigger_never, no_embeddings; "" where they were.
+	// no_keyword, not_similar, trigger_never; "" where they were.
 	Skipped  string   `json:"skipped,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -452,7 +454,7 @@ type ContextMemory struct {
 	Kind            Kind      `json:"kind"`
 	Statement       string    `json:"statement"`
 	Version         int       `json:"version"`
-	Score           float64   `json:"score"` // the product of the factors
+	Score           float64   `json:"score"` // see Factors.Score
 	Factors         Factors   `json:"factors"`
 	Tags            []string  `json:"tags"`
 	UpdatedAt       time.Time `json:"updated_at"`

@@ -84,17 +84,25 @@ type MemoryQuery struct {
 	Offset    int
 }
 
-// SearchQuery selects the memories nearest to a vector, exactly, within one
-// group. Rows of other models or widths are never compared.
+// SearchQuery ranks the memories of one group by what a text means and by its words,
+// exactly. Vectors of other models or widths are never compared.
 type SearchQuery struct {
-	GroupID   string
-	Kinds     []Kind // empty = all
-	Vector    []float32
-	Model     string    // model@dims of Vector
-	MinCosine float64   // see Calibration.Cosine
-	At        time.Time // zero = now; else what was active at that instant
-	Recorded  bool      // At is of the time of writing, and not of the chat's
-	Limit     int
+	GroupID     string
+	Kinds       []Kind      // empty = all
+	Texts       []string    // the text as it was written, then in other scripts; none: the vector alone counts
+	Vector      []float32   // nil: the words alone count
+	Model       string      // model@dims of Vector
+	Calibration Calibration // of Model; the zero value takes cosines as they are
+	At          time.Time   // zero = now; else what was active at that instant
+	Recorded    bool        // At is of the time of writing, and not of the chat's
+	Limit       int         // 0 = all
+}
+
+// Ranking is what a search found: the best, and how many there are.
+type Ranking struct {
+	Hits   []Hit // best first
+	Total  int   // memories that were compared
+	Unseen int   // of them: without a vector of the model
 }
 
 // RunQuery selects runs, newest first.

@@ -2,17 +2,22 @@ package reverie
 
 import "time"
 
-// Factors are what the rank of a recalled memory is made of: its score is their
-// product.
+// Factors are what the rank of a recalled memory is made of.
 type Factors struct {
-	Similarity float64 `json:"similarity" db:"similarity"` // to the query, calibrated, 0..1
+	Similarity float64 `json:"similarity" db:"similarity"` // to the query, by meaning and by words, 0..1
 	Weight     float64 `json:"weight" db:"weight"`         // 0..2, of the lineage
 	Strength   float64 `json:"strength" db:"strength"`     // 0..1
 	Recency    float64 `json:"recency" db:"recency"`       // 0..1, by when it was last supported
 }
 
-// Score is the product of the factors, 0..2.
-func (f Factors) Score() float64 { return f.Similarity * f.Weight * f.Strength * f.Recency }
+// maxNudge is how far what is known of a memory moves it among those that bear on the query
+// as much.
+const maxNudge = 0.05
+
+// Score is the similarity, and at most 0.05 for weight, strength and recency together.
+func (f Factors) Score() float64 {
+	return f.Similarity + maxNudge*(f.Weight/MaxWeight+f.Strength+f.Recency)/3
+}
 
 // Usage is one memory that was offered in one context: a row of memory_usage_log.
 type Usage struct {

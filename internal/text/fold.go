@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -275,6 +277,32 @@ func Simplify(s string) string {
 		}
 	}
 	return s
+}
+
+// traditionalTable maps each simplified character to the traditional one that stands first
+// in the table for it.
+var traditionalTable = sync.OnceValue(func() map[rune]rune {
+	table := map[rune]rune{}
+	for line := range strings.Lines(simplifiedText) {
+		if r := []rune(line); r[0] != '#' && len(r) > 1 {
+			table[r[0]] = r[1]
+		}
+	}
+	return table
+})
+
+// Scripts are the forms in which a text may have been written: as it is, and in simplified
+// and traditional Chinese characters where they differ. One of several traditional
+// characters is chosen without a look at the word, so that they are for finding only.
+func Scripts(s string) []string {
+	forms, simple, table := []string{s}, Simplify(s), traditionalTable()
+	traditional := strings.Map(func(r rune) rune { return cmp.Or(table[r], r) }, simple)
+	for _, form := range []string{simple, traditional} {
+		if !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return forms
 }
 
 func simplifyRune(table *[LastHan - FirstHan + 1]uint16, r rune) rune {

@@ -133,7 +133,7 @@ func TestContextTrouble(t *testing.T) {
 		t.Errorf("a context whose use is lost is\n%s", o.stdout)
 	}
 	s.set("REVERIE_EMBED_PROVIDER=", "REVERIE_LLM_PROVIDER=anthropic", "REVERIE_LLM_API_KEY=k")
-	if o := s.run(ask...).want(t, 0, "warning: memories were not looked up: no embedding model"); !strings.Contains(o.stdout, "Let me look.") || strings.Contains(o.stdout, "cupboard") {
+	if o := s.run(ask...).want(t, 0, "warning: memories are looked for by their words alone: no embedding model"); !strings.Contains(o.stdout, "Let me look.") || strings.Contains(o.stdout, "cupboard") {
 		t.Errorf("a context without vectors is\n%s", o.stdout)
 	}
 }

@@ -87,21 +87,26 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		hits, err := searcher.Search(ctx, q)
+		found, err := searcher.Search(ctx, q)
 		if err != nil {
 			return err
 		}
-		found := make([]reverie.Memory, len(hits))
-		for i, h := range hits {
-			found[i] = h.Memory
+		if found.Total == 0 { // perhaps of no group at all
+			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
+				return err
+			}
 		}
-		return errors.Join(a.memoriesShortened(ctx, found), a.PrintHits(q, hits))
+		list := make([]reverie.Memory, len(found.Hits))
+		for i, h := range found.Hits {
+			list[i] = h.Memory
+		}
+		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
 			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"reverie/internal/api"
@@ -19,7 +20,6 @@ const (
 	maxPeople   = 100
 	searchLimit = 5
 	maxHits     = 50
-	threshold   = 0.7
 	maxVersions = 50
 	maxLines    = 10 // of what is said of somebody
 	maxTokens   = 100_000
@@ -94,7 +94,7 @@ type contextMemory struct {
 	MemoryID  string       `json:"memory_id"`
 	Kind      reverie.Kind `json:"kind"`
 	Statement string       `json:"statement"`
-	Score     float64      `json:"score" jsonschema:"similarity x weight x strength x recency"`
+	Score     float64      `json:"score" jsonschema:"similarity to the query, and a little for weight, strength and recency"`
 	AsOf      time.Time    `json:"last_supported_at"`
 	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
@@ -166,7 +166,9 @@ type hit struct {
 }
 
 type searchOut struct {
-	Results []hit `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
+	Results  []hit    `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
+	Message  string   `json:"message,omitempty" jsonschema:"why there are none"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // again says which memories are to be judged again, and why; of an instant that is none.
@@ -205,7 +207,7 @@ func (p past) when() (reverie.When, error) {
 func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
 	limit, wrong := within("limit", in.Limit, searchLimit, 1, maxHits)
 	at, err := in.when()
-	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold, At: at.At,
+	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: reverie.RelatedScore, At: at.At,
 		Recorded: at.Recorded}
 	if in.Threshold != nil {
 		q.Threshold = *in.Threshold
@@ -228,12 +230,18 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	if err != nil {
 		return searchOut{}, "", err
 	}
-	out := searchOut{Results: []hit{}}
+	out := searchOut{Results: []hit{}, Message: reply.Message, Warnings: reply.Warnings}
 	for _, r := range reply.Results {
 		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt,
 			again[r.MemoryID]})
 	}
-	return out, quoted("memories", fmt.Sprintf("Memories that are near enough: %d.", len(out.Results)), out.Results), nil
+	said := fmt.Sprintf("Memories that are near enough: %d.", len(out.Results))
+	for _, more := range append(slices.Clone(out.Warnings), out.Message) {
+		if more != "" {
+			said += " " + more + "."
+		}
+	}
+	return out, quoted("memories", said, out.Results), nil
 }
 
 type historyIn struct {
