@@ -27,8 +27,8 @@ func (w *world) toldAt(when reverie.When) string {
 	ctx := w.t.Context()
 	list, total, err := w.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: when.At, Recorded: when.Recorded})
 	check(w.t, err)
-	hits := must(w.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1,
-		At: when.At, Recorded: when.Recorded}))(w.t)
+	hits := must(w.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model,
+		At: when.At, Recorded: when.Recorded}))(w.t).Hits
 	d := diff.Memories(must(w.Between(ctx, reverie.BetweenQuery{GroupID: group, From: noon.AddDate(-9, 0, 0), To: when.At,
 		Recorded: when.Recorded}))(w.t))
 	var listed, found, added []string

@@ -81,19 +81,19 @@ insert into active_nights (group_id, night)
     from messages m join groups g using (group_id)
 	where m.run_id is not null and m.outcome <> 'filtered' and m.role = 'user';
 
--- What cosines mean for an embedding model: measured once, on its first use, with the
--- pairs of texts of that version.
+-- What cosines mean for an embedding model, measured on its first use with pairs of texts
+-- that are built in. It is of no group: group_id is ''.
 create table embedding_calibrations (
-    model       text             not null primary key, -- name@dims
-    pairs       integer          not null,             -- version of the pairs
-    floor       double precision not null,             -- cosine of texts that have nothing in common
-    ceiling     double precision not null,             -- from here two texts say the same
+    group_id    text collate "C" not null default '',
+    model       text             not null, -- name@dims
+    pairs       integer          not null, -- version of the pairs
+    floor       double precision not null, -- cosine of texts that have nothing in common: score 0
+    related     double precision not null, -- from here two texts bear on each other: score 0.7
+    ceiling     double precision not null, -- from here two texts say the same: score 1
     measured_at timestamptz      not null,
-    constraint embedding_calibrations_order check (floor < ceiling)
+    primary key (group_id, model),
+    constraint embedding_calibrations_order check (floor < related and related < ceiling)
 );
-
--- When a group's notices of each type were last sent.
-alter table groups add column noticed jsonb not null default '{}';
 
 -- The tables that are new are read like the others.
 select reverie_reader('reverie_reader');
