@@ -88,7 +88,8 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		defer cancel()
 	}
 	form := queryForm(q.Text)
-	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), Calibration: s.Calibration, At: q.At, Limit: q.Limit}
+	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form),
+		Calibration: s.Calibration, At: q.At, Recorded: q.Recorded, Limit: q.Limit}
 	if sq.Vector, err = s.vector(embedding, q.GroupID, form); err != nil {
 		found.Warnings = append(found.Warnings, fmt.Sprintf("memories are looked for by their words alone: %v", err))
 	} else {
