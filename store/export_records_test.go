@@ -235,7 +235,7 @@ func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {
 		reverie.RecordHeld: "held_plans", reverie.RecordMemory: "memories", reverie.RecordSource: "memory_sources",
 		reverie.RecordTaken: "memory_uses", reverie.RecordEvidence: "memory_evidence",
 		reverie.RecordChange: "memory_change_log", reverie.RecordDecision: "decisions", reverie.RecordUsage: "memory_usage_totals"}
-	left := []string{"group_id", "groups.plan_key", "run_chunks.answer", "run_chunks.questions", "memories.embedding"} // the last is beside its row
+	left := []string{"group_id", "groups.plan_key", "groups.noticed", "run_chunks.answer", "run_chunks.questions", "memories.embedding"} // the last is beside its row
 	for kind, table := range tables {
 		i := slices.IndexFunc(records, func(r reverie.Record) bool { return r.Type == kind })
 		if i < 0 {

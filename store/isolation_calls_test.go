@@ -23,7 +23,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true}
+	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
 
 var (
 	always   = time.Time{}
@@ -297,6 +297,9 @@ var calls = map[string]func(a asked) []any{
 	"NoteFailure":  func(a asked) []any { return r(a.NoteFailure(ctx(), home, reverie.JobEvolve, "no", parking)) },
 	"ClaimNotice":  func(a asked) []any { return r(a.ClaimNotice(ctx(), home, "held_plan", time.Hour)) },
 	"ClearSetback": func(a asked) []any { return r(a.ClearSetback(ctx(), home, reverie.JobEvolve)) },
+
+	"WholeID":  func(a asked) []any { return r(a.WholeID(ctx(), reverie.IDMemory, home, a.mem[:8])) },
+	"ShortIDs": func(a asked) []any { return r(a.ShortIDs(ctx(), reverie.IDMemory, []string{home}, []string{a.mem})) },
 
 	"EnsureGroup": func(a asked) []any { return r(a.EnsureGroup(ctx(), reverie.Group{ID: home, Name: "x"})) },
 	"ChangeGroup": func(a asked) []any {

@@ -95,5 +95,8 @@ create table embedding_calibrations (
     constraint embedding_calibrations_order check (floor < related and related < ceiling)
 );
 
+-- When a group's notices of each type were last sent.
+alter table groups add column noticed jsonb not null default '{}';
+
 -- The tables that are new are read like the others.
 select reverie_reader('reverie_reader');
