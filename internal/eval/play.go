@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Store interface {
 	pipeline.Ledger
 	pipeline.Applier
 	AddGroup(ctx context.Context, g reverie.Group) error
+	Talk(ctx context.Context, groupID string, dates []string) error
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 	ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error)
 	Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error)
@@ -122,6 +124,9 @@ func (t *turn) setUp(ctx context.Context) error {
 	}
 	if len(t.s.Memories) == 0 {
 		return nil
+	}
+	if err := t.Store.Talk(ctx, t.s.Name, t.s.talked()); err != nil {
+		return err
 	}
 	return t.Leases.With(ctx, t.s.Name, func(ctx context.Context, held *jobs.Held) error { return t.remember(ctx, held) })
 }
@@ -339,7 +344,7 @@ func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 // longer there.
 func (m Memory) step(loc *time.Location) reverie.Step {
 	s := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: m.Statement,
-		Tags: m.Tags, Type: m.Type, Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
+		Tags: m.Tags, Type: cmp.Or(m.Type, reverie.TypeFact), DueOn: reverie.DueOf(m.Due), Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
 	for i, date := range m.Support {
 		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has read it
 		at = at.Add(12 * time.Hour).UTC()

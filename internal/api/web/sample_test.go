@@ -59,7 +59,7 @@ func newSample(t testing.TB) *sample {
 	s := &sample{TB: t, answers: sampleAnswers(t), recorded: true}
 	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.wire()
-	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, messages(t, "../../../examples/demo/chat.jsonl"),
+	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, halfFrameSaid(t),
 		"2026-01-05", "2026-01-06", "2026-01-10", "2026-01-12", "2026-01-14", "2026-01-17", "2026-01-19", "2026-01-22", "2026-01-26", "2026-01-30", "2026-02-02")
 	s.chat(reverie.Group{ID: allotment, Name: "Allotment 14", TimeZone: "Europe/London"}, messages(t, "testdata/allotment.jsonl"),
 		"2026-03-02", "2026-03-03", "2026-03-09")
@@ -95,6 +95,14 @@ func messages(t testing.TB, file string) (list []reverie.Message) {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}
+}
+
+// halfFrameSaid is the demo's chat, and two messages that revise what is remembered of it.
+func halfFrameSaid(t testing.TB) []reverie.Message {
+	t.Helper()
+	all := append(messages(t, "../../../examples/demo/chat.jsonl"), messages(t, "testdata/halfframe.jsonl")...)
+	slices.SortStableFunc(all, func(a, b reverie.Message) int { return a.SentAt.Compare(b.SentAt) })
+	return all
 }
 
 // chat stores what was said in a group on some dates, and has it go through these
