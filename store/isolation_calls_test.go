@@ -298,6 +298,7 @@ var calls = map[string]func(a asked) []any{
 	"ClaimNotice":  func(a asked) []any { return r(a.ClaimNotice(ctx(), home, "held_plan", time.Hour)) },
 	"ClearSetback": func(a asked) []any { return r(a.ClearSetback(ctx(), home, reverie.JobEvolve)) },
 
+	"Talk":     func(a asked) []any { return r(a.Talk(ctx(), home, []string{"2026-02-01"})) },
 	"WholeID":  func(a asked) []any { return r(a.WholeID(ctx(), reverie.IDMemory, home, a.mem[:8])) },
 	"ShortIDs": func(a asked) []any { return r(a.ShortIDs(ctx(), reverie.IDMemory, []string{home}, []string{a.mem})) },
 

@@ -39,12 +39,14 @@ type EvolveStats struct {
 	Deleted int `json:"deleted"`
 	Refused int `json:"refused"`
 	Held    int `json:"held"`
+
+	Archived int `json:"archived,omitempty"` // for their silence, or for room
 }
 
 // Evolve is what of a run's figures counts memories.
 func (s Stats) Evolve() EvolveStats {
 	return EvolveStats{Kept: s.Kept, Updated: s.Updated, Created: s.Created, Deleted: s.Deleted,
-		Refused: s.Refused, Held: s.Held}
+		Refused: s.Refused, Held: s.Held, Archived: s.Archived}
 }
 
 // MessageStats counts the messages of a window; the four add up to all of them.

@@ -59,7 +59,7 @@ type UsageVerdict struct {
 // WeightRule says how verdicts move weights.
 type WeightRule struct {
 	Referenced float64 // added where the answer used the memory
-	Ignored    float64 // added where it did not: below 0
+	Ignored    float64 // added where it did not, though it bore on the query by RelatedScore: below 0
 	Min, Max   float64 // bounds of the weight
 }
 

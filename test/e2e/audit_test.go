@@ -37,6 +37,7 @@ var corruptions = []struct{ invariant, query string }{
 	{"times in order", `update memories set updated_at = created_at - interval '1 day' where group_id = $1 and version > 1`},
 	{"times in order", `update memories set ended_at = updated_at - interval '1 second' where group_id = $1 and status = 'deprecated'`},
 	{"values in order", `update memory_values set valid_until = 'epoch' where group_id = $1`},
+	{"said in order", `update memories set said_at = updated_at + interval '1 day' where group_id = $1 and status = 'active'`},
 	{"held memories wait", `update memories set status = 'held', ended_at = now(), said_until = now() where group_id = $1 and statement = 'The printer is broken'`},
 	{"active memories have support", `delete from memory_evidence where group_id = $1`},
 	{"evidence belongs to its version", `update memory_evidence set lineage_id = gen_random_uuid() where group_id = $1`},
