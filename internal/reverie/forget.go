@@ -72,7 +72,9 @@ func (r ForgetRule) Silence(h HeadState, nights []string, loc *time.Location, un
 func localDate(t time.Time, loc *time.Location) string { return t.In(loc).Format(time.DateOnly) }
 
 // lastDate is the last date before an instant.
-func lastDate(until time.Time, loc *time.Location) string { return localDate(until.Add(-time.Microsecond), loc) }
+func lastDate(until time.Time, loc *time.Location) string {
+	return localDate(until.Add(-time.Microsecond), loc)
+}
 
 // Silent are the active nights up to an instant in which nobody said or used what was said on
 // one date only. A fact or rule may be asked for long after it was said: for it, silence begins
