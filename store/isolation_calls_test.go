@@ -289,7 +289,7 @@ var calls = map[string]func(a asked) []any{
 		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Rule: reverie.FadeRule{Threshold: 2}, Limit: 9}))
 	},
 	"Fade": func(a asked) []any {
-		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{Memory: a.memory(), Reason: "faded"}}))
+		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{HeadState: reverie.HeadState{Memory: a.memory()}, Reason: "faded"}}))
 	},
 	"Prune": func(a asked) []any {
 		return r(a.Prune(ctx(), a.lease, reverie.PruneBatch{Run: reverie.Run{GroupID: home, ID: a.maintaining}, Limit: 9, Expiry: a.expiry()}))

@@ -478,7 +478,7 @@ func (a *App) Sweep(ctx context.Context, whole bool) error {
 func (a *App) Keeper() *maintain.Keeper {
 	m, r := a.Config.Maintain, a.Config.Retention
 	return &maintain.Keeper{Store: a.Store, Impressions: a.Config.Impression.Enabled, Batch: m.Batch, Now: a.Clock, Log: a.Log,
-		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, Tentative: a.Config.Forget.TentativeNights, Closed: m.ClosedAfter.Duration},
+		Rule: reverie.FadeRule{Forget: a.forgetRule(), Threshold: m.ArchiveThreshold, Tentative: a.Config.Forget.TentativeNights, Closed: m.ClosedAfter.Duration},
 		Retention: reverie.Retention{ShortTerm: a.Config.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
 			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
 }
