@@ -246,7 +246,8 @@ var calls = map[string]func(a asked) []any{
 	"Dreams":      func(a asked) []any { return r(a.Dreams().DueGroups(ctx(), reverie.DueQuery{GroupID: home, Limit: 9})) },
 	"Upkeeps":     func(a asked) []any { return r(a.Upkeeps().DueGroups(ctx(), reverie.DueQuery{GroupID: home, Limit: 9})) },
 	"RecallState": func(a asked) []any {
-		return r(a.RecallState(ctx(), reverie.RecallQuery{GroupID: home, SessionID: a.ses, Turns: 3, Text: "小明"}))
+		return r(a.RecallState(ctx(), reverie.RecallQuery{GroupID: home, SessionID: a.ses, Turns: 3, Text: "小明", Quotes: 9,
+			Asked: []string{"小明 what is said"}, Until: later}))
 	},
 
 	"Dream":      func(a asked) []any { return r(a.Dream(ctx(), home)) },

@@ -145,7 +145,7 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 		return nil, "", err
 	}
 	p.Searcher.Teams = recall.TeamRule{}
-	p.Recaller = &recall.Recaller{Store: a.Store, Searcher: p.Searcher, Options: recallOptions(a.Config), Now: clock.Now, Log: a.Log}
+	p.Recaller = &recall.Recaller{Store: a.Store, Searcher: p.Searcher, Options: recallOptions(a.Config), Privacy: PrivacyOf(a.Config), Now: clock.Now, Log: a.Log}
 	embedder, _, err := a.Embeddings()
 	if err != nil {
 		return nil, "", err

@@ -26,7 +26,7 @@ func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, e
 
 // recallerWith is recaller with what has been wired before.
 func (a *App) recallerWith(searcher *recall.Searcher, usage *recall.UsageLog) *recall.Recaller {
-	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
+	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.
@@ -38,7 +38,7 @@ func recallOptions(c *config.Config) recall.Options {
 	}
 	return recall.Options{FirstRoundEmpty: r.FirstRoundEmpty, MinQueryLength: r.MinQueryLength, Trigger: recall.Trigger(r.LongTermTrigger),
 		Keywords: r.TriggerKeywords, SemanticThreshold: r.SemanticThreshold, MinSimilarity: r.MinSimilarity, HalfLife: r.HalfLife.Duration,
-		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, MaxTokens: r.MaxTokens,
+		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, Messages: r.Messages, MaxTokens: r.MaxTokens,
 		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration}
 }
 

@@ -200,6 +200,7 @@ type RecallConfig struct {
 	ShortTermCount    int      `toml:"short_term_count" min:"0" max:"1000"`
 	MaxReturn         int      `toml:"max_return" min:"0" max:"1000"`
 	MaxEntities       int      `toml:"max_entities" min:"0" max:"100"`
+	Messages          int      `toml:"messages" min:"0" max:"100"`
 	MaxTokens         int      `toml:"max_tokens" min:"100" max:"1000000"`
 	EmbedTimeout      Duration `toml:"embed_timeout" min:"10ms" max:"1h"`
 }
