@@ -33,6 +33,9 @@ var pairs = sync.OnceValue(func() (f pairsFile) {
 	return f
 })
 
+// CalibrationTexts are the texts that every embedding model is measured on, two by two.
+func CalibrationTexts() []string { return pairs().texts() }
+
 // texts are those of all pairs.
 func (f pairsFile) texts() (list []string) {
 	for _, p := range slices.Concat(f.English, f.Chinese, f.Across) {
