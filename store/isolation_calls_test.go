@@ -17,6 +17,7 @@ var ofAllGroups = map[string]string{
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
 	"EndPageSession": "logs out by the secret of the cookie", "RevokeToken": "is the operator's, by the token's id", "ResumeParked": "is the operator's, for all groups",
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
+	"ModelCalibration": "tells what cosines of a model mean", "KeepModelCalibration": "tells what cosines of a model mean",
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 }
 

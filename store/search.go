@@ -49,10 +49,13 @@ const (
 				/ (select sum(idf) from weighed where written), 1) as share
 				from found f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id)
 		select ` + hitColumns + `, cosine, coalesce(share, 0) as share,
-			1 - (1 - least(greatest((coalesce(cosine, $6::float8) - $6::float8) / $7::float8, 0), 1))
-				* power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
+			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
 			from them left join shares using (memory_id) cross join everything e
-			order by score desc, cosine desc nulls last, memory_id limit nullif($8::int, 0)`
+			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
+
+	// meaning is reverie.Calibration.Score of a cosine, 0 where there is none.
+	meaning = `(0.7::float8 * least(greatest((cosine - $6::float8) / ($7::float8 - $6::float8), 0), 1)
+				+ 0.3::float8 * least(greatest((cosine - $7::float8) / ($8::float8 - $7::float8), 0), 1))`
 
 	// wordPower is how often the share of words counts: of a third of them it makes a score of 0.7.
 	wordPower = `3`
@@ -69,7 +72,7 @@ var (
 	searchAtQuery = them + activeAt + ranked
 
 	activeAt = func() string {
-		versions, active := AtInstant("$9", "$10")
+		versions, active := AtInstant("$10", "$11")
 		return versions + ofKinds + active
 	}()
 )
@@ -101,11 +104,8 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	for i, t := range q.Texts {
 		texts[i] = pg.ValidText(t)
 	}
-	c := q.Calibration
-	if c == (reverie.Calibration{}) {
-		c.Ceiling = 1
-	}
-	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Ceiling - c.Floor, q.Limit}
+	c := q.Calibration.Whole()
+	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
 	if !q.At.IsZero() {
 		query, args = searchAtQuery, append(args, q.At, q.Recorded)
 	}

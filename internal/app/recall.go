@@ -93,39 +93,35 @@ func (a *App) Searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 // configured at all, and a group's vectors are the offline embedder's, it is that one:
 // nothing else could compare with them, and it needs no network and no key.
 func (a *App) searchers() searcherOf {
-	configured, err := a.searcherWith(a.Config)
+	configured := a.searcherWith(a.Config)
 	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
-		return func(context.Context, string) (*recall.Searcher, error) { return configured, err }
+		return func(context.Context, string) (*recall.Searcher, error) { return configured, nil }
 	}
 	cfg := *a.Config
 	cfg.Embed.Provider = config.ProviderOffline
-	offline, offlineErr := a.searcherWith(&cfg)
+	offline := a.searcherWith(&cfg)
 	return func(ctx context.Context, groupID string) (*recall.Searcher, error) {
-		is, lookErr := a.embeddedOffline(ctx, groupID)
-		switch {
-		case lookErr != nil:
-			return nil, lookErr
-		case is:
-			return offline, offlineErr
+		is, err := a.embeddedOffline(ctx, groupID)
+		if is {
+			return offline, err
 		}
 		return configured, err
 	}
 }
 
 // searcherWith wires the search with the embedding model of a configuration, or by words
-// alone where it has none.
-func (a *App) searcherWith(cfg *config.Config) (*recall.Searcher, error) {
+// alone where it has none that can be used.
+func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	s := &recall.Searcher{Store: a.Store, EmbedTimeout: cfg.Recall.EmbedTimeout.Duration,
 		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name, Beside: store.Beside}}
-	embed, es, err := a.embeddingsOf(cfg)
+	model, err := a.embedderOf(cfg)
 	switch {
-	case errors.Is(err, ErrNoEmbeddings):
-		return s, nil
-	case err != nil:
-		return nil, err
+	case err == nil:
+		s.Embeddings, s.Calibration = model.Embeddings, model.Calibrator
+	case !errors.Is(err, ErrNoEmbeddings):
+		s.Without = err
 	}
-	s.Embeddings, s.Calibration = embed, a.Calibration(es)
-	return s, nil
+	return s
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, at

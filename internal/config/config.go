@@ -100,7 +100,7 @@ type JobConfig struct {
 
 // EmbedConfig is the embedding model: see [Config.Embedding].
 type EmbedConfig struct {
-	Provider   string   `toml:"provider" options:"gemini|openai|offline"`
+	Provider   string   `toml:"provider" options:"gemini|openai|offline|local"`
 	BaseURL    string   `toml:"base_url" check:"url"`
 	APIKey     Secret   `toml:"api_key"`
 	APIKeyFile string   `toml:"api_key_file"`

@@ -135,6 +135,9 @@ func TestCalibration(t *testing.T) {
 	for range 2000 {
 		c := reverie.Calibration{Floor: r.Float64()*1.5 - 0.9}
 		c.Ceiling = c.Floor + 0.01 + r.Float64()*(0.99-c.Floor)
+		if r.IntN(2) == 0 {
+			c.Related = c.Floor + (0.05+0.9*r.Float64())*(c.Ceiling-c.Floor)
+		}
 		cosines := []float64{-1, c.Floor, c.Ceiling, 1, r.Float64()*2 - 1, r.Float64()*2 - 1}
 		slices.Sort(cosines)
 		before := 0.0
@@ -144,6 +147,10 @@ func TestCalibration(t *testing.T) {
 				t.Fatalf("seed %d, %+v: cosine %v scores %v, after %v", seed, c, cosine, s, before)
 			}
 			before = s
+		}
+		if line := (c.Ceiling - c.Floor) * reverie.RelatedScore; c.Related == 0 && !near(c.Score(c.Floor+line/2), reverie.RelatedScore/2) ||
+			!near(c.Score(c.Whole().Related), reverie.RelatedScore) {
+			t.Fatalf("seed %d, %+v: related texts score %v", seed, c, c.Score(c.Whole().Related))
 		}
 		if s := r.Float64(); !near(c.Score(c.Cosine(s)), s) || c.Cosine(-s) != -1 {
 			t.Fatalf("seed %d, %+v: a score of %v is the cosine %v", seed, c, s, c.Cosine(s))

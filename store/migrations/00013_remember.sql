@@ -172,6 +172,7 @@ create table embedding_calibrations (
     floor       double precision not null, -- cosine of texts that have nothing in common: score 0
     related     double precision not null, -- from here two texts bear on each other: score 0.7
     ceiling     double precision not null, -- from here two texts say the same: score 1
+    accuracy    double precision not null, -- share of the pairs that related tells apart; half by chance
     measured_at timestamptz      not null,
     primary key (group_id, model),
     constraint embedding_calibrations_order check (floor < related and related < ceiling)

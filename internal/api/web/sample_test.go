@@ -174,11 +174,10 @@ func (s *sample) wire() {
 	model := llm.NewModel(s, account)
 	account.Model = offline.EmbeddingModel
 	embeddings := llm.NewEmbeddings(offline.New(0), account, llm.EmbeddingOptions{Cache: s.store})
-	calibration, _ := llm.DefaultCalibration(account.Model)
 	set, err := prompts.Open("")
 	check(s, err)
 	now, log := func() time.Time { return s.now }, slog.New(slog.DiscardHandler)
-	decider := &decide.Comparer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: calibration,
+	decider := &decide.Comparer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: offline.Calibration,
 		Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 40, MaxOutputTokens: 4096}}
 
 	s.leases = &jobs.Leases{Store: s.store, Holder: "test"}
@@ -198,7 +197,7 @@ func (s *sample) wire() {
 		Now:  now, Log: log, Limits: dream.Limits{MaxInputTokens: 24_000, MaxOutputTokens: 4096, MaxItems: 12, MaxActive: 60,
 			MaxShown: reverie.MaxShown, MinConfidence: 0.6, HoldRatio: 0.1, HoldMin: 1}}
 
-	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: calibration}
+	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: offline.Calibration}
 	recaller := &recall.Recaller{Store: s.store, Searcher: searcher, Now: now, Log: log, Usage: recall.NewUsageLog(s.store, recall.UsageOptions{Log: log}),
 		Options: recall.Options{MinQueryLength: 2, Trigger: recall.TriggerAlways, MinSimilarity: 0.1, HalfLife: 90 * 24 * time.Hour,
 			ShortTermCount: 12, MaxReturn: 8, MaxEntities: 3, MaxTokens: 2000}}
