@@ -58,7 +58,10 @@ func (con *Console) PrintFound(q recall.Query, f recall.Found) error {
 		if len(f.Hits) == 0 {
 			return con.Say("%s: %s\n", Visible(q.GroupID), reply.Message)
 		}
-		return con.Page("hits", f.Hits)
+		if err := con.Page("hits", f.Hits); err != nil || reply.Message == "" {
+			return err
+		}
+		return con.Say("%s: %s\n", Visible(q.GroupID), reply.Message)
 	})
 }
 

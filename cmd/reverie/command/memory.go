@@ -73,7 +73,8 @@ func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind reverie.Kind
 	var when *whenFlags
-	cmd := a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) (err error) {
 		if q.Text = args[0]; kind != "" {
 			q.Kinds = []reverie.Kind{kind}
@@ -82,7 +83,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q.At, q.Recorded = at.At, at.Recorded
+		q.At, q.Recorded, q.OrNearest = at.At, at.Recorded, !cmd.Flags().Changed("threshold")
 		searcher, err := a.Searcher(ctx, q.GroupID)
 		if err != nil {
 			return err
@@ -106,7 +107,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1; without it, the nearest are shown if none reaches that")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
 			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
