@@ -32,7 +32,8 @@ const allStatuses reverie.Status = "all"
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
 	var when *whenFlags
-	cmd := a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
@@ -46,7 +47,17 @@ func newMemoryList(a *app) *cobra.Command {
 			return err
 		}
 		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
-			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
+			func() error {
+				if total == 0 {
+					what := "memories"
+					if !cmd.Flags().Changed("status") {
+						what = "active memories"
+					}
+					return a.nothing(ctx, cmd, q.GroupID, what,
+						"`--status all` shows those that are no longer active; `reverie runs list` what its nights did")
+				}
+				return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q))
+			})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, superseded, deprecated, archived, held or all",
@@ -97,6 +108,9 @@ func newMemorySearch(a *app) *cobra.Command {
 				return err
 			}
 		}
+		if found.Total == 0 && !a.JSON {
+			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
+		}
 		list := make([]reverie.Memory, len(found.Hits))
 		for i, h := range found.Hits {
 			list[i] = h.Memory
@@ -145,7 +159,8 @@ func newMemoryHistory(a *app) *cobra.Command {
 func newMemoryChanges(a *app) *cobra.Command {
 	var groupID string
 	var days, limit int
-	cmd := a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return err
 		}
@@ -158,7 +173,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 		return a.Show(reverie.ChangesReply{Success: true, GroupID: groupID, Changes: append([]reverie.Change{}, changes...),
 			Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, func() error {
 			if len(changes) == 0 {
-				return a.Say("%s: no changes in %s\n", cli.Visible(groupID), cli.Plural(days, "day"))
+				return a.nothing(ctx, cmd, groupID, "changes in "+cli.Plural(days, "day"), "`--days 400` looks further back")
 			}
 			return a.Page("changes", changes)
 		})
@@ -171,12 +186,18 @@ func newMemoryChanges(a *app) *cobra.Command {
 
 func newMemoryStats(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		st, err := a.Store.MemoryStats(ctx, groupID)
 		if err != nil {
 			return err
 		}
-		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error { return a.PrintStats(st) })
+		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error {
+			if st.Lineages == 0 {
+				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
+			}
+			return a.PrintStats(st)
+		})
 	}))
 	groupFlag(cmd, &groupID, "count this group only")
 	return cmd
@@ -233,7 +254,8 @@ func newMemoryDiff(a *app) *cobra.Command {
 	var q reverie.BetweenQuery
 	var from, to string
 	var all bool
-	cmd := a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
 			return err
 		}
@@ -251,7 +273,12 @@ func newMemoryDiff(a *app) *cobra.Command {
 		if !all {
 			d.Passing = nil
 		}
-		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.Page("memory_diff", d) })
+		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error {
+			if d.Counts == (reverie.DiffCounts{}) {
+				return a.nothing(ctx, cmd, q.GroupID, "memories then or now", "`reverie memory list --status all` shows those of other times")
+			}
+			return a.Page("memory_diff", d)
+		})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()

@@ -22,7 +22,8 @@ func (a *app) entry(s reverie.Session) cli.SessionEntry {
 
 func newSessionsList(a *app) *cobra.Command {
 	var f reverie.SessionFilter
-	cmd := a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, total, err := a.Store.ListSessions(ctx, f)
 		if err != nil {
 			return err
@@ -35,7 +36,12 @@ func newSessionsList(a *app) *cobra.Command {
 			Success  bool               `json:"success"`
 			Total    int                `json:"total"`
 			Sessions []cli.SessionEntry `json:"sessions"`
-		}{true, total, entries}, func() error { return a.PrintSessions(entries, f, total) })
+		}{true, total, entries}, func() error {
+			if len(list) == 0 {
+				return a.nothing(ctx, cmd, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")
+			}
+			return a.PrintSessions(entries, f, total)
+		})
 	}))
 	groupFlag(cmd, &f.GroupID, "only this group's")
 	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
