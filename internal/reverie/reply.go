@@ -242,6 +242,14 @@ type MemoryReply struct {
 	Memory
 }
 
+// ClearReply says of how many messages the short-term memory of a session was cleared.
+type ClearReply struct {
+	Success   bool   `json:"success"`
+	GroupID   string `json:"group_id"`
+	SessionID string `json:"session_id"`
+	Cleared   int    `json:"cleared"`
+}
+
 // RunDetail is everything that the ledger knows about a run.
 type RunDetail struct {
 	Run     Run

@@ -280,6 +280,11 @@ type nightsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"60" default:"14" doc:"Nights at most."`
 }
 
+type sessionInput struct {
+	GroupPath
+	Session string `path:"session_id" doc:"The session's id, percent-encoded." example:"s1"`
+}
+
 // groups are the routes of groups, of what was said in them, and of their nights.
 func (r *room) groups() {
 	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
@@ -301,6 +306,9 @@ func (r *room) groups() {
 		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before,
 			After:  in.After,
 			Around: in.Around, Limit: in.Limit})
+	})
+	add(r, operation{id: "clear-session"}, func(ctx context.Context, in *sessionInput) (reverie.ClearReply, error) {
+		return r.service.ClearSession(ctx, in.Group, in.Session)
 	})
 	add(r, operation{id: "add-messages", body: &huma.RequestBody{Required: true,
 		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString},
