@@ -310,6 +310,7 @@ var calls = map[string]func(a asked) []any{
 		return r(a.ChangeGroup(ctx(), home, reverie.GroupChange{Name: &name}, later))
 	},
 	"PauseGroup":  func(a asked) []any { return r(a.PauseGroup(ctx(), home)) },
+	"ClearSession": func(a asked) []any { return r(a.ClearSession(ctx(), home, a.ses)) },
 	"ResumeGroup": func(a asked) []any { return r(a.ResumeGroup(ctx(), home)) },
 	"Group":       func(a asked) []any { return r(a.Group(ctx(), home)) },
 	"GroupTeam":   func(a asked) []any { return r(a.GroupTeam(ctx(), home)) },

@@ -430,6 +430,39 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 }
 
 const (
+	// What a person has cleared is covered by no run: it is not folded anew either.
+	clearQuery = `insert into message_uses as u (group_id, job, message_id, sent_at, session_id)
+		select $1, 'summarize', message_id, sent_at, session_id from messages
+			where group_id = $1 and session_id = $2 and session_id <> ''
+		on conflict (group_id, job, message_id) do update set run_id = null where u.run_id is not null`
+
+	clearedQuery = `with gone as (
+			delete from session_summaries where group_id = $1 and session_id = $2 returning messages)
+		update sessions s set folded_messages = messages, folded_tokens = tokens, folded_tool_calls = tool_calls,
+			folded_turns = turns, fold_failures = 0, fold_retry_at = null, updated_at = $3::timestamptz
+		from (select folded_messages as folded from sessions where group_id = $1 and session_id = $2) b
+		where s.group_id = $1 and s.session_id = $2
+		returning s.messages - b.folded + coalesce((select messages from gone), 0)`
+)
+
+// ClearSession forgets the short-term memory of a session: its rolling summary, and what of
+// it stands word for word. It returns how many messages that was of. The messages stay, what
+// waits for extraction waits, and memories are as they were. An unknown session is
+// reverie.ErrNotFound.
+func (s *Store) ClearSession(ctx context.Context, groupID, sessionID string) (n int, err error) {
+	what := fmt.Sprintf("clear session %q of group %q", sessionID, groupID)
+	return n, s.db.Run(ctx, pg.Work{What: what, ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		if err := LockSession(ctx, t, groupID, sessionID); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, clearQuery, groupID, sessionID); err != nil {
+			return err
+		}
+		return t.Get(ctx, &n, clearedQuery, groupID, sessionID, s.db.Now())
+	}})
+}
+
+const (
 	// What was written beside what is held stays: support, which a second time supports
 	// nothing more, and the summary, of a session or a dream. Chunks of which anything
 	// else was written are as good as applied.

@@ -93,3 +93,52 @@ func TestApplyFold(t *testing.T) {
 	check(t, w.ReleaseLease(ctx, w.lease))
 	wantErr(t, w.ApplyFold(ctx, w.lease, folds(run, "s", state.Messages[2:]...)), reverie.ErrLeaseLost)
 }
+
+// TestClearSession: what a session was about is in no context any more, and is not folded;
+// its messages, what waits for extraction, and other sessions are as they were.
+func TestClearSession(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.turns("s", 0, 4)
+	w.turns("other", 0, 1)
+	run := w.extraction("s", nil)
+	state := must(w.GatherFold(ctx, group, "s"))(t)
+	check(t, w.ApplyFold(ctx, w.lease, folds(run, "s", state.Messages[:4]...)))
+	recalled := func(session string) (int, bool) {
+		r := must(w.RecallState(ctx, reverie.RecallQuery{GroupID: group, SessionID: session, Turns: 12}))(t)
+		return len(r.Messages), r.Summary != nil
+	}
+	if n, summed := recalled("s"); n != 4 || !summed {
+		t.Fatalf("before: %d messages, a summary: %t", n, summed)
+	}
+	if n := must(w.ClearSession(ctx, group, "s"))(t); n != 8 {
+		t.Errorf("%d messages are cleared, want 8", n)
+	}
+	if n := must(w.ClearSession(ctx, group, "s"))(t); n != 0 {
+		t.Errorf("%d messages are cleared again", n)
+	}
+	if n, summed := recalled("s"); n != 0 || summed {
+		t.Errorf("after: %d messages, a summary: %t", n, summed)
+	}
+	if n, _ := recalled("other"); n != 2 {
+		t.Errorf("the other session has %d messages", n)
+	}
+	if s := w.counted(group)["s"]; s.Unfolded() != (reverie.Tally{}) || s.New.Messages != 8 || s.Total.Messages != 8 {
+		t.Errorf("counted are %+v", s)
+	}
+	state = must(w.GatherFold(ctx, group, "s"))(t)
+	if len(state.Messages) != 0 || state.Summary != nil {
+		t.Errorf("to fold is %+v", state)
+	}
+	w.turns("s", 4, 1)
+	if n, _ := recalled("s"); n != 2 {
+		t.Errorf("what came since is %d messages, want 2", n)
+	}
+	if s := w.counted(group)["s"]; s.Unfolded().Turns != 1 || s.New.Messages != 10 {
+		t.Errorf("counted are %+v", s)
+	}
+	for _, c := range [][2]string{{group, "nowhere"}, {"nobody", "s"}, {group, ""}} {
+		_, err := w.ClearSession(ctx, c[0], c[1])
+		wantErr(t, err, reverie.ErrNotFound)
+	}
+}

@@ -75,7 +75,7 @@ func (w *world) counted(id string) map[string]reverie.Session {
 	rows := must(db.Query(`select m.session_id, m.role, m.text, m.tokens, m.sent_at,
 			exists (select 1 from message_uses u where u.group_id = m.group_id and u.message_id = m.message_id and u.job = 'extract' and u.run_id is null
 				and u.session_id = m.session_id and u.sent_at = m.sent_at),
-			exists (select 1 from message_uses u where u.group_id = m.group_id and u.message_id = m.message_id and u.job = 'summarize' and u.run_id is not null)
+			exists (select 1 from message_uses u where u.group_id = m.group_id and u.message_id = m.message_id and u.job = 'summarize')
 		from messages m where group_id = $1 and filter = '' order by sent_at, seq`, id))(w.t)
 	defer func() { _ = rows.Close() }()
 	want := map[string]reverie.Session{}

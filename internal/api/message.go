@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,21 @@ func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie
 		return reverie.MessagesReply{}, fmt.Errorf("messages before, after and around one exclude each other: %w", reverie.ErrInvalid)
 	}
 	return s.Store.Conversation(ctx, q)
+}
+
+// ClearSession forgets the short-term memory of a session: what its next context would tell
+// of it. Messages and memories stay. Clearing it again does nothing.
+func (s *Service) ClearSession(ctx context.Context, groupID, sessionID string) (reverie.ClearReply, error) {
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return reverie.ClearReply{}, err
+	}
+	n, err := s.Store.ClearSession(ctx, groupID, sessionID)
+	if err != nil {
+		return reverie.ClearReply{}, err
+	}
+	caller, _ := CallerOf(ctx)
+	s.Log.Info("session cleared", "group_id", groupID, "session_id", sessionID, "messages", n, "by", cmp.Or(caller.Name, caller.TokenID))
+	return reverie.ClearReply{Success: true, GroupID: groupID, SessionID: sessionID, Cleared: n}, nil
 }
 
 // MaxBadLines is how many lines that were not taken an answer lists.

@@ -90,8 +90,8 @@ func (a *App) Searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 }
 
 // searchers wires the search in any group, for many at a time. Where no model is
-// configured at all, and a group's vectors are the offline embedder's, it is that one:
-// nothing else could compare with them, and it needs no network and no key.
+// configured at all, it is the offline embedder, which needs no network and no key, but for
+// a group with vectors of another model: those would be lost.
 func (a *App) searchers() searcherOf {
 	configured := a.searcherWith(a.Config)
 	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
@@ -124,11 +124,11 @@ func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	return s
 }
 
-// embeddedOffline tells whether all vectors of a group's active memories, at
-// least one, are the offline embedder's.
+// embeddedOffline tells whether all vectors of a group's active memories, if there are
+// any, are the offline embedder's.
 func (a *App) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
 	models, err := a.Store.VectorModels(ctx, groupID)
-	return len(models) > 0 && !slices.ContainsFunc(models, func(m string) bool {
+	return !slices.ContainsFunc(models, func(m string) bool {
 		return !strings.HasPrefix(m, config.DefaultEmbedModels[config.ProviderOffline]+"@")
 	}), err
 }

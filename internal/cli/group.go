@@ -41,20 +41,6 @@ func dreamsListed(g reverie.Group) string {
 	return strings.Join(parts, ", ")
 }
 
-func (con *Console) NoGroups(q reverie.GroupQuery) error {
-	text := "no groups; `reverie import FILE --group G` or `reverie groups add G` makes one"
-	switch {
-	case q.State != "" && q.GroupID != "":
-		text = fmt.Sprintf("%s is not %s", Visible(q.GroupID), q.State)
-	case q.State != "":
-		text = fmt.Sprintf("no %s groups", q.State)
-	case q.After != "":
-		text = "no more groups"
-	}
-	_, err := fmt.Fprintln(con.Stdout, text)
-	return err
-}
-
 // PrintGroups shows a table of groups, and what is wrong with each.
 func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 	type shownGroup struct {

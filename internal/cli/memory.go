@@ -15,17 +15,6 @@ import (
 
 // PrintMemories shows a page of so many memories.
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
-	if total == 0 {
-		what := "memories"
-		if q.Core || q.SessionID != "" || q.Tag != "" || q.Kind != "" {
-			what = "such memories"
-		}
-		then := ""
-		if !q.At.IsZero() {
-			then = " at " + Stamp(q.At) + " UTC"
-		}
-		return con.Say("%s: no %s%s\n", Visible(q.GroupID), what, then)
-	}
 	page := struct {
 		Memories []reverie.Memory
 		Kinds    bool // they tell something
@@ -58,7 +47,10 @@ func (con *Console) PrintFound(q recall.Query, f recall.Found) error {
 		if len(f.Hits) == 0 {
 			return con.Say("%s: %s\n", Visible(q.GroupID), reply.Message)
 		}
-		return con.Page("hits", f.Hits)
+		if err := con.Page("hits", f.Hits); err != nil || reply.Message == "" {
+			return err
+		}
+		return con.Say("%s: %s\n", Visible(q.GroupID), reply.Message)
 	})
 }
 
@@ -206,9 +198,6 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	name := Visible(st.GroupID)
 	if st.GroupID == "" {
 		name = Plural(st.Groups, "group")
-	}
-	if st.Lineages == 0 {
-		return con.Say("%s: no memories yet\n", name)
 	}
 	changes, actions := dailyChanges(st.Days)
 	return con.Page("stats", struct {

@@ -48,7 +48,6 @@ func TestMemoriesOfDreams(t *testing.T) {
 	a := &Console{Stdout: &b}
 	for _, err := range []error{
 		a.PrintMemories(list, len(list), reverie.MemoryQuery{}),
-		a.PrintMemories(nil, 0, reverie.MemoryQuery{GroupID: "g1", Kind: reverie.KindDream}),
 		a.PrintFound(recall.Query{}, recall.Found{Hits: hits, Total: 5}),
 		a.PrintFound(recall.Query{}, recall.Found{Hits: hits[:1], Total: 5}),
 		a.PrintFound(recall.Query{GroupID: "g1"}, recall.Found{}),
@@ -65,7 +64,6 @@ m2      v1       dream preference  active  0.30      1.00    2026-02-09  says m2
 m3      v1       dream todo, done  active  0.30      1.00    2026-02-09  says m3
 m4      v1       dream narrative   active  0.30      1.00    2026-02-09  says m4
 m5      v1       dream             active  0.30      1.00    2026-02-09  says m5
-g1: no such memories
 SCORE  MEMORY  KIND              STATEMENT
 0.50   m1                        says m1
 0.50   m2      dream preference  says m2

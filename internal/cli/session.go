@@ -42,12 +42,6 @@ func commas(n int) string {
 // PrintSessions shows a page of so many sessions; the group is left out where it was asked
 // for.
 func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, total int) error {
-	switch {
-	case len(list) == 0 && f.Waiting:
-		return con.Say("no session has anything that waits to be extracted\n")
-	case len(list) == 0:
-		return con.Say("no sessions; an import makes them\n")
-	}
 	err := con.Page("sessions", struct {
 		Sessions []SessionEntry
 		Filter   reverie.SessionFilter

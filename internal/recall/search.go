@@ -50,6 +50,7 @@ type Query struct {
 	Kinds     []reverie.Kind // empty = all
 	Limit     int
 	Threshold float64   // least score, 0..1
+	OrNearest bool      // where no memory reaches the threshold, the nearest few are found all the same
 	At        time.Time // zero = now; else what was active at that instant
 	Recorded  bool      // At is of the time of writing, and not of the chat's
 
@@ -58,7 +59,7 @@ type Query struct {
 
 // Found is what came of a query.
 type Found struct {
-	Hits     []reverie.Hit // that reach the threshold, best first
+	Hits     []reverie.Hit // that reach the threshold, or the nearest if none was to do; best first
 	Below    []reverie.Hit // that do not, as far as the limit goes, best first
 	Total    int           // memories that were compared
 	Warnings []string
@@ -77,8 +78,19 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
 		return Found{}, err
 	}
-	return s.find(ctx, q)
+	found, err := s.find(ctx, q)
+	if q.OrNearest && len(found.Hits) == 0 {
+		n := 0
+		for n < min(len(found.Below), nearestFew) && (found.Below[n].Cosine != nil || found.Below[n].Score > 0) {
+			n++
+		}
+		found.Hits, found.Below = found.Below[:n:n], found.Below[n:]
+	}
+	return found, err
 }
+
+// nearestFew is how many memories are found where none is near enough.
+const nearestFew = 3
 
 // find is [Searcher.Search] where the team is known.
 func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
@@ -118,15 +130,17 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	return found, nil
 }
 
-// Reply is what was found as an answer. Of nothing it says why.
+// Reply is what was found as an answer. It says why there is nothing, or nothing related.
 func (f Found) Reply(q Query) reverie.SearchReply {
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
 	for _, h := range f.Hits {
 		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-			Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt.UTC()})
+			Version: h.Version, Kind: h.Kind, Related: h.Score >= reverie.RelatedScore, UpdatedAt: h.UpdatedAt.UTC()})
 	}
 	switch {
+	case len(f.Hits) > 0 && f.Hits[0].Score >= q.Threshold:
 	case len(f.Hits) > 0:
+		reply.Message = fmt.Sprintf("nothing reaches %.2f, where related texts begin; these are the nearest of %d", q.Threshold, f.Total)
 	case f.Total == 0 && (len(q.Kinds) > 0 || !q.At.IsZero()):
 		reply.Message = "nothing found: the group has no such memories"
 	case f.Total == 0:

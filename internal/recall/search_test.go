@@ -108,6 +108,9 @@ func TestSearch(t *testing.T) {
 		"limit":           {recall.Query{Text: "at 62", Limit: 1}, []string{"at 60 1.00"}},
 		"kind":            {recall.Query{Text: "at 0", Kinds: []reverie.Kind{reverie.KindSession}}, []string{"session at 1 1.00"}},
 		"nothing like it": {recall.Query{Text: "something else", Threshold: 0.1}, nil},
+		"nearest":         {recall.Query{Text: "at 137", Threshold: 0.99, OrNearest: true}, []string{"at 180 0.96", "at 90 0.86", "at 60 0.00"}},
+		"nearest one":     {recall.Query{Text: "at 137", Threshold: 0.99, OrNearest: true, Limit: 1}, []string{"at 180 0.96"}},
+		"near enough":     {recall.Query{Text: "at 95", Threshold: 0.99, OrNearest: true}, []string{"at 90 1.00", "at 60 1.00"}},
 		"beyond one":      {recall.Query{Text: "at 0", Threshold: 1.9}, nil},
 	} {
 		c.q.GroupID = "g1"

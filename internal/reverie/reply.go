@@ -120,15 +120,17 @@ type SearchReply struct {
 	Success  bool           `json:"success"`
 	Query    string         `json:"query"`
 	Results  []SearchResult `json:"results"`
-	Message  string         `json:"message,omitempty"` // why there are none
+	Message  string         `json:"message,omitempty"` // why there are none, or none that is related
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
-// SearchResult is one memory found. Score is how much it bears on the query, 0..1.
+// SearchResult is one memory found. Score is how much it bears on the query, 0..1; from
+// [RelatedScore] they are related.
 type SearchResult struct {
 	MemoryID  string    `json:"memory_id"`
 	Statement string    `json:"statement"`
 	Score     float64   `json:"score"`
+	Related   bool      `json:"related"`
 	Version   int       `json:"version"`
 	Kind      Kind      `json:"kind"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -240,6 +242,14 @@ type ChangesReply struct {
 type MemoryReply struct {
 	Success bool `json:"success"`
 	Memory
+}
+
+// ClearReply says of how many messages the short-term memory of a session was cleared.
+type ClearReply struct {
+	Success   bool   `json:"success"`
+	GroupID   string `json:"group_id"`
+	SessionID string `json:"session_id"`
+	Cleared   int    `json:"cleared"`
 }
 
 // RunDetail is everything that the ledger knows about a run.

@@ -137,3 +137,22 @@ func TestContextTrouble(t *testing.T) {
 		t.Errorf("a context without vectors is\n%s", o.stdout)
 	}
 }
+
+// TestContextKeywords: with the trigger keywords, as it is by default, memories are looked up
+// for what a technical group asks its memory, and not for small talk.
+func TestContextKeywords(t *testing.T) {
+	t.Parallel()
+	s := newReader(t)
+	s.set("REVERIE_RECALL_LONG_TERM_TRIGGER=keywords")
+	for query, skipped := range map[string]any{
+		"how do we deploy to staging?": nil, "Which VERSION is live": nil, "the API answers 500": nil, "who fixed that bug": nil,
+		"a config for the database": nil, "is the server down again": nil, "it says Error 42": nil, "do you remember her name?": nil,
+		"怎么部署到测试环境": nil, "线上用的是哪个版本": nil, "接口又報錯了": nil, "数据库密码改过吗": nil, "伺服器的配置在哪": nil, "上次说的那家店": nil,
+		"good night everybody": "no_keyword", "what a nice rapid": "no_keyword", "a catalogue of blogs": "no_keyword",
+		"今天天气真好": "no_keyword", "哈哈哈哈哈": "no_keyword",
+	} {
+		if got := s.run("context", "--group", "g1", "--json", "--query", query).want(t, 0).document(t)["skipped"]; got != skipped {
+			t.Errorf("%s: skipped is %v, want %v", query, got, skipped)
+		}
+	}
+}

@@ -91,3 +91,47 @@ func TestDaemonOfThreeJobs(t *testing.T) {
 		t.Errorf("runs of extraction in the log (-want +got):\n%s\n%s", diff, o.stderr)
 	}
 }
+
+// TestSessionsClear: after it a session's context begins anew, also after an erasure of
+// somebody else's words; messages, memories and what waits for extraction are there still.
+func TestSessionsClear(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	s.set("REVERIE_SHORT_TERM_MAX_ITEMS=2", "REVERIE_SHORT_TERM_COMPRESSION_THRESHOLD=4", "REVERIE_SHORT_TERM_EXPIRE_AFTER=0s")
+	s.bring("g1", spoken("s1", evening, "note Lin drinks tea", "two", "three", "four", "five")...)
+	s.run("extract", "--session", "s1").want(t, 0).shows(t, "6 folded")
+	s.bring("g1", spoken("s1", evening.Add(10*time.Minute), "six")...)
+	talk := func() string {
+		return s.run("context", "--group", "g1", "--session", "s1", "--query", "What does Lin drink?").want(t, 0).stdout
+	}
+	if told := talk(); !strings.Contains(told, "six") || !strings.Contains(told, "two / three") {
+		t.Fatalf("before it is cleared, the context is\n%s", told)
+	}
+	rows := func() []string {
+		return s.rows(`select (select count(*) from messages), (select count(*) from memories where status = 'active'), new_messages from sessions`)
+	}
+	before := rows()
+	s.run("sessions", "clear", "s1", "--group", "g1").want(t, 0).silent(t).shows(t, "g1  s1: cleared of 12 messages")
+	_, base := s.serve(nil, "serve")
+	reply, err := ask[map[string]any](t.Context(), "DELETE", base+"/v1/groups/g1/sessions/s1/buffer", nil)
+	if diff := cmp.Diff(map[string]any{"success": true, "group_id": "g1", "session_id": "s1", "cleared": 0.0}, reply); err != nil || diff != "" {
+		t.Errorf("cleared again: %v, %s", err, diff)
+	}
+	if diff := cmp.Diff(before, rows()); diff != "" {
+		t.Error(diff)
+	}
+	if told := talk(); strings.Contains(told, "reverie_session>") || !strings.Contains(told, "Lin drinks tea") {
+		t.Errorf("once it is cleared, the context is\n%s", told)
+	}
+	s.bring("g1", spoken("s1", evening.Add(20*time.Minute), "seven")...)
+	s.bring("g1", chatLine{ID: "mia", AuthorID: "mia", Author: "Mia", Text: "I only look in", SentAt: "2025-03-03T20:40:00+08:00", SessionID: "s1"})
+	s.run("erase", "--author", "mia", "--group", "g1", "--yes").want(t, 0)
+	if told := talk(); !strings.Contains(told, "seven") || strings.Contains(told, "six") || strings.Contains(told, "two") {
+		t.Errorf("after an erasure, the context is\n%s", told)
+	}
+	s.run("audit").want(t, 0)
+	s.run("sessions", "clear", "s9", "--group", "g1").want(t, 1, `session "s9" of group "g1": not found`, "reverie sessions list")
+	if _, err := ask[any](t.Context(), "DELETE", base+"/v1/groups/g1/sessions/s9/buffer", nil); err != statusError(404) {
+		t.Errorf("an unknown session is %v", err)
+	}
+}

@@ -22,7 +22,8 @@ func newEntityList(a *app) *cobra.Command {
 	var groupID string
 	var q reverie.EntityFilter
 	var limit, offset int
-	cmd := a.command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		g, err := a.Store.Group(ctx, groupID)
 		if err != nil {
 			return err
@@ -33,7 +34,7 @@ func newEntityList(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.NewEntitiesReply(g.ID, total, list), func() error {
 			if total == 0 {
-				return a.Say("%s\n", a.noEntities(g, q))
+				return a.noEntities(ctx, cmd, g)
 			}
 			return a.PrintEntities(list, total, offset)
 		})
@@ -49,19 +50,12 @@ func newEntityList(a *app) *cobra.Command {
 }
 
 // noEntities says why a list is empty, and what there is to do about it.
-func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
-	id := cli.Quoted(g.ID)
-	switch {
-	case q.Kind != "" || q.Name != "":
-		return fmt.Sprintf("%s: nobody and nothing fits; leave out --kind and --name to see all", cli.Visible(g.ID))
-	case a.Follows(g):
-		return fmt.Sprintf("%s: nobody and nothing is known yet; they come with the next night, or now with "+
-			"`reverie impression --group %s`", cli.Visible(g.ID), id)
+func (a *app) noEntities(ctx context.Context, cmd *cobra.Command, g reverie.Group) error {
+	if id := cli.Quoted(g.ID); !a.Follows(g) && narrowed(cmd) == "" {
+		return a.Say("%s: no people or things: they are not followed here; `reverie groups set %s --impressions on` follows them, "+
+			"`reverie impression --group %[2]s` reads what is there\n", cli.Visible(g.ID), id)
 	}
-	return fmt.Sprintf("%s: nobody and nothing is known yet: people and things are not followed here\n"+
-		"  `reverie groups set %[2]s --impressions on` follows them from the next night on, or [impression] enabled in "+
-		"all groups\n  `reverie impression --group %[2]s` looks at the messages that are there already", cli.Visible(g.ID),
-		id)
+	return a.nothing(ctx, cmd, g.ID, "people or things", "`reverie impression --group "+cli.Quoted(g.ID)+"` looks for them now")
 }
 
 func newEntityShow(a *app) *cobra.Command {
@@ -99,7 +93,8 @@ func newEntityHistory(a *app) *cobra.Command {
 func newEntityWaiting(a *app) *cobra.Command {
 	var groupID string
 	var limit int
-	cmd := a.command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
 		if err != nil {
 			return err
@@ -115,7 +110,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 		cli.NameAmbiguous(waiting, known)
 		return a.Show(reverie.NewWaitingReply(groupID, waiting), func() error {
 			if len(waiting) == 0 {
-				return a.Say("%s: nothing waits\n", cli.Visible(groupID))
+				return a.nothing(ctx, cmd, groupID, "observations that wait", "`reverie entity list` shows who is known")
 			}
 			return a.WaitingPage(waiting)
 		})

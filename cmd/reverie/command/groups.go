@@ -80,7 +80,8 @@ func (a *app) calendar(g reverie.Group) jobs.Calendar {
 
 func newGroupsList(a *app) *cobra.Command {
 	var q reverie.GroupQuery
-	cmd := a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		asked := q
 		asked.Limit++ // to see whether there are more
 		groups, err := a.Store.GroupList(ctx, asked)
@@ -98,7 +99,7 @@ func newGroupsList(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error {
 			if len(groups) == 0 {
-				return a.NoGroups(q)
+				return a.nothing(ctx, cmd, "", "groups", "")
 			}
 			if err := a.PrintGroups(groups); err != nil || next == "" {
 				return err

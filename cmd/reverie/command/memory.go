@@ -32,7 +32,8 @@ const allStatuses reverie.Status = "all"
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
 	var when *whenFlags
-	cmd := a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
@@ -46,7 +47,17 @@ func newMemoryList(a *app) *cobra.Command {
 			return err
 		}
 		return a.Show(reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list},
-			func() error { return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q)) })
+			func() error {
+				if total == 0 {
+					what := "memories"
+					if !cmd.Flags().Changed("status") {
+						what = "active memories"
+					}
+					return a.nothing(ctx, cmd, q.GroupID, what,
+						"`--status all` shows those that are no longer active; `reverie runs list` what its nights did")
+				}
+				return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q))
+			})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	choice(cmd, &q.Status, "status", reverie.StatusActive, "active, superseded, deprecated, archived, held or all",
@@ -73,7 +84,8 @@ func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind reverie.Kind
 	var when *whenFlags
-	cmd := a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
 		args []string) (err error) {
 		if q.Text = args[0]; kind != "" {
 			q.Kinds = []reverie.Kind{kind}
@@ -82,7 +94,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q.At, q.Recorded = at.At, at.Recorded
+		q.At, q.Recorded, q.OrNearest = at.At, at.Recorded, !cmd.Flags().Changed("threshold")
 		searcher, err := a.Searcher(ctx, q.GroupID)
 		if err != nil {
 			return err
@@ -96,6 +108,9 @@ func newMemorySearch(a *app) *cobra.Command {
 				return err
 			}
 		}
+		if found.Total == 0 && !a.JSON {
+			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
+		}
 		list := make([]reverie.Memory, len(found.Hits))
 		for i, h := range found.Hits {
 			list[i] = h.Memory
@@ -106,7 +121,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1; without it, the nearest are shown if none reaches that")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
 			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
@@ -144,7 +159,8 @@ func newMemoryHistory(a *app) *cobra.Command {
 func newMemoryChanges(a *app) *cobra.Command {
 	var groupID string
 	var days, limit int
-	cmd := a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return err
 		}
@@ -157,7 +173,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 		return a.Show(reverie.ChangesReply{Success: true, GroupID: groupID, Changes: append([]reverie.Change{}, changes...),
 			Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, func() error {
 			if len(changes) == 0 {
-				return a.Say("%s: no changes in %s\n", cli.Visible(groupID), cli.Plural(days, "day"))
+				return a.nothing(ctx, cmd, groupID, "changes in "+cli.Plural(days, "day"), "`--days 400` looks further back")
 			}
 			return a.Page("changes", changes)
 		})
@@ -170,12 +186,18 @@ func newMemoryChanges(a *app) *cobra.Command {
 
 func newMemoryStats(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		st, err := a.Store.MemoryStats(ctx, groupID)
 		if err != nil {
 			return err
 		}
-		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error { return a.PrintStats(st) })
+		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error {
+			if st.Lineages == 0 {
+				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
+			}
+			return a.PrintStats(st)
+		})
 	}))
 	groupFlag(cmd, &groupID, "count this group only")
 	return cmd
@@ -232,7 +254,8 @@ func newMemoryDiff(a *app) *cobra.Command {
 	var q reverie.BetweenQuery
 	var from, to string
 	var all bool
-	cmd := a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	var cmd *cobra.Command
+	cmd = a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
 			return err
 		}
@@ -250,7 +273,12 @@ func newMemoryDiff(a *app) *cobra.Command {
 		if !all {
 			d.Passing = nil
 		}
-		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error { return a.Page("memory_diff", d) })
+		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error {
+			if d.Counts == (reverie.DiffCounts{}) {
+				return a.nothing(ctx, cmd, q.GroupID, "memories then or now", "`reverie memory list --status all` shows those of other times")
+			}
+			return a.Page("memory_diff", d)
+		})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()

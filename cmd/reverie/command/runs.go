@@ -22,7 +22,8 @@ func newRuns(a *app) *cobra.Command {
 
 func newRunsList(a *app) *cobra.Command {
 	var q reverie.RunQuery
-	cmd := a.command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if q.GroupID != "" { // no runs, or no such group?
 			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 				return err
@@ -38,9 +39,12 @@ func newRunsList(a *app) *cobra.Command {
 		runs = runs[:min(q.Limit, len(runs))]
 		return a.Show(reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more},
 			func() error {
+				if len(runs) == 0 {
+					return a.nothing(ctx, cmd, q.GroupID, "runs", "`reverie evolve --due` runs what is due, in all groups")
+				}
 				calendars, err := a.calendars(ctx, runs)
-				if err != nil || len(runs) == 0 {
-					return errors.Join(err, a.Say("no runs\n"))
+				if err != nil {
+					return err
 				}
 				var groups, ids []string
 				for _, r := range runs {

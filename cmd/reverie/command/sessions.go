@@ -11,7 +11,7 @@ import (
 )
 
 func newSessions(a *app) *cobra.Command {
-	return group("reverie sessions", newSessionsList(a), newSessionsShow(a))
+	return group("reverie sessions", newSessionsList(a), newSessionsShow(a), newSessionsClear(a))
 }
 
 // entry is a session and whether anything is due for it now.
@@ -22,7 +22,8 @@ func (a *app) entry(s reverie.Session) cli.SessionEntry {
 
 func newSessionsList(a *app) *cobra.Command {
 	var f reverie.SessionFilter
-	cmd := a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	var cmd *cobra.Command
+	cmd = a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, total, err := a.Store.ListSessions(ctx, f)
 		if err != nil {
 			return err
@@ -35,7 +36,12 @@ func newSessionsList(a *app) *cobra.Command {
 			Success  bool               `json:"success"`
 			Total    int                `json:"total"`
 			Sessions []cli.SessionEntry `json:"sessions"`
-		}{true, total, entries}, func() error { return a.PrintSessions(entries, f, total) })
+		}{true, total, entries}, func() error {
+			if len(list) == 0 {
+				return a.nothing(ctx, cmd, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")
+			}
+			return a.PrintSessions(entries, f, total)
+		})
 	}))
 	groupFlag(cmd, &f.GroupID, "only this group's")
 	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
@@ -56,6 +62,27 @@ func newSessionsShow(a *app) *cobra.Command {
 			Success bool `json:"success"`
 			cli.SessionDetail
 		}{true, d}, func() error { return a.PrintSession(d, a.SessionRule()) })
+	}))
+	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
+	return cmd
+}
+
+func newSessionsClear(a *app) *cobra.Command {
+	var groupID string
+	cmd := a.command("reverie sessions clear", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
+		args []string) error {
+		s, err := a.FindSession(ctx, groupID, args[0])
+		if err != nil {
+			return err
+		}
+		n, err := a.Store.ClearSession(ctx, s.GroupID, s.ID)
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.ClearReply{Success: true, GroupID: s.GroupID, SessionID: s.ID, Cleared: n}, func() error {
+			return a.Say("%s  %s: cleared of %s; its messages and memories stay\n", cli.Visible(s.GroupID), cli.Visible(s.ID),
+				cli.Plural(n, "message"))
+		})
 	}))
 	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
 	return cmd

@@ -152,7 +152,7 @@ type searchIn struct {
 	Group     string   `json:"group_id" jsonschema:"the group's id"`
 	Query     string   `json:"query" jsonschema:"what to look for, in the group's own language"`
 	Limit     *int     `json:"limit,omitempty" jsonschema:"memories at most: 1 to 50, 5 by default"`
-	Threshold *float64 `json:"threshold,omitempty" jsonschema:"least score, 0 to 1; 0.7 by default, less finds what is less near"`
+	Threshold *float64 `json:"threshold,omitempty" jsonschema:"least score, 0 to 1; without one 0.7, or the nearest three where none reaches that"`
 	past
 }
 
@@ -160,6 +160,7 @@ type hit struct {
 	MemoryID  string       `json:"memory_id"`
 	Statement string       `json:"statement"`
 	Score     float64      `json:"score"`
+	Related   bool         `json:"related" jsonschema:"whether the score reaches 0.7, where related texts begin"`
 	Version   int          `json:"version"`
 	Kind      reverie.Kind `json:"kind"`
 	UpdatedAt time.Time    `json:"updated_at"`
@@ -168,7 +169,7 @@ type hit struct {
 
 type searchOut struct {
 	Results  []hit    `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
-	Message  string   `json:"message,omitempty" jsonschema:"why there are none"`
+	Message  string   `json:"message,omitempty" jsonschema:"why there are none, or none that is related"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -208,10 +209,10 @@ func (p past) when() (reverie.When, error) {
 func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
 	limit, wrong := within("limit", in.Limit, searchLimit, 1, maxHits)
 	at, err := in.when()
-	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: reverie.RelatedScore, At: at.At,
-		Recorded: at.Recorded}
+	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: reverie.RelatedScore, OrNearest: true,
+		At: at.At, Recorded: at.Recorded}
 	if in.Threshold != nil {
-		q.Threshold = *in.Threshold
+		q.Threshold, q.OrNearest = *in.Threshold, false
 	}
 	if !(q.Threshold >= 0 && q.Threshold <= 1) {
 		err = cmp.Or(err, error(problem.New(422, "threshold: it is 0 to 1")))
@@ -233,10 +234,10 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	}
 	out := searchOut{Results: []hit{}, Message: reply.Message, Warnings: reply.Warnings}
 	for _, r := range reply.Results {
-		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt,
+		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Related, r.Version, r.Kind, r.UpdatedAt,
 			again[r.MemoryID]})
 	}
-	said := fmt.Sprintf("Memories that are near enough: %d.", len(out.Results))
+	said := fmt.Sprintf("Memories found: %d.", len(out.Results))
 	for _, more := range append(slices.Clone(out.Warnings), out.Message) {
 		if more != "" {
 			said += " " + more + "."

@@ -74,7 +74,11 @@ func TestReading(t *testing.T) {
 		t.Errorf("found are %q", got)
 	}
 	quotedAs(t, text, "memories", "the group meets on Fridays")
-	if text, out = s.call("search_memories", args{"group_id": ours, "query": "xylophone"}); len(out["results"].([]any)) != 0 || !strings.HasPrefix(text, "Memories that are near enough: 0. nothing found: the best of 4") {
+	if text, out = s.call("search_memories", args{"group_id": ours, "query": "xylophone"}); len(list(out, "results", "statement")) != 3 ||
+		!strings.HasPrefix(text, "Memories found: 3. nothing reaches 0.70") || strings.Count(text, `"related":false`) != 3 {
+		t.Errorf("found are %v: %s", out, text)
+	}
+	if text, out = s.call("search_memories", args{"group_id": ours, "query": "xylophone", "threshold": 0.7}); len(out["results"].([]any)) != 0 || !strings.HasPrefix(text, "Memories found: 0. nothing found: the best of 4") {
 		t.Errorf("found are %v: %s", out, text)
 	}
 	text, out = s.call("get_group_context", args{"group_id": ours, "query": "when does the group meet?", "session_id": "s1"})

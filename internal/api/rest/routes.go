@@ -34,10 +34,28 @@ type listInput struct {
 type searchInput struct {
 	GroupPath
 	AsOf
-	Q         string  `query:"q" required:"true" doc:"What to look for." example:"when do we meet?"`
-	Limit     int     `query:"limit" minimum:"1" maximum:"200" default:"5" doc:"Results at most."`
-	Threshold float64 `query:"threshold" minimum:"0" maximum:"1" default:"0.7" doc:"Least score, 0 to 1."`
-	Kind      string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Q         string `query:"q" required:"true" doc:"What to look for." example:"when do we meet?"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"5" doc:"Results at most."`
+	Threshold least  `query:"threshold" minimum:"0" maximum:"1"`
+	Kind      string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+}
+
+// least is the least score of a search, and whether the request has one.
+type least struct {
+	Score float64
+	given bool
+}
+
+// Receiver is where the score goes.
+func (l *least) Receiver() reflect.Value { return reflect.ValueOf(l).Elem().Field(0) }
+
+// OnParamSet takes note of a score that is given.
+func (l *least) OnParamSet(given bool, _ any) { l.given = given }
+
+// Schema is what the OpenAPI document says of it.
+func (least) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Description: "Least score, 0 to 1. Without one it is 0.7, where related texts begin; " +
+		"and where no memory reaches that, the nearest three come with related false."}
 }
 
 type changesInput struct {
@@ -112,8 +130,11 @@ func (r *room) memories() {
 		if err != nil {
 			return reverie.SearchReply{}, err
 		}
-		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: in.Threshold, At: at.At,
-			Recorded: at.Recorded}
+		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: reverie.RelatedScore, OrNearest: true,
+			At: at.At, Recorded: at.Recorded}
+		if in.Threshold.given {
+			q.Threshold, q.OrNearest = in.Threshold.Score, false
+		}
 		if in.Kind != "" {
 			q.Kinds = []reverie.Kind{reverie.Kind(in.Kind)}
 		}
@@ -259,6 +280,11 @@ type nightsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"60" default:"14" doc:"Nights at most."`
 }
 
+type sessionInput struct {
+	GroupPath
+	Session string `path:"session_id" doc:"The session's id, percent-encoded." example:"s1"`
+}
+
 // groups are the routes of groups, of what was said in them, and of their nights.
 func (r *room) groups() {
 	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
@@ -280,6 +306,9 @@ func (r *room) groups() {
 		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before,
 			After:  in.After,
 			Around: in.Around, Limit: in.Limit})
+	})
+	add(r, operation{id: "clear-session"}, func(ctx context.Context, in *sessionInput) (reverie.ClearReply, error) {
+		return r.service.ClearSession(ctx, in.Group, in.Session)
 	})
 	add(r, operation{id: "add-messages", body: &huma.RequestBody{Required: true,
 		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString},

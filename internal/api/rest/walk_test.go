@@ -50,6 +50,7 @@ func visits(p place) map[string]visit {
 		"list-nights":         {},
 		"list-messages":       {query: "?around=" + url.QueryEscape(p.message)},
 		"add-messages":        {body: `{"id":"new","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}` + "\n", open: true, silent: true},
+		"clear-session":       {silent: true},
 		"get-context":         {query: "?query=when+do+we+meet"},
 		"make-context":        {body: ask},
 		"explain-context":     {body: ask},
@@ -79,7 +80,7 @@ func quoted(s string) string {
 
 // target is the address of an operation with the ids of a place.
 func target(op *huma.Operation, p place, v visit) string {
-	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "id": p.memory}
+	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory}
 	if v.memory != "" {
 		ids["memory_id"] = v.memory
 	}
