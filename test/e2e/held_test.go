@@ -81,6 +81,9 @@ func TestApprove(t *testing.T) {
 	if got := s.one(`select r.status, h.status from runs r join held_plans h using (group_id, run_id) where run_id = $1`, run); got != "succeeded|approved" {
 		t.Errorf("the run and its plan are %s", got)
 	}
+	if got := s.one(`select said_at < '2025-03-06' from memories where statement = 'The dog is called Rex'`); got != "true" {
+		t.Error("what was approved later is told as said later than the chat said it")
+	}
 	before := s.dump("leases")
 	s.run("runs", "approve", run).want(t, 1, "conflict")
 	s.run("runs", "reject", run).want(t, 1, "conflict")
