@@ -4,8 +4,9 @@
 create extension if not exists btree_gin;
 
 -- What a text is found by: its words, English ones by their stem. Scripts that put no
--- space between words are found by each character and by each pair of neighbours. Both
--- sides of a comparison go through this function, so that they fold alike.
+-- space between words are found by each character and by each pair of neighbours. Words
+-- that only ask, point or join say nothing: English ones are left out by their list in
+-- PostgreSQL, Chinese ones by the one here. Both sides of a comparison go through this function, so that they fold alike.
 -- +goose StatementBegin
 create function reverie_words(said text) returns tsvector language plpgsql immutable strict parallel safe as $$
 declare
@@ -13,6 +14,9 @@ declare
 begin
     if octet_length(folded) > length(folded) then
         folded := normalize(folded, NFKC);
+        folded := regexp_replace(folded,
+            '什[么麼]时候|什麼時候|为什么|為什麼|什[么麼]|时候|時候|怎[么麼][样樣]?|怎[样樣]|哪[里裡儿兒个個些天位]|多少|几[点點]|幾點'
+            '|[我你他她它咱][们們]|[这這那][个個些里裡]|没有|沒有|[我你您他她它谁誰的了着著吗嗎呢吧啊呀嘛是这這那也都就很]', ' ', 'g');
         if folded ~ '[⺀-⿿ぁ-ヿ㐀-鿿가-힣豈-﫿𠀀-𿿽]' then
             folded := regexp_replace(folded, '([⺀-⿿ぁ-ヿ㐀-鿿가-힣豈-﫿𠀀-𿿽])', ' \1 ', 'g')
                 || ' ' || regexp_replace(folded, '([⺀-⿿ぁ-ヿ㐀-鿿가-힣豈-﫿𠀀-𿿽])([⺀-⿿ぁ-ヿ㐀-鿿가-힣豈-﫿𠀀-𿿽])', ' \1\2 ', 'g')
