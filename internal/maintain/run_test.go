@@ -182,7 +182,7 @@ func TestSilenceIsActive(t *testing.T) {
 	}
 }
 
-// What a dream has closed goes when its time is over, counted as decay is; what is
+// What a dream has closed goes when its time is over, counted up to the newest message; what is
 // core stays.
 func TestClosedThreads(t *testing.T) {
 	w := newWorld(t)
