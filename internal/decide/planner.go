@@ -31,7 +31,8 @@ type entry struct {
 	line    int                // index of the first line that concerns it
 	step    Line               // what is to be written, as far as it is known
 	deleted bool               // the plan deletes it, or creates it no more
-	locked  bool               // its deletion waits for a person
+	locked  bool               // what becomes of it waits for a person
+	ends    bool               // and that is its deletion
 	// restated says that a fact says it word for word.
 	restated bool
 	// callerOwned says that the pipeline's own line rewrites it, not a fact.
@@ -97,7 +98,7 @@ func newPlanner(req Request) *planner {
 		}
 		switch {
 		case l.Held:
-			e.locked = true
+			e.locked, e.ends = true, l.Action == reverie.ActionDelete
 			d.held = append(d.held, waiting{i, NewStep(l)})
 		case l.Action == reverie.ActionKeep:
 			if len(l.Evidence) > 0 {
@@ -189,6 +190,7 @@ const (
 	heldLocked    = "new statements that concern memories whose deletion waits for a person"
 	heldPending   = "new statements that contradict others of the same batch, without a quoted message"
 	heldRestated  = "new statements that contradict what others of the same batch say again"
+	heldReworded  = "new statements that say again what others of the same batch reword"
 	heldRewritten = "new statements that would leave little of memories, without a quoted message"
 	heldUnknown   = "new statements that could not be compared with what the group remembers"
 )
@@ -412,13 +414,15 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 		return d.hold(f, o, heldRestated, 0)
 	case d.overwrites(f, e):
 		return d.unquoted(f, o, "delete")
+	case e.head != nil && e.head.ContentHash == f.ContentHash: // the caller's own line rewords it
+		return d.hold(f, o, heldReworded, 0)
 	case !f.Quoted && rewritten:
 		return d.hold(f, o, heldPending, 0)
 	case !f.Quoted:
-		e.locked = true
+		e.locked, e.ends = true, true
 		end := waiting{f.line, NewStep(d.end(e, f, o))}
 		o, says := d.hold(f, o, heldUnquoted, 1)
-		if e.locked = says != nil; e.locked {
+		if e.locked, e.ends = says != nil, says != nil; e.ends {
 			d.held = slices.Insert(d.held, len(d.held)-1, end)
 		}
 		return o, says
@@ -459,7 +463,7 @@ func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *ent
 	if o.reason != "" {
 		l.Reason = safety.CleanReason(joined(l.Reason, o.reason))
 	}
-	if o.action == reverie.DecisionReplace && o.target.locked {
+	if o.action == reverie.DecisionReplace && o.target.ends {
 		l.Replaces = o.target.head.LineageID
 	}
 	step := NewStep(l)
