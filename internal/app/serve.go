@@ -218,7 +218,7 @@ func (a *App) wellness(ctx context.Context) {
 	}
 	a.watchReader(ctx)
 	if _, err := a.Embedder(); err != nil {
-		a.Log.Warn("no embedding model is configured: nothing is searched but groups of the offline model", "error", err)
+		a.Log.Warn("no embedding model can be used: memories are found by their words alone, but for groups of the offline model", "error", err)
 	}
 }
 

@@ -195,6 +195,10 @@ func TestEmbedding(t *testing.T) {
 			want: with(func(e *EmbedSettings) {
 				e.Provider, e.Model, e.Floor, e.Ceiling = "offline", "offline-ngram-v1", 0.2, 0.9
 			})},
+		{name: "a table in a directory, beside another provider", toml: "[embed]\nprovider = \"local\"\nmodel = \"/models/e5\"",
+			env:  []string{"REVERIE_LLM_PROVIDER=openai", "REVERIE_LLM_API_KEY=k", "REVERIE_LLM_BASE_URL=http://h"},
+			want: with(func(e *EmbedSettings) { e.Provider, e.Model, e.Explicit = "local", "/models/e5", true })},
+		{name: "a table that is not named", env: []string{"REVERIE_EMBED_PROVIDER=local"}, err: []string{"set REVERIE_EMBED_MODEL to the directory"}},
 		{name: "--llm offline over everything",
 			toml:  "[llm]\nprovider = \"gemini\"\n[embed]\nprovider = \"openai\"\nmodel = \"e\"\ndimensions = 512\nfloor = 0.1\nceiling = 0.2\nbatch = 7",
 			env:   []string{"REVERIE_EMBED_BASE_URL=http://h", "REVERIE_EMBED_API_KEY_FILE=/gone"},

@@ -219,6 +219,13 @@ func TestHeal(t *testing.T) {
 	}
 }
 
+// unmeasured is a model of which nothing is known yet, and that cannot be asked.
+type unmeasured struct{}
+
+func (unmeasured) Calibrate(context.Context, string) (c reverie.Calibration, err error) {
+	return c, errors.New("not measured")
+}
+
 // TestWordsAlone: without vectors, of the query or of the memories, words find what they can,
 // and a warning says why.
 func TestWordsAlone(t *testing.T) {
@@ -238,11 +245,15 @@ func TestWordsAlone(t *testing.T) {
 		warning string
 	}{
 		"no model":        {recall.Searcher{}, "no embedding model is configured"},
+		"no table":        {recall.Searcher{Without: errors.New("/models has no table")}, "alone: /models has no table"},
+		"not measured":    {recall.Searcher{Embeddings: &plane{key: "plane@3"}, Calibration: unmeasured{}}, "embed the query: not measured"},
 		"failing":         {recall.Searcher{Embeddings: failing}, "embed the query: down"},
 		"nothing is seen": {recall.Searcher{Embeddings: unseen}, `embed 3 memories of group "g1"`},
 		"hanging":         {recall.Searcher{Embeddings: hanging{failing}, EmbedTimeout: time.Nanosecond}, "deadline"},
 	} {
-		c.search.Store, c.search.Calibration = s, reverie.Calibration{Ceiling: 1}
+		if c.search.Store = s; c.search.Calibration == nil {
+			c.search.Calibration = reverie.Calibration{Ceiling: 1}
+		}
 		for query, want := range map[string]string{"When is the kiln fired?": "the kiln is fired on Tuesdays", "which glaze does Lin bring": "Lin brings the glaze, at 0",
 			"陶窑周二": "陶窯每週二開窯", "what about the weather": ""} {
 			res, err := c.search.Search(t.Context(), recall.Query{GroupID: "g1", Text: query, Threshold: 0.3})

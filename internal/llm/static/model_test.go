@@ -72,6 +72,30 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	changed := t.TempDir()
+	if err := os.CopyFS(changed, os.DirFS("testdata/wordpiece")); err != nil {
+		t.Fatal(err)
+	}
+	same, err := Open(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile(filepath.Join(changed, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table[len(table)-2] ^= 1
+	if err := os.WriteFile(filepath.Join(changed, "model.safetensors"), table, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	print := func(m *Model) string { return m.Name[strings.LastIndex(m.Name, "-"):] }
+	if print(same) != print(first) || print(other) == print(first) {
+		t.Errorf("%s; a copy is %s, and with another weight %s", first.Name, same.Name, other.Name)
+	}
 	if first.Name == second.Name || !strings.HasPrefix(first.Name, "wordpiece-") || first.Dims != 6 {
 		t.Errorf("%s with %d, %s with %d", first.Name, first.Dims, second.Name, second.Dims)
 	}
