@@ -52,19 +52,23 @@ type Query struct {
 	At        time.Time // zero = now; else what was active at that instant
 	Recorded  bool      // At is of the time of writing, and not of the chat's
 
-	team string // tenant whose memories are looked at, too; "" = none
+	fewer    int     // see reverie.SearchQuery
+	reaching float64 // see reverie.SearchQuery
+	team     string  // tenant whose memories are looked at, too; "" = none
 }
 
 // Found is what came of a query.
 type Found struct {
-	Hits     []reverie.Hit // that reach the threshold, best first
+	Hits     []reverie.Hit // that reach the threshold, best first; behind them archived ones
 	Below    []reverie.Hit // that do not, as far as the limit goes, best first
-	Total    int           // memories that were compared
+	Total    int           // active memories that were compared
 	Warnings []string
+
+	archived []reverie.Hit // best first
 }
 
-// Search ranks the active memories of a group and of its team by a text, or the versions
-// that were active at an instant. It is exact: every one is compared, by its meaning and by
+// Search ranks the active memories of a group and of its team by a text, and behind them, as
+// far as the limit goes, the archived ones; or the versions that were active at an instant. It is exact: every one is compared, by its meaning and by
 // its words. Those stored while the embedder was out of reach, or by another model, are
 // embedded first. Where there is no embedder, or it fails or is slow, words alone count, and
 // a warning says so.
@@ -76,7 +80,13 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
 		return Found{}, err
 	}
-	return s.find(ctx, q)
+	q.fewer, q.reaching = cmp.Or(q.Limit, math.MaxInt32), q.Threshold
+	found, err := s.find(ctx, q)
+	found.Hits = append(found.Hits, found.archived...)
+	if q.Limit > 0 {
+		found.Hits = found.Hits[:min(len(found.Hits), q.Limit)]
+	}
+	return found, err
 }
 
 // find is [Searcher.Search] where the team is known.
@@ -88,7 +98,8 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		defer cancel()
 	}
 	form := queryForm(q.Text)
-	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), Calibration: s.Calibration, At: q.At, Limit: q.Limit}
+	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), Calibration: s.Calibration, At: q.At, Recorded: q.Recorded, Limit: q.Limit,
+		Fewer: q.fewer, Reaching: q.reaching}
 	if sq.Vector, err = s.vector(embedding, q.GroupID, form); err != nil {
 		found.Warnings = append(found.Warnings, fmt.Sprintf("memories are looked for by their words alone: %v", err))
 	} else {
@@ -98,7 +109,8 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	if team, has := q.ofTeam(); err == nil && has {
 		sq.GroupID = team
 		theirs, unseenThere, theirErr := s.rank(s.Teams.beside(ctx, team), s.Teams.beside(embedding, team), sq)
-		r.Hits, r.Total, unseen, err = nearest(r.Hits, theirs.Hits, q.Limit), r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
+		r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, q.Limit), nearest(r.Archived, theirs.Archived, q.Limit)
+		r.Total, unseen, err = r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
 	}
 	switch {
 	case err != nil:
@@ -112,7 +124,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		}
 		return 1
 	})
-	found.Hits, found.Below, found.Total = r.Hits[:n:n], r.Hits[n:], r.Total
+	found.Hits, found.Below, found.archived, found.Total = r.Hits[:n:n], r.Hits[n:], r.Archived, r.Total
 	return found, nil
 }
 
@@ -121,7 +133,7 @@ func (f Found) Reply(q Query) reverie.SearchReply {
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
 	for _, h := range f.Hits {
 		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-			Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt.UTC()})
+			Version: h.Version, Kind: h.Kind, Status: h.Status, UpdatedAt: h.UpdatedAt.UTC()})
 	}
 	switch {
 	case len(f.Hits) > 0:
@@ -302,6 +314,6 @@ func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.Rec
 		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
 	return reverie.RecallCandidate{Words: h.Words, ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
 		LineageID: h.LineageID, Kind: h.Kind,
-		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
+		Status: h.Status, Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
 		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}
 }
