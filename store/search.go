@@ -17,12 +17,12 @@ const (
 	// There is no index over vectors, nor over the words of memories: a group has tens to
 	// hundreds of memories, and reading them all behind the group's own index finds every
 	// one of them.
-	searchQuery = them + activeNow + ranked
+	searchQuery = them + activeNow + ranked + ` union all (` + archived + `)`
 
-	them = `with them as materialized (
-			select ` + hitColumns + `, words, length(words) as long,
-				case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine
-			from `
+	them = `with them as materialized (` + compared + ` from `
+
+	compared = `select ` + hitColumns + `, words, length(words) as long,
+				case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine`
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
 
@@ -37,21 +37,29 @@ const (
 		asked as materialized (
 			select w.lexeme, min(f.no) = 1 as written from unnest($5::text[]) with ordinality as f (form, no)
 				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
-		found as materialized (
-			select t.memory_id, t.long, w.lexeme from them t
-				cross join lateral unnest(t.words) as w (lexeme, positions, weights)
-				where w.lexeme in (select lexeme from asked)),
+		found as materialized (select ` + foundIn + ` them ` + andAsked + `),
 		weighed as materialized (
 			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
 				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),
-		shares as (
-			select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)))
-				/ (select sum(idf) from weighed where written), 1) as share
-				from found f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id)
-		select ` + hitColumns + `, cosine, coalesce(share, 0) as share,
-			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
-			from them left join shares using (memory_id) cross join everything e
-			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
+		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
+			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
+		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+
+	foundIn  = `t.memory_id, t.long, w.lexeme from`
+	andAsked = `t cross join lateral unnest(t.words) as w (lexeme, positions, weights) where w.lexeme in (select lexeme from asked)`
+	shares   = `select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)))
+				/ (select sum(idf) from weighed where written), 1) as share from`
+	ofEach = ` f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id) s using (memory_id)`
+	scored = `coalesce(share, 0) as share,
+			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score from`
+
+	// What is archived comes last. It is read where fewer active memories than $10 score at least $11,
+	// as it must itself, and is weighed like them.
+	archived = `with gone as materialized (` + compared + ` from memories` + ofKinds + `status = 'archived'
+				and (select count(*) from ranked where score >= $11::float8) < $10::int)
+		select g.*, e.n::bigint, e.unseen from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
+				select ` + foundIn + ` gone ` + andAsked + `)` + ofEach + `) g cross join everything e
+			where score >= $11::float8 order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
 
 	// meaning is reverie.Calibration.Score of a cosine, 0 where there is none.
 	meaning = `(0.7::float8 * least(greatest((cosine - $6::float8) / ($7::float8 - $6::float8), 0), 1)
@@ -84,7 +92,7 @@ const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version,
 	updated_at, last_supported_at`
 
 // Search ranks the group's active memories by a text and its vector, best first, comparing
-// every one of them; or, of an instant, the versions that were active then, with the
+// every one of them, and the archived ones behind them where few of these bear on it; or, of an instant, the versions that were active then, with the
 // strength, weight and last support of then. Of a hit's memory it has hitColumns. A vector
 // without a direction, or of another width than its model names, is reverie.ErrInvalid.
 func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ranking, err error) {
@@ -106,11 +114,25 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	}
 	c := q.Calibration.Whole()
 	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
-	if !q.At.IsZero() {
+	if q.At.IsZero() {
+		args = append(args, q.Fewer, q.Reaching)
+	} else {
 		query, args = searchAtQuery, append(args, q.At, q.Recorded)
 	}
 	err = s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		r, err = scanRanking(rows, q.GroupID)
+		all := r.Hits
+		r.Hits = nil
+		for _, h := range all {
+			switch {
+			case !q.At.IsZero():
+				h.Memory = h.Then()
+			case h.Status == reverie.StatusArchived:
+				r.Archived = append(r.Archived, h)
+				continue
+			}
+			r.Hits = append(r.Hits, h)
+		}
 		return err
 	}, query, args...)
 	return r, err

@@ -218,7 +218,7 @@ type longTerm struct {
 }
 
 // longTerm looks memories up where the trigger says so. Where there are no more than may be
-// returned, all are candidates. Its errors are those of the store: an embedder that fails is
+// returned, all are candidates. Archived ones are, where they bear on the query and no active one does. Its errors are those of the store: an embedder that fails is
 // a warning.
 func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string,
 	everything bool) (long longTerm, err error) {
@@ -227,7 +227,7 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group rever
 	}
 	q := Query{GroupID: req.GroupID, Text: query, Kinds: r.Options.Kinds, Limit: maxCandidates,
 		Threshold: r.Options.MinSimilarity, At: req.At, Recorded: req.Recorded,
-		team: r.Searcher.Teams.of(group)}
+		fewer: 1, reaching: max(reverie.RelatedScore, r.Options.MinSimilarity), team: r.Searcher.Teams.of(group)}
 	if everything {
 		q.Limit += maxBelow
 	}
@@ -243,6 +243,9 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group rever
 		long.Hits, long.Below = long.Hits[:maxCandidates], nil
 	}
 	long.Below = long.Below[:min(len(long.Below), maxBelow)]
+	if len(long.Hits) == 0 || long.Hits[0].Score < q.reaching {
+		long.Hits = nearest(long.Hits, long.archived, 0)
+	}
 	if r.Options.Trigger == TriggerSemantic && (len(long.Hits) == 0 || long.Hits[0].Score < r.Options.SemanticThreshold) {
 		long.Hits, long.refused, long.skipped = nil, long.Hits, SkippedNotSimilar
 	}

@@ -54,19 +54,23 @@ type Query struct {
 	At        time.Time // zero = now; else what was active at that instant
 	Recorded  bool      // At is of the time of writing, and not of the chat's
 
-	team string // tenant whose memories are looked at, too; "" = none
+	fewer    int     // see reverie.SearchQuery
+	reaching float64 // see reverie.SearchQuery
+	team     string  // tenant whose memories are looked at, too; "" = none
 }
 
 // Found is what came of a query.
 type Found struct {
-	Hits     []reverie.Hit // that reach the threshold, or the nearest if none was to do; best first
+	Hits     []reverie.Hit // that reach the threshold, or the nearest if none was to do; best first; behind them archived ones
 	Below    []reverie.Hit // that do not, as far as the limit goes, best first
-	Total    int           // memories that were compared
+	Total    int           // active memories that were compared
 	Warnings []string
+
+	archived []reverie.Hit // best first
 }
 
-// Search ranks the active memories of a group and of its team by a text, or the versions
-// that were active at an instant. It is exact: every one is compared, by its meaning and by
+// Search ranks the active memories of a group and of its team by a text, and behind them, as
+// far as the limit goes, the archived ones; or the versions that were active at an instant. It is exact: every one is compared, by its meaning and by
 // its words. Those stored while the embedder was out of reach, or by another model, are
 // embedded first. Where there is no embedder, or it fails or is slow, words alone count, and
 // a warning says so.
@@ -78,7 +82,12 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
 		return Found{}, err
 	}
+	q.fewer, q.reaching = cmp.Or(q.Limit, math.MaxInt32), q.Threshold
 	found, err := s.find(ctx, q)
+	found.Hits = append(found.Hits, found.archived...)
+	if q.Limit > 0 {
+		found.Hits = found.Hits[:min(len(found.Hits), q.Limit)]
+	}
 	if q.OrNearest && len(found.Hits) == 0 {
 		n := 0
 		for n < min(len(found.Below), nearestFew) && (found.Below[n].Cosine != nil || found.Below[n].Score > 0) {
@@ -102,7 +111,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	}
 	form := queryForm(q.Text)
 	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), At: q.At,
-		Recorded: q.Recorded, Limit: q.Limit}
+		Recorded: q.Recorded, Limit: q.Limit, Fewer: q.fewer, Reaching: q.reaching}
 	if sq.Vector, sq.Calibration, err = s.vector(embedding, q.GroupID, form); err != nil {
 		found.Warnings = append(found.Warnings, fmt.Sprintf("memories are looked for by their words alone: %v", err))
 	} else {
@@ -112,7 +121,8 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	if team, has := q.ofTeam(); err == nil && has {
 		sq.GroupID = team
 		theirs, unseenThere, theirErr := s.rank(s.Teams.beside(ctx, team), s.Teams.beside(embedding, team), sq)
-		r.Hits, r.Total, unseen, err = nearest(r.Hits, theirs.Hits, q.Limit), r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
+		r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, q.Limit), nearest(r.Archived, theirs.Archived, q.Limit)
+		r.Total, unseen, err = r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
 	}
 	switch {
 	case err != nil:
@@ -126,7 +136,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		}
 		return 1
 	})
-	found.Hits, found.Below, found.Total = r.Hits[:n:n], r.Hits[n:], r.Total
+	found.Hits, found.Below, found.archived, found.Total = r.Hits[:n:n], r.Hits[n:], r.Archived, r.Total
 	return found, nil
 }
 
@@ -135,7 +145,7 @@ func (f Found) Reply(q Query) reverie.SearchReply {
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
 	for _, h := range f.Hits {
 		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-			Version: h.Version, Kind: h.Kind, Related: h.Score >= reverie.RelatedScore, UpdatedAt: h.UpdatedAt.UTC()})
+			Version: h.Version, Kind: h.Kind, Status: h.Status, Related: h.Score >= reverie.RelatedScore, UpdatedAt: h.UpdatedAt.UTC()})
 	}
 	switch {
 	case len(f.Hits) > 0 && f.Hits[0].Score >= q.Threshold:
@@ -321,6 +331,6 @@ func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.Rec
 		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
 	return reverie.RecallCandidate{Words: h.Words, ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
 		LineageID: h.LineageID, Kind: h.Kind,
-		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
+		Status: h.Status, Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
 		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}
 }

@@ -133,6 +133,7 @@ type SearchResult struct {
 	Related   bool      `json:"related"`
 	Version   int       `json:"version"`
 	Kind      Kind      `json:"kind"`
+	Status    Status    `json:"status"` // active, or archived
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
@@ -465,6 +466,7 @@ type ContextMemory struct {
 	MemoryID        string    `json:"memory_id"`
 	LineageID       string    `json:"lineage_id"`
 	Kind            Kind      `json:"kind"`
+	Status          Status    `json:"status"` // active, or archived
 	Statement       string    `json:"statement"`
 	Version         int       `json:"version"`
 	Score           float64   `json:"score"` // see Factors.Score

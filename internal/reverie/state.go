@@ -96,13 +96,19 @@ type SearchQuery struct {
 	At          time.Time   // zero = now; else what was active at that instant
 	Recorded    bool        // At is of the time of writing, and not of the chat's
 	Limit       int         // 0 = all
+
+	// Archived memories that score at least Reaching are looked for, too, where fewer active ones
+	// than so many do; 0 = never. Of an instant there are none.
+	Fewer    int
+	Reaching float64
 }
 
 // Ranking is what a search found: the best, and how many there are.
 type Ranking struct {
-	Hits   []Hit // best first
-	Total  int   // memories that were compared
-	Unseen int   // of them: without a vector of the model
+	Hits     []Hit // best first
+	Archived []Hit // best first
+	Total    int   // active memories that were compared
+	Unseen   int   // of them: without a vector of the model
 }
 
 // RunQuery selects runs, newest first.

@@ -69,6 +69,9 @@ update memory_usage_totals set last_used_at = last_offered_at where referenced >
 
 alter table memories alter column said_at set not null, alter column said_at set default now();
 
+-- What is archived is found where nothing that is active bears on a query.
+create index memories_archived on memories (group_id) where status = 'archived';
+
 -- What was said in the past is found by its words.
 alter table messages add column words tsvector generated always as (reverie_words(text)) stored;
 create index messages_words on messages using gin (group_id, words);

@@ -91,12 +91,13 @@ type contextIn struct {
 }
 
 type contextMemory struct {
-	MemoryID  string       `json:"memory_id"`
-	Kind      reverie.Kind `json:"kind"`
-	Statement string       `json:"statement"`
-	Score     float64      `json:"score" jsonschema:"similarity to the query, and a little for weight, strength and recency"`
-	AsOf      time.Time    `json:"last_supported_at"`
-	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+	MemoryID  string         `json:"memory_id"`
+	Kind      reverie.Kind   `json:"kind"`
+	Status    reverie.Status `json:"status" jsonschema:"active; archived ones are no longer current"`
+	Statement string         `json:"statement"`
+	Score     float64        `json:"score" jsonschema:"similarity to the query, and a little for weight, strength and recency"`
+	AsOf      time.Time      `json:"last_supported_at"`
+	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
 type contextOut struct {
@@ -135,7 +136,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 		return contextOut{}, "", err
 	}
 	for _, m := range reply.Memories {
-		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt,
+		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Status, m.Statement, m.Score, m.LastSupportedAt,
 			again[m.MemoryID]})
 	}
 	text := out.Text
@@ -157,14 +158,15 @@ type searchIn struct {
 }
 
 type hit struct {
-	MemoryID  string       `json:"memory_id"`
-	Statement string       `json:"statement"`
-	Score     float64      `json:"score"`
-	Related   bool         `json:"related" jsonschema:"whether the score reaches 0.7, where related texts begin"`
-	Version   int          `json:"version"`
-	Kind      reverie.Kind `json:"kind"`
-	UpdatedAt time.Time    `json:"updated_at"`
-	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+	MemoryID  string         `json:"memory_id"`
+	Statement string         `json:"statement"`
+	Score     float64        `json:"score"`
+	Related   bool           `json:"related" jsonschema:"whether the score reaches 0.7, where related texts begin"`
+	Version   int            `json:"version"`
+	Kind      reverie.Kind   `json:"kind"`
+	Status    reverie.Status `json:"status" jsonschema:"active; archived ones are no longer current, and come last"`
+	UpdatedAt time.Time      `json:"updated_at"`
+	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
 type searchOut struct {
@@ -234,7 +236,7 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	}
 	out := searchOut{Results: []hit{}, Message: reply.Message, Warnings: reply.Warnings}
 	for _, r := range reply.Results {
-		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Related, r.Version, r.Kind, r.UpdatedAt,
+		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Related, r.Version, r.Kind, r.Status, r.UpdatedAt,
 			again[r.MemoryID]})
 	}
 	said := fmt.Sprintf("Memories found: %d.", len(out.Results))
