@@ -128,7 +128,7 @@ func (s *stage) erase(ids ...string) {
 	lineages := s.rows(`delete from memory_evidence where group_id = $1 and message_id = any ($2) returning lineage_id`, s.group, pq.StringArray(ids))
 	s.rows(`delete from message_uses where group_id = $1 and message_id = any ($2) returning 1`, s.group, pq.StringArray(ids))
 	s.rows(`delete from messages where group_id = $1 and message_id = any ($2) returning 1`, s.group, pq.StringArray(ids))
-	s.rows(`update memories set status = 'held', ended_at = $3 where group_id = $1 and lineage_id = any ($2) and status = 'active' returning 1`,
+	s.rows(`update memories set status = 'held', ended_at = $3, said_until = $3 where group_id = $1 and lineage_id = any ($2) and status = 'active' returning 1`,
 		s.group, pq.StringArray(lineages), s.now)
 	s.rows(`insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, 'evidence erased', $3 from memories

@@ -107,11 +107,7 @@ func TestSemanticSearch(t *testing.T) {
 	s.pipe.Embeddings = embeddings
 	s.say(evening.Add(-time.Hour), "note The group plays badminton on Thursday evenings.", "note Maya moved to Lisbon.", "note 群里每周四晚上打羽毛球。", "note The zine is due in March.")
 	s.evolve()
-	calibration, known := llm.DefaultCalibration("offline-ngram-v1")
-	if !known {
-		t.Fatal("the offline embedder is not calibrated")
-	}
-	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: calibration}
+	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: offline.Calibration}
 	for query, want := range map[string]string{
 		"group plays badminton Thursday evening": "The group plays badminton on Thursday evenings.",
 		"周四晚上打羽毛球":                               "群里每周四晚上打羽毛球。",

@@ -23,7 +23,7 @@ func TestApplyWritesVersions(t *testing.T) {
 	want := reverie.Memory{GroupID: group, ID: tea.MemoryID, LineageID: tea.LineageID, Kind: reverie.KindGroup, Statement: "likes tea",
 		Version: 1, CreatedAt: noon, UpdatedAt: noon, LastSupportedAt: noon.Add(-time.Hour), Status: reverie.StatusActive,
 		Strength: 0.3, Weight: 1, Tags: []string{"food", `a "quoted", tag`}, ContentHash: hash("likes tea"), EmbeddingModel: model,
-		ChangeSummary: "said so", RunID: got.RunID, Type: reverie.TypeFact, SaidAt: noon.Add(-time.Hour)}
+		ChangeSummary: "said so", RunID: got.RunID, Type: reverie.TypeFact, Origin: "model", SaidAt: noon.Add(-time.Hour)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}

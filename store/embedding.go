@@ -38,6 +38,15 @@ const (
 	setEmbeddingsQuery = `update memories m set embedding = u.embedding, embedding_model = $2
 		from unnest($3::uuid[], $4::vector[]) as u (id, embedding)
 		where m.group_id = $1 and m.memory_id = u.id`
+
+	calibrationQuery = `select model, pairs, floor, related, ceiling, accuracy, measured_at from embedding_calibrations
+		where group_id = $1 and model = $2 and pairs >= $3`
+
+	keepCalibrationQuery = `insert into embedding_calibrations as kept
+			(group_id, model, pairs, floor, related, ceiling, accuracy, measured_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+		on conflict (group_id, model) do update set pairs = excluded.pairs, floor = excluded.floor,
+			related = excluded.related, ceiling = excluded.ceiling, accuracy = excluded.accuracy,
+			measured_at = excluded.measured_at where kept.pairs < excluded.pairs`
 )
 
 // MissingEmbeddings lists active memories without a vector of the given model
@@ -71,6 +80,9 @@ func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, err
 func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
 	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), groupID, model, byID, setEmbeddingsQuery)
 }
+
+// noGroup is whose calibrations are.
+const noGroup = ""
 
 type cachedRow struct {
 	Hash   string    `db:"content_hash"`
@@ -146,4 +158,21 @@ func CheckVector(model string, v []float32) error {
 			reverie.ErrInvalid)
 	}
 	return nil
+}
+
+// ModelCalibration returns what was measured of a model (name@dims) on that version of the
+// pairs, or on a later one; [reverie.ErrNotFound] if nothing was.
+func (s *Store) ModelCalibration(ctx context.Context, model string, pairs int) (c reverie.ModelCalibration, err error) {
+	err = s.db.QueryRow(asLogin(ctx), "read the calibration of "+model, &c, calibrationQuery, noGroup, model, pairs)
+	return c, pg.NotFoundIfEmpty(err, "a calibration of %s", model)
+}
+
+// KeepModelCalibration keeps what was measured of a model and returns what is kept: of one
+// version of the pairs the first to be measured, so that all processes have the same.
+func (s *Store) KeepModelCalibration(ctx context.Context, c reverie.ModelCalibration) (reverie.ModelCalibration, error) {
+	if err := s.db.Exec(ctx, "keep the calibration of "+c.Model, keepCalibrationQuery, noGroup, c.Model, c.Pairs,
+		c.Floor, c.Related, c.Ceiling, c.Accuracy, c.MeasuredAt); err != nil {
+		return c, err
+	}
+	return s.ModelCalibration(ctx, c.Model, c.Pairs)
 }

@@ -194,12 +194,20 @@ func TestErase(t *testing.T) {
 	if diff := cmp.Diff(before, everything(t, f.db, group, "team:crew")); diff != "" {
 		t.Errorf("the dry run has changed (-before +after):\n%s", diff)
 	}
+	if quotes := f.quotes(t.Context(), group, "", "谁对花生过敏？"); quotes != "x1 a2" {
+		t.Errorf("before, %q are quoted", quotes)
+	}
 	got := f.erase(reverie.EraseQuery{})
 	if diff := cmp.Diff(dry.ErasureCounts, got.ErasureCounts); diff != "" || dry.ID != "" || got.ID == "" {
 		t.Errorf("the receipt is another than that of the dry run (-dry +real):\n%s", diff)
 	}
 	if got.Messages != 4 || got.Erased != 3 || got.Held != 2 || got.Team != 1 || !slices.Equal(dry.Names, []string{"Ming", "Mingming", "小明"}) {
 		t.Errorf("receipt %+v, names %q", got, dry.Names)
+	}
+	for _, asked := range []string{"谁对花生过敏？", "who moved to Lisbon in May?", "only here today"} {
+		if quotes := f.quotes(t.Context(), group, "", asked); strings.Contains(quotes, "x") {
+			t.Errorf("%q quotes %s", asked, quotes)
+		}
 	}
 	after := everything(t, f.db, group, "team:crew")
 	for table, text := range after {

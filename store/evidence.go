@@ -30,12 +30,16 @@ func InsertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string
 	memoryID func(reverie.Step) string) error {
 	var rows pg.Columns
 	for _, step := range steps {
+		action := step.Action
+		if action == reverie.ActionArchive { // it supports the memory no more than that of a delete
+			action = reverie.ActionDelete
+		}
 		for _, e := range step.Evidence {
 			if _, err := time.Parse(time.DateOnly, e.LocalDate); err != nil {
 				return fmt.Errorf("evidence from message %q: local date %q must be YYYY-MM-DD: %w", e.MessageID, e.LocalDate,
 					reverie.ErrInvalid)
 			}
-			rows.Add(step.LineageID, memoryID(step), step.Action, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt,
+			rows.Add(step.LineageID, memoryID(step), action, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt,
 				e.LocalDate, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
 		}
 	}

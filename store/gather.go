@@ -88,14 +88,9 @@ const (
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
-		var group struct {
-			reverie.Group
-			Nights pq.StringArray
+		if state.Group, state.Nights, err = groupNights(ctx, t, q.GroupID); err != nil {
+			return state, err
 		}
-		if err = t.Get(ctx, &group, nightsQuery, q.GroupID); err != nil {
-			return state, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
-		}
-		state.Group, state.Nights = group.Group, group.Nights
 		if err = heads(ctx, t, q, &state); err != nil {
 			return state, err
 		}
@@ -105,6 +100,15 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 		state.Context, err = contextMessages(ctx, t, q)
 		return state, err
 	})
+}
+
+// groupNights reads a group, and when it talked.
+func groupNights(ctx context.Context, t *pg.Tx, groupID string) (reverie.Group, []string, error) {
+	row, err := pg.Get[struct {
+		reverie.Group
+		Nights pq.StringArray
+	}](ctx, t, nightsQuery, groupID)
+	return row.Group, row.Nights, pg.NotFoundIfEmpty(err, "group %q", groupID)
 }
 
 // heads reads the heads of the kind, and what else is to be judged again.
@@ -175,4 +179,13 @@ func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]re
 func ActiveNights(ctx context.Context, t *pg.Tx, groupID string) ([]string, error) {
 	list, err := pg.Get[pq.StringArray](ctx, t, `select `+nights, groupID)
 	return list, err
+}
+
+// Talk writes that a group talked on these dates: of a chat that is not stored.
+func (s *Store) Talk(ctx context.Context, groupID string, dates []string) error {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("write when group %q talked", groupID), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `insert into active_nights (group_id, night) select $1, unnest($2::date[]) on conflict (group_id, night) do nothing`,
+			groupID, pq.StringArray(dates))
+		return err
+	}})
 }

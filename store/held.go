@@ -85,7 +85,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 		return nil, err
 	}
 	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: stored.Kind, at: at,
-		steps: steps}
+		saidBy: &at, steps: steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err

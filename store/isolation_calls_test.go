@@ -17,6 +17,7 @@ var ofAllGroups = map[string]string{
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
 	"EndPageSession": "logs out by the secret of the cookie", "RevokeToken": "is the operator's, by the token's id", "ResumeParked": "is the operator's, for all groups",
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
+	"ModelCalibration": "tells what cosines of a model mean", "KeepModelCalibration": "tells what cosines of a model mean",
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 }
 
@@ -246,7 +247,8 @@ var calls = map[string]func(a asked) []any{
 	"Dreams":      func(a asked) []any { return r(a.Dreams().DueGroups(ctx(), reverie.DueQuery{GroupID: home, Limit: 9})) },
 	"Upkeeps":     func(a asked) []any { return r(a.Upkeeps().DueGroups(ctx(), reverie.DueQuery{GroupID: home, Limit: 9})) },
 	"RecallState": func(a asked) []any {
-		return r(a.RecallState(ctx(), reverie.RecallQuery{GroupID: home, SessionID: a.ses, Turns: 3, Text: "小明"}))
+		return r(a.RecallState(ctx(), reverie.RecallQuery{GroupID: home, SessionID: a.ses, Turns: 3, Text: "小明", Quotes: 9,
+			Asked: []string{"小明 what is said"}, Until: later}))
 	},
 
 	"Dream":      func(a asked) []any { return r(a.Dream(ctx(), home)) },
@@ -289,7 +291,7 @@ var calls = map[string]func(a asked) []any{
 		return r(a.FadingMemories(ctx(), reverie.FadingQuery{GroupID: home, Rule: reverie.FadeRule{Threshold: 2}, Limit: 9}))
 	},
 	"Fade": func(a asked) []any {
-		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{Memory: a.memory(), Reason: "faded"}}))
+		return r(a.Fade(ctx(), a.lease, reverie.Run{GroupID: home, ID: a.maintaining}, []reverie.Fading{{HeadState: reverie.HeadState{Memory: a.memory()}, Reason: "faded"}}))
 	},
 	"Prune": func(a asked) []any {
 		return r(a.Prune(ctx(), a.lease, reverie.PruneBatch{Run: reverie.Run{GroupID: home, ID: a.maintaining}, Limit: 9, Expiry: a.expiry()}))
@@ -298,6 +300,7 @@ var calls = map[string]func(a asked) []any{
 	"ClaimNotice":  func(a asked) []any { return r(a.ClaimNotice(ctx(), home, "held_plan", time.Hour)) },
 	"ClearSetback": func(a asked) []any { return r(a.ClearSetback(ctx(), home, reverie.JobEvolve)) },
 
+	"Talk":     func(a asked) []any { return r(a.Talk(ctx(), home, []string{"2026-02-01"})) },
 	"WholeID":  func(a asked) []any { return r(a.WholeID(ctx(), reverie.IDMemory, home, a.mem[:8])) },
 	"ShortIDs": func(a asked) []any { return r(a.ShortIDs(ctx(), reverie.IDMemory, []string{home}, []string{a.mem})) },
 

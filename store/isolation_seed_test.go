@@ -60,8 +60,9 @@ var seedRows = map[string][]map[string]any{
 	"memory_origins": {{"body": func(group string) any {
 		return reverie.Origin{Deployment: group + "'s deployment", MemoryID: string(idMemory), LineageID: string(idLineage), Version: 1, MadeAt: noon}
 	}}},
-	"team_conflicts": {{"status": "open", "theirs": func(group string) any { return reverie.TeamMemory{Statement: group + "'s statement"} }}},
-	"page_sessions":  {{}},
+	"team_conflicts":         {{"status": "open", "theirs": func(group string) any { return reverie.TeamMemory{Statement: group + "'s statement"} }}},
+	"page_sessions":          {{}},
+	"embedding_calibrations": {{"floor": 0.1, "related": 0.4, "ceiling": 0.8}},
 }
 
 // kindOf is the kind of a group's first memory.

@@ -20,20 +20,20 @@ const (
 
 	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
 
-	// Silence counts from when a memory was supported or used last. A fact or rule may be asked
-	// for long after it was said: for it, silence begins no earlier than it was written.
-	fadingQuery = `select * from (
-			select ` + MemoryColumns + `, used_at is not null as used, (select count(*) from active_nights n
-					where n.group_id = $1 and n.night > (greatest(last_supported_at, used_at,
-						case when type in ('fact', 'rule') then updated_at end) at time zone zone)::date) as silent
-			from (select m.*, ` + usedAt + ` as used_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
-				from memories m join groups g on g.group_id = $1
-				where m.group_id = $1 and m.status = 'active' and m.lineage_id > $2::uuid and m.weight < $3::float8
-					and m.kind <> 'team' and m.author = ''
-					and not (m.kind = 'dream' and m.tags @> array['` + reverie.TagSummary + `'])) m) m
-		where weight < $4::float8 or strength < $5::float8 and not used and silent >= $6
+	// Whether what was silent for so long is stale is not decided here: that depends on its type.
+	fadingQuery = `select ` + headColumns + `, used_at
+		from (select m.*, ` + usedAt + ` as used_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
+			from memories m join groups g on g.group_id = $1
+			where m.group_id = $1 and m.status = 'active' and m.lineage_id > $2::uuid and m.weight < $3::float8
+				and m.kind <> 'team' and m.author = ''
+				and not (m.kind = 'dream' and m.tags @> array['` + reverie.TagSummary + `'])) m
+		where weight < $4::float8
 			or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `']
 				and updated_at <= $8::timestamptz
+			or due_on < $9::date
+			or (type in ('habit', 'plan', 'opinion') or strength < $5::float8 and used_at is null)
+				and $6 <= (select count(*) from active_nights n where n.group_id = $1
+					and n.night > (greatest(last_supported_at, used_at) at time zone zone)::date)
 		order by lineage_id limit $7`
 
 	// Whoever writes to several lineages locks them in the order of their ids.
@@ -41,8 +41,10 @@ const (
 		order by lineage_id for no key update`
 
 	// A version that somebody has changed since it was read stays.
-	fadeQuery = `update memories m set status = 'archived', ended_at = $2::timestamptz, said_until = $2::timestamptz
-		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[]) as u (id, strength, weight, supported_at)
+	fadeQuery = `update memories m set status = 'archived', ended_at = $2::timestamptz,
+			said_until = greatest(m.said_at, least(u.said_until, $2::timestamptz))
+		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::timestamptz[])
+			as u (id, strength, weight, supported_at, said_until)
 		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active' and m.strength = u.strength
 			and m.weight = u.weight and m.last_supported_at = u.supported_at
 		returning m.memory_id`
@@ -58,7 +60,7 @@ const ZeroID = "00000000-0000-0000-0000-000000000000"
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
 	what := fmt.Sprintf("look what waits to be done in group %q", q.GroupID)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (u reverie.Upkeep, err error) {
-		if u.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
+		if u.Group, u.Nights, err = groupNights(ctx, t, q.GroupID); err != nil {
 			return u, err
 		}
 		if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
@@ -78,7 +80,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	what := fmt.Sprintf("look for memories of group %q that fade", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Fading, error) {
 		return pg.Select[reverie.Fading](ctx, t, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID), reverie.CoreWeight,
-			q.Rule.Threshold, reverie.EstablishedStrength, q.Rule.Tentative, q.Limit, pg.OrNull(q.ClosedBy))
+			q.Rule.Threshold, reverie.EstablishedStrength, q.Silent, q.Limit, pg.OrNull(q.ClosedBy), cmp.Or(q.Today, "-infinity"))
 	})
 }
 
@@ -96,7 +98,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 		var rows pg.Columns
 		for _, f := range fades {
 			ids = append(ids, f.ID)
-			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt)
+			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt, f.SaidUntil)
 		}
 		if _, err := t.Exec(ctx, lockFadingQuery, lease.GroupID, ids); err != nil {
 			return reverie.Stats{}, err

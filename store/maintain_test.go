@@ -17,7 +17,7 @@ func (w *world) archive(statements ...string) {
 	active := w.active()
 	var fades []reverie.Fading
 	for _, s := range statements {
-		fades = append(fades, reverie.Fading{Memory: active[s], Reason: "weak"})
+		fades = append(fades, reverie.Fading{HeadState: reverie.HeadState{Memory: active[s]}, Reason: "weak"})
 	}
 	stats, changes, err := w.Fade(w.t.Context(), w.lease, run, fades)
 	check(w.t, err)
@@ -107,7 +107,7 @@ func TestUpkeepSurvivesALostReply(t *testing.T) {
 	for statement, f := range map[string]fault{"one": lostReply, "other": lostSend} {
 		m := w.active()[statement]
 		n.once("COMMIT", f)
-		stats, list, err := w.Fade(t.Context(), w.lease, run, []reverie.Fading{{Memory: m, Reason: "weak"}})
+		stats, list, err := w.Fade(t.Context(), w.lease, run, []reverie.Fading{{HeadState: reverie.HeadState{Memory: m}, Reason: "weak"}})
 		check(t, err)
 		n.once("COMMIT", f)
 		p, _, err := w.Prune(t.Context(), w.lease, batch)

@@ -49,10 +49,13 @@ const (
 				/ (select sum(idf) from weighed where written), 1) as share
 				from found f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id)
 		select ` + hitColumns + `, cosine, coalesce(share, 0) as share,
-			1 - (1 - least(greatest((coalesce(cosine, $6::float8) - $6::float8) / $7::float8, 0), 1))
-				* power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
+			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score, e.n::bigint, e.unseen
 			from them left join shares using (memory_id) cross join everything e
-			order by score desc, cosine desc nulls last, memory_id limit nullif($8::int, 0)`
+			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
+
+	// meaning is reverie.Calibration.Score of a cosine, 0 where there is none.
+	meaning = `(0.7::float8 * least(greatest((cosine - $6::float8) / ($7::float8 - $6::float8), 0), 1)
+				+ 0.3::float8 * least(greatest((cosine - $7::float8) / ($8::float8 - $7::float8), 0), 1))`
 
 	// wordPower is how often the share of words counts: of a third of them it makes a score of 0.7.
 	wordPower = `3`
@@ -69,7 +72,7 @@ var (
 	searchAtQuery = them + activeAt + ranked
 
 	activeAt = func() string {
-		versions, active := AtInstant("$9", "$10")
+		versions, active := AtInstant("$10", "$11")
 		return versions + ofKinds + active
 	}()
 )
@@ -101,11 +104,8 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	for i, t := range q.Texts {
 		texts[i] = pg.ValidText(t)
 	}
-	c := q.Calibration
-	if c == (reverie.Calibration{}) {
-		c.Ceiling = 1
-	}
-	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Ceiling - c.Floor, q.Limit}
+	c := q.Calibration.Whole()
+	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
 	if !q.At.IsZero() {
 		query, args = searchAtQuery, append(args, q.At, q.Recorded)
 	}
@@ -227,7 +227,7 @@ const (
 			(select row_to_json(s) from (` + recallSessionQuery + `) s)::text as session,
 			(select row_to_json(s) from (` + recallSummaryQuery + `) s)::text as summary,
 			(select json_agg(m) from (` + recallMessagesQuery + `) m)::text as messages,
-			(select json_agg(n) from (` + recallNamesQuery + `) n)::text as names
+			(select json_agg(n) from (` + recallNamesQuery + `) n)::text as names, ` + recallQuotes + `
 		from groups where group_id = $1`
 
 	recallSessionQuery = `select group_id, session_id, cut, to_char(first_at` + forJSON + ` as first_at,
@@ -261,6 +261,10 @@ const (
 				n.name_key) > 0
 			order by char_length(n.name_key) desc, n.name_key, n.created_at, n.name_id limit 200`
 
+	recallQuotes = `case when $9::int > 0 then (select json_agg(q) from (select message_id, author, said as text, score,
+		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $6::text[], $2, $7::timestamptz, $8::float8, $9::int)) q)
+			end::text as quotes`
+
 	// forJSON ends a time as Go's JSON has it, whatever the connection's zone.
 	forJSON = ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 )
@@ -276,6 +280,7 @@ type recallRow struct {
 	Summary  pg.JSON[*reverie.SessionSummary] `db:"summary"`
 	Messages pg.JSON[[]reverie.Message]       `db:"messages"` // newest first
 	Names    pg.JSON[[]recallName]            `db:"names"`
+	Quotes   pg.JSON[[]reverie.ContextQuote]  `db:"quotes"`
 }
 
 // recallName is a name with what clients are not told of one.
@@ -292,10 +297,13 @@ type recallName struct {
 // It reads back from the newest message until there are turns enough, mostly at once.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
 	what := fmt.Sprintf("read what is under way in group %q", q.GroupID)
-	text := text.Simplify(text.Fold(q.Text))
+	text, asked := text.Simplify(text.Fold(q.Text)), make(pq.StringArray, len(q.Asked))
+	for i, a := range q.Asked {
+		asked[i] = pg.ValidText(a)
+	}
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
-		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text}
+		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text, asked, q.Until, q.Share, q.Quotes}
 		if !q.At.IsZero() {
 			query, args = recallAtQuery, append(args, q.At)
 		}
@@ -314,7 +322,7 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 }
 
 func (r recallRow) state() reverie.RecallState {
-	state := reverie.RecallState{Group: r.Group}
+	state := reverie.RecallState{Group: r.Group, Quotes: r.Quotes.V}
 	for _, n := range r.Names.V {
 		n.EntityName.Key, n.EntityName.Entity = n.Key, n.Entity
 		state.Named = append(state.Named, n.EntityName)

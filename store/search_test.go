@@ -52,6 +52,7 @@ func TestSearchFindsWhatBruteForceFinds(t *testing.T) {
 		probe, limit := direction(r, dims), 1+r.IntN(20)
 		c := reverie.Calibration{Floor: r.Float64()*0.6 - 0.3}
 		c.Ceiling = c.Floor + 0.1 + r.Float64()
+		c.Related = c.Floor + (0.1+0.8*r.Float64())*(c.Ceiling-c.Floor)
 		type scored struct {
 			id    string
 			score float64

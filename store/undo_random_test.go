@@ -193,7 +193,7 @@ func (s *saga) archive() (run string) {
 	run = s.begin(reverie.JobMaintain, "").ID
 	if heads := s.active(); len(heads) > 0 {
 		m := heads[s.r.IntN(len(heads))]
-		_, _, err := s.Fade(s.t.Context(), s.lease, reverie.Run{GroupID: s.group, ID: run}, []reverie.Fading{{Memory: m, Reason: "weak"}})
+		_, _, err := s.Fade(s.t.Context(), s.lease, reverie.Run{GroupID: s.group, ID: run}, []reverie.Fading{{HeadState: reverie.HeadState{Memory: m}, Reason: "weak"}})
 		check(s.t, err)
 	}
 	return run

@@ -175,7 +175,7 @@ func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []str
 // empty, would read it in the order of lineages, and so all that the group was ever offered.
 const judgeQuery = `
 	with locked as materialized (
-		select l.memory_id, l.lineage_id, v.referenced, v.score, m.memory_id as version_id,
+		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $12::float8 as related, m.memory_id as version_id,
 			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
 		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
@@ -185,8 +185,8 @@ const judgeQuery = `
 				and h.lineage_id = l.lineage_id))
 		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),
 	moves as (
-		select m.memory_id, m.status, case when d.referenced then $6::float8 else $7::float8 end as by
-		from (select lineage_id, bool_or(referenced) as referenced from locked group by lineage_id) d
+		select m.memory_id, m.status, case when d.referenced then $6::float8 when d.related then $7::float8 else 0 end as by
+		from (select lineage_id, bool_or(referenced) as referenced, bool_or(related) as related from locked group by lineage_id) d
 		cross join lateral (select h.memory_id, h.status from memories h
 			where h.group_id = $1 and h.lineage_id = d.lineage_id order by h.version desc limit 1) m),
 	moved as (
@@ -248,7 +248,8 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 			for range pg.MaxTries {
 				rows = nil
 				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
-					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight); err != nil {
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight,
+					reverie.RelatedScore); err != nil {
 					return err
 				}
 				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool {

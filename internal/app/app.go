@@ -48,6 +48,7 @@ type App struct {
 	queue    *jobs.Queue            // of the jobs of a process that stays; nil for a command
 	wiring   sync.Mutex             // jobs of a process that stays are wired at once
 	policies map[string]*llm.Policy // by server
+	embedder sync.Map               // *Embedder by config.EmbedSettings
 	calls    *llm.Semaphore         // of all questions
 	unpriced []string               // models that were warned of
 	notices  *notify.Notifier       // nil: nobody is told
@@ -168,23 +169,10 @@ func (a *App) Leases() *jobs.Leases {
 func (a *App) Approver() *evolve.Pipeline {
 	p := a.EvolveBase(nil, 0)
 	p.EmbeddingsOptional = true
-	if embed, _, err := a.Embeddings(); err == nil {
+	if embed, err := a.Embedder(); err == nil {
 		p.Embeddings = embed
 	}
 	return p
-}
-
-// Calibration is what makes a score of an embedding model's cosines.
-func (a *App) Calibration(es config.EmbedSettings) reverie.Calibration {
-	c := reverie.Calibration{Floor: es.Floor, Ceiling: es.Ceiling}
-	if c == (reverie.Calibration{}) {
-		var known bool
-		if c, known = llm.DefaultCalibration(es.Model); !known {
-			a.Log.Warn("scores of this embedding model are plain cosines: set [embed] floor and ceiling for it", "model", es.Model)
-			c = reverie.Calibration{Floor: 0, Ceiling: 1}
-		}
-	}
-	return c
 }
 
 // monitors are those who are told what runs do. Each may be nil, and does
@@ -478,7 +466,7 @@ func (a *App) Sweep(ctx context.Context, whole bool) error {
 func (a *App) Keeper() *maintain.Keeper {
 	m, r := a.Config.Maintain, a.Config.Retention
 	return &maintain.Keeper{Store: a.Store, Impressions: a.Config.Impression.Enabled, Batch: m.Batch, Now: a.Clock, Log: a.Log,
-		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, Tentative: a.Config.Forget.TentativeNights, Closed: m.ClosedAfter.Duration},
+		Rule: reverie.FadeRule{Forget: a.forgetRule(), Threshold: m.ArchiveThreshold, Tentative: a.Config.Forget.TentativeNights, Closed: m.ClosedAfter.Duration},
 		Retention: reverie.Retention{ShortTerm: a.Config.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
 			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
 }

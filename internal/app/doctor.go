@@ -123,11 +123,33 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		}
 		note(u.check, "", err)
 	}
-	embed, _, err := a.Embeddings()
-	if err == nil {
-		_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
-		note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err)
-	} else {
+	embed, err := a.Embedder()
+	if err != nil {
 		note("embeddings", "", err)
+		return
 	}
+	_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
+	if note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err) {
+		detail, err := calibrationNote(ctx, embed)
+		note("calibration", detail, err)
+	}
+}
+
+// calibrationNote is the doctor's word on what cosines of a model mean. One that has not
+// been used yet is measured for it.
+func calibrationNote(ctx context.Context, e *Embedder) (string, error) {
+	points := func(c reverie.Calibration) string {
+		return fmt.Sprintf("%s: floor %.3f, related %.3f, ceiling %.3f", e.Key(), c.Floor, c.Related, c.Ceiling)
+	}
+	by, measures := e.Calibrator.(*llm.Calibrator)
+	if !measures {
+		c, err := e.Calibrator.Calibrate(ctx, "")
+		return points(c.Whole()) + ", not measured: set by [embed] floor and ceiling, or the built-in model's own", err
+	}
+	m, err := by.Measured(ctx, "")
+	how := fmt.Sprintf(", measured on %s with pairs %d, of which %.0f%% are told apart", m.MeasuredAt.UTC().Format(time.DateOnly), m.Pairs, 100*m.Accuracy)
+	if err == nil && !llm.TellsApart(m) {
+		return "warning: " + points(m.Calibration) + how + ": scores are plain cosines; choose another model, or set [embed] floor and ceiling", nil
+	}
+	return points(m.Calibration) + how, err
 }

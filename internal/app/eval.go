@@ -141,12 +141,10 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 			layer.Model = script.Of(layer.Model)
 		}
 	}
-	if p.Searcher, err = a.searcherWith(a.Config); err != nil {
-		return nil, "", err
-	}
+	p.Searcher = a.searcherWith(a.Config)
 	p.Searcher.Teams = recall.TeamRule{}
-	p.Recaller = &recall.Recaller{Store: a.Store, Searcher: p.Searcher, Options: recallOptions(a.Config), Now: clock.Now, Log: a.Log}
-	embedder, _, err := a.Embeddings()
+	p.Recaller = &recall.Recaller{Store: a.Store, Searcher: p.Searcher, Options: recallOptions(a.Config), Privacy: PrivacyOf(a.Config), Now: clock.Now, Log: a.Log}
+	embedder, err := a.Embedder()
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/llm/offline"
 	"reverie/internal/llm/openai"
 	"reverie/internal/llm/recorded"
+	"reverie/internal/llm/static"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
@@ -149,10 +150,10 @@ type judgement struct {
 }
 
 func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
-	embed, es, err := a.Embeddings()
+	embed, err := a.Embedder()
 	switch {
 	case err == nil:
-		j.embeddings, j.optional = embed, !es.Explicit
+		j.embeddings, j.optional = embed, !embed.explicit
 	case !errors.Is(err, ErrNoEmbeddings):
 		return j, err
 	}
@@ -168,8 +169,8 @@ func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
 	comparer := &decide.Comparer{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Log: a.Log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
 			MaxCalls: d.MaxCalls, MaxOutputTokens: maxOutput}}
-	if j.embeddings != nil {
-		comparer.Embeddings, comparer.EmbeddingsOptional, comparer.Calibration = j.embeddings, j.optional, a.Calibration(es)
+	if embed != nil {
+		comparer.Embeddings, comparer.EmbeddingsOptional, comparer.Calibration = embed, j.optional, embed.Calibrator
 	}
 	j.decider = comparer
 	return j, nil
@@ -292,6 +293,9 @@ func connect(provider string, o llm.ClientOptions) (adapter, error) {
 	case config.ProviderOffline:
 		c := offline.New(o.Dims)
 		return adapter{c, c}, nil
+	case config.ProviderLocal:
+		c, err := static.Open(o.Model)
+		return adapter{embedder: c}, err
 	}
 	return adapter{}, fmt.Errorf("unknown provider %q: %w", provider, reverie.ErrConfiguration)
 }
@@ -351,25 +355,60 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	return recorded.Open(a.Config.LLM.Recorded)
 }
 
-// Embeddings is the embedding model, with the database as its cache.
-func (a *App) Embeddings() (*llm.Embeddings, config.EmbedSettings, error) {
-	return a.embeddingsOf(a.Config)
+// Embedder is an embedding model, with the database as its cache.
+type Embedder struct {
+	*llm.Embeddings
+	Calibrator reverie.Calibrator
+	explicit   bool // somebody has named the model: it must not fail
 }
 
-func (a *App) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSettings, error) {
+// Embedder is the configured embedding model, the same each time.
+func (a *App) Embedder() (*Embedder, error) { return a.embedderOf(a.Config) }
+
+func (a *App) embedderOf(cfg *config.Config) (*Embedder, error) {
 	s, err := cfg.Embedding()
 	if err != nil {
-		return nil, s, &noEmbeddings{err}
+		return nil, &noEmbeddings{err}
 	}
+	if e, found := a.embedder.Load(s); found {
+		return e.(*Embedder), nil
+	}
+	e, err := a.openEmbedder(s)
+	if err != nil {
+		return nil, err
+	}
+	first, _ := a.embedder.LoadOrStore(s, e)
+	return first.(*Embedder), nil
+}
+
+func (a *App) openEmbedder(s config.EmbedSettings) (*Embedder, error) {
 	client, err := connect(s.Provider, llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Dims: s.Dimensions})
 	if err != nil {
-		return nil, s, err
+		return nil, err
+	}
+	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.Store}
+	if table, is := client.embedder.(*static.Model); is {
+		s.Model = table.Name
+		if !s.DimensionsSet {
+			options.Dims = table.Dims
+		}
 	}
 	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
+	if err != nil {
+		return nil, err
+	}
 	account.Timeout = s.Timeout
-	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.Store}
-	if s.Provider == config.ProviderOffline { // nobody is asked, and vectors are made sooner than they are looked up
+	if config.Keyless(s.Provider) { // nobody is asked, and vectors are made sooner than they are looked up
 		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}
-	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model), account, options), s, err
+	e := &Embedder{Embeddings: llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model), account, options), explicit: s.Explicit}
+	switch set := (reverie.Calibration{Floor: s.Floor, Ceiling: s.Ceiling}); {
+	case set != reverie.Calibration{}:
+		e.Calibrator = set
+	case s.Provider == config.ProviderOffline:
+		e.Calibrator = offline.Calibration
+	default:
+		e.Calibrator = &llm.Calibrator{Embeddings: e.Embeddings, Store: a.Store, Log: a.Log, Now: a.Clock}
+	}
+	return e, nil
 }

@@ -26,7 +26,7 @@ func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, e
 
 // recallerWith is recaller with what has been wired before.
 func (a *App) recallerWith(searcher *recall.Searcher, usage *recall.UsageLog) *recall.Recaller {
-	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
+	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.
@@ -38,7 +38,7 @@ func recallOptions(c *config.Config) recall.Options {
 	}
 	return recall.Options{FirstRoundEmpty: r.FirstRoundEmpty, MinQueryLength: r.MinQueryLength, Trigger: recall.Trigger(r.LongTermTrigger),
 		Keywords: r.TriggerKeywords, SemanticThreshold: r.SemanticThreshold, MinSimilarity: r.MinSimilarity, HalfLife: r.HalfLife.Duration,
-		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, MaxTokens: r.MaxTokens,
+		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, Messages: r.Messages, MaxTokens: r.MaxTokens,
 		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration}
 }
 
@@ -93,39 +93,35 @@ func (a *App) Searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 // configured at all, it is the offline embedder, which needs no network and no key, but for
 // a group with vectors of another model: those would be lost.
 func (a *App) searchers() searcherOf {
-	configured, err := a.searcherWith(a.Config)
+	configured := a.searcherWith(a.Config)
 	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
-		return func(context.Context, string) (*recall.Searcher, error) { return configured, err }
+		return func(context.Context, string) (*recall.Searcher, error) { return configured, nil }
 	}
 	cfg := *a.Config
 	cfg.Embed.Provider = config.ProviderOffline
-	offline, offlineErr := a.searcherWith(&cfg)
+	offline := a.searcherWith(&cfg)
 	return func(ctx context.Context, groupID string) (*recall.Searcher, error) {
-		is, lookErr := a.embeddedOffline(ctx, groupID)
-		switch {
-		case lookErr != nil:
-			return nil, lookErr
-		case is:
-			return offline, offlineErr
+		is, err := a.embeddedOffline(ctx, groupID)
+		if is {
+			return offline, err
 		}
 		return configured, err
 	}
 }
 
 // searcherWith wires the search with the embedding model of a configuration, or by words
-// alone where it has none.
-func (a *App) searcherWith(cfg *config.Config) (*recall.Searcher, error) {
+// alone where it has none that can be used.
+func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	s := &recall.Searcher{Store: a.Store, EmbedTimeout: cfg.Recall.EmbedTimeout.Duration,
 		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name, Beside: store.Beside}}
-	embed, es, err := a.embeddingsOf(cfg)
+	model, err := a.embedderOf(cfg)
 	switch {
-	case errors.Is(err, ErrNoEmbeddings):
-		return s, nil
-	case err != nil:
-		return nil, err
+	case err == nil:
+		s.Embeddings, s.Calibration = model.Embeddings, model.Calibrator
+	case !errors.Is(err, ErrNoEmbeddings):
+		s.Without = err
 	}
-	s.Embeddings, s.Calibration = embed, a.Calibration(es)
-	return s, nil
+	return s
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, if there are

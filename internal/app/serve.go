@@ -217,7 +217,7 @@ func (a *App) wellness(ctx context.Context) {
 		a.Log.Warn("this clock and the database's differ: set them right, since tokens and windows go by the clock", "by", info.Skew.Round(time.Second))
 	}
 	a.watchReader(ctx)
-	if _, _, err := a.Embeddings(); err != nil {
+	if _, err := a.Embedder(); err != nil {
 		a.Log.Warn("no embedding model is configured: nothing is searched but groups of the offline model", "error", err)
 	}
 }

@@ -15,14 +15,18 @@ import (
 
 // PrintMemories shows a page of so many memories.
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
-	page := struct {
-		Memories []reverie.Memory
-		Kinds    bool // they tell something
-	}{list, slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })}
-	if err := con.Page("memories", page); err != nil {
+	if err := con.Page("memories", list); err != nil {
 		return err
 	}
 	return con.more(q.Offset, len(list), total)
+}
+
+// typeOf says of what type a memory is, or, of one that is no group's, of what kind.
+func typeOf(m reverie.Memory) string {
+	if m.Kind == reverie.KindGroup {
+		return string(m.Type)
+	}
+	return kindOf(m)
 }
 
 // kindOf says what kind of memory it is, and of what a dream has left, what about.

@@ -20,6 +20,7 @@ func TestMemoriesOfDreams(t *testing.T) {
 			Tags:            tags,
 			Statement:       "says " + id,
 			Version:         1,
+			Type:            reverie.TypePlan,
 			Status:          reverie.StatusActive,
 			Strength:        0.3,
 			Weight:          1,
@@ -58,8 +59,8 @@ func TestMemoriesOfDreams(t *testing.T) {
 		}
 	}
 	wantLines(t, b.String(), `
-MEMORY  VERSION  KIND              STATUS  STRENGTH  WEIGHT  SUPPORTED   STATEMENT
-m1      v1       group             active  0.30      1.00    2026-02-09  says m1
+MEMORY  VERSION  TYPE              STATUS  STRENGTH  WEIGHT  SUPPORTED   STATEMENT
+m1      v1       plan              active  0.30      1.00    2026-02-09  says m1
 m2      v1       dream preference  active  0.30      1.00    2026-02-09  says m2
 m3      v1       dream todo, done  active  0.30      1.00    2026-02-09  says m3
 m4      v1       dream narrative   active  0.30      1.00    2026-02-09  says m4

@@ -33,7 +33,7 @@ func contextSummary(r reverie.ContextReply) string {
 	if summary != "" {
 		summary = "a summary of " + summary
 	}
-	parts := listed(", ", long, things(c.Entities, "entity", ""), things(c.ShortTerm, "message", ""),
+	parts := listed(", ", long, things(c.Entities, "entity", ""), things(c.Quotes, "quote", ""), things(c.ShortTerm, "message", ""),
 		summary, some(c.Dropped, "%d left out for want of room"))
 	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), parts, r.Tokens, r.MaxTokens)
 	if r.UsageID != "" {

@@ -314,7 +314,8 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 	if job == reverie.JobImpression {
 		text = fmt.Sprintf("%s created, %d updated", Plural(st.Created, "entity"), st.Updated)
 	}
-	return listed(", ", text, some(st.Postponed, "%d postponed"), some(st.Refused, "%d refused"), some(st.Held, "%d held"))
+	return listed(", ", text, some(st.Postponed, "%d postponed"), some(st.Refused, "%d refused"), some(st.Held, "%d held"),
+		some(st.Archived, "%d archived"))
 }
 
 // first are the first n of a list.

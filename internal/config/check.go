@@ -197,7 +197,7 @@ func together(cfg *Config, report func(*setting, error)) {
 	must(db.ReadTimeout.Duration > db.IdleTimeout.Duration+db.LockTimeout.Duration, "database.read_timeout",
 		"must be longer than %s and %s together", "database.idle_timeout", "database.lock_timeout")
 	must(e.Floor < e.Ceiling || e.Floor == 0 && e.Ceiling == 0, "embed.floor",
-		"must be less than %s, or both 0 for what is known of the model", "embed.ceiling")
+		"must be less than %s, or both 0 to have them measured", "embed.ceiling")
 	must(cfg.Evolve.Target <= cfg.Evolve.MaxActive, "evolve.target", "must be at most %s", "evolve.max_active")
 	must(s.CompressionThreshold <= 0 || s.MaxItems <= s.CompressionThreshold, "short_term.max_items",
 		"must be at most %s, beyond which all but so many turns are folded", "short_term.compression_threshold")

@@ -100,7 +100,7 @@ type JobConfig struct {
 
 // EmbedConfig is the embedding model: see [Config.Embedding].
 type EmbedConfig struct {
-	Provider   string   `toml:"provider" options:"gemini|openai|offline"`
+	Provider   string   `toml:"provider" options:"gemini|openai|offline|local"`
 	BaseURL    string   `toml:"base_url" check:"url"`
 	APIKey     Secret   `toml:"api_key"`
 	APIKeyFile string   `toml:"api_key_file"`
@@ -200,6 +200,7 @@ type RecallConfig struct {
 	ShortTermCount    int      `toml:"short_term_count" min:"0" max:"1000"`
 	MaxReturn         int      `toml:"max_return" min:"0" max:"1000"`
 	MaxEntities       int      `toml:"max_entities" min:"0" max:"100"`
+	Messages          int      `toml:"messages" min:"0" max:"100"`
 	MaxTokens         int      `toml:"max_tokens" min:"100" max:"1000000"`
 	EmbedTimeout      Duration `toml:"embed_timeout" min:"10ms" max:"1h"`
 }

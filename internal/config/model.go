@@ -19,6 +19,7 @@ const (
 	ProviderAnthropic = "anthropic"
 	ProviderOffline   = "offline"  // no network, no key
 	ProviderRecorded  = "recorded" // answers from a file
+	ProviderLocal     = "local"    // embeddings by a table in a directory
 )
 
 // What a provider's models are unless the operator names others.
@@ -43,7 +44,7 @@ const defaultDimensions = 1536
 // Keyless tells the providers that ask nobody: they need no address and no key, and
 // cost nothing.
 func Keyless(provider string) bool {
-	return provider == ProviderOffline || provider == ProviderRecorded
+	return provider == ProviderOffline || provider == ProviderRecorded || provider == ProviderLocal
 }
 
 // ModelSettings is a generating model, complete: nothing is left to inherit.
@@ -59,7 +60,7 @@ type ModelSettings struct {
 
 // EmbedSettings is an embedding model, complete.
 type EmbedSettings struct {
-	Provider      string // openai, gemini or offline
+	Provider      string // openai, gemini, offline or local
 	BaseURL       string // "" = the provider's own
 	APIKey        Secret
 	Model         string
@@ -67,7 +68,7 @@ type EmbedSettings struct {
 	DimensionsSet bool          // the operator chose it: another width is an error
 	Timeout       time.Duration // of one call
 	Batch         int           // texts of one call
-	Floor         float64       // calibration; with Ceiling 0 too: what is known of the model
+	Floor         float64       // calibration; with Ceiling 0 too: as it is measured
 	Ceiling       float64
 	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may lack embeddings
 }
@@ -162,7 +163,7 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 	switch m.Provider {
 	case "":
 		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, "+
-			"gemini or offline) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, "+
+			"gemini, offline or local) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, "+
 			"or use --llm offline", reverie.ErrConfiguration)
 	case ProviderRecorded: // it has answers and no vectors
 		m.Provider = ProviderOffline
@@ -191,6 +192,9 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 func (m *JobConfig) complete(section string, models map[string]string) error {
 	m.Model = cmp.Or(m.Model, models[m.Provider])
 	switch {
+	case m.Provider == ProviderLocal && m.Model == "":
+		return fmt.Errorf("local needs a model: %w: set REVERIE_EMBED_MODEL to the directory that holds its "+
+			"model.safetensors and tokenizer.json", reverie.ErrConfiguration)
 	case Keyless(m.Provider):
 		m.BaseURL, m.APIKey = "", ""
 		return nil

@@ -156,8 +156,8 @@ type Comparer struct {
 	// looked up then.
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
-	Calibration        reverie.Calibration // of Embeddings
-	Journal            llm.Journal         // nil: answers are not kept
+	Calibration        reverie.Calibrator // of Embeddings
+	Journal            llm.Journal        // nil: answers are not kept
 	Options            Options
 	Log                *slog.Logger
 }
@@ -167,6 +167,7 @@ type round struct {
 	*Comparer
 	*planner
 	asker    *llm.Asker
+	scale    reverie.Calibration // once something is embedded
 	warnings []string
 }
 

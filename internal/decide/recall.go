@@ -71,7 +71,9 @@ func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) 
 	}
 	vectors, err := r.Embeddings.Embed(ctx, r.meta("embed"), texts)
 	if err == nil {
-		return vectors, nil
+		if r.scale, err = r.Calibration.Calibrate(ctx, r.req.GroupID); err == nil {
+			return vectors, nil
+		}
 	}
 	if ctx.Err() != nil || llm.EndsRun(err) || !r.EmbeddingsOptional {
 		return nil, fmt.Errorf("embed %d statements to compare: %w", len(texts), err)
@@ -161,11 +163,11 @@ func (r *round) near(f *fact) (list []candidate) {
 		}
 		c := candidate{entry: e}
 		c.MemoryID, c.Version = e.version()
-		c.Statement, c.Score = e.step.Statement, r.Calibration.Score(cosine)
+		c.Statement, c.Score = e.step.Statement, r.scale.Score(cosine)
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b candidate) int { return nearer(a.Candidate, b.Candidate) })
 	return list[:min(len(list), r.Options.TopK)]
 }
 
-func (r *round) minCosine() float64 { return r.Calibration.Cosine(r.Options.MinScore) }
+func (r *round) minCosine() float64 { return r.scale.Cosine(r.Options.MinScore) }

@@ -140,11 +140,7 @@ func (p *press) layer(model llm.Generator, provider, name string) decider {
 	set, err := prompts.Open("")
 	p.check(err)
 	policy := llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})
-	calibration, known := llm.DefaultCalibration(offline.EmbeddingModel)
-	if !known {
-		p.Fatal("the offline vectors are not calibrated")
-	}
-	return &decide.Comparer{Store: p.store, Prompts: set, Journal: p.store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Calibration: calibration,
+	return &decide.Comparer{Store: p.store, Prompts: set, Journal: p.store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Calibration: offline.Calibration,
 		Model: llm.NewModel(model, llm.Account{Provider: provider, Model: name, Policy: policy, Ledger: p.store}),
 		Embeddings: llm.NewEmbeddings(offline.New(0), llm.Account{Provider: "offline", Model: offline.EmbeddingModel, Policy: policy, Ledger: p.store},
 			llm.EmbeddingOptions{Dims: offline.DefaultDims, Explicit: true, Cache: p.store}),

@@ -116,6 +116,8 @@ func (c *checker) checkMemories() {
 		must(err == nil, "statement: %v", err)
 		must(err != nil || !said[hash], "statement: an earlier memory says this")
 		must(m.Strength >= 0 && m.Strength <= 1, "strength: %v: it is 0 to 1", m.Strength)
+		must(m.Type == "" || reverie.TypeOf(string(m.Type)) == m.Type, "type: %q: it is one of %v", m.Type, reverie.Types())
+		must(m.Due == "" || m.Type == reverie.TypePlan && reverie.DueOf(m.Due) != nil, "due: %q: it is a date, YYYY-MM-DD, of a plan", m.Due)
 		must(len(m.Support) > 0, "support: name a date on which it was borne out")
 		for _, date := range m.Support {
 			_, err := time.Parse(time.DateOnly, date)
@@ -127,17 +129,22 @@ func (c *checker) checkMemories() {
 	}
 }
 
-// staleAfter is when a habit or plan may be gone for its silence, in a group that talks daily.
-const staleAfter = 21 * 24 * time.Hour
+// defaultRule is [forget] as it is without a configuration.
+var defaultRule = reverie.ForgetRule{Habit: 21, HabitGaps: 2, Plan: 21, Opinion: 120}
 
 // checkFading refuses bystanders that anybody may forget: their point would be lost to a
 // model that is right.
 func (c *checker) checkFading() {
 	loc, _ := (reverie.Group{TimeZone: c.TimeZone}).Location() // the nights were told by it
-	end := c.Nights[len(c.Nights)-1].Until
+	nights := c.talked()
+	for _, n := range c.Nights {
+		nights = append(nights, n.Date)
+	}
 	for _, m := range c.bystanders() {
-		fades := m.Type == reverie.TypeHabit || m.Type == reverie.TypePlan
-		if fades && !m.step(loc).LastSupportedAt.After(end.Add(-staleAfter)) {
+		step := m.step(loc)
+		h := reverie.HeadState{SupportDates: m.Support,
+			Memory: reverie.Memory{Type: step.Type, DueOn: step.DueOn, LastSupportedAt: step.LastSupportedAt}}
+		if defaultRule.Silence(h, nights, loc, c.Nights[len(c.Nights)-1].Until).Stale() {
 			c.says(memoriesFile, m.ID,
 				"support: it is stale by the end, and may be deleted: give it a later date, or name it in gone, stay or may_go")
 		}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Store interface {
 	pipeline.Ledger
 	pipeline.Applier
 	AddGroup(ctx context.Context, g reverie.Group) error
+	Talk(ctx context.Context, groupID string, dates []string) error
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 	ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error)
 	Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error)
@@ -78,7 +80,9 @@ type Night struct {
 
 // Answered says at which place, from 1 on, an answer was found; 0: it was not.
 type Answered struct {
-	Search, Context, BM25 int
+	Search, Context, BM25 int // among the first k
+	// Anywhere in the context, and in as many messages by BM25 as have room in its tokens.
+	WholeContext, AsManyTokens int
 }
 
 // Play plays a scenario in a group of its name. Answers of a model that are of no use
@@ -122,6 +126,9 @@ func (t *turn) setUp(ctx context.Context) error {
 	}
 	if len(t.s.Memories) == 0 {
 		return nil
+	}
+	if err := t.Store.Talk(ctx, t.s.Name, t.s.talked()); err != nil {
+		return err
 	}
 	return t.Leases.With(ctx, t.s.Name, func(ctx context.Context, held *jobs.Held) error { return t.remember(ctx, held) })
 }
@@ -263,11 +270,11 @@ func (t *turn) ask(ctx context.Context) error {
 	words := newBM25(t.s.Messages)
 	for _, q := range t.s.Questions {
 		var a Answered
-		found, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
+		hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
 		if err != nil {
 			return err
 		}
-		for i, h := range found.Hits {
+		for i, h := range hits.Hits {
 			if a.Search == 0 && t.answers(q, h.LineageID, h.Statement) {
 				a.Search = i + 1
 			}
@@ -276,19 +283,49 @@ func (t *turn) ask(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for i, m := range reply.Memories[:min(t.K, len(reply.Memories))] {
-			if a.Context == 0 && t.answers(q, m.LineageID, m.Statement) {
-				a.Context = i + 1
-			}
-		}
-		for i, id := range words.search(q.Text, t.K) {
-			if a.BM25 == 0 && slices.Contains(q.Evidence, id) {
-				a.BM25 = i + 1
-			}
-		}
+		a.WholeContext = t.answeredBy(q, reply)
+		a.Context = within(a.WholeContext, t.K)
+		found := words.search(q.Text, len(t.s.Messages))
+		a.AsManyTokens = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
+		a.BM25 = within(a.AsManyTokens, t.K)
+		a.AsManyTokens = within(a.AsManyTokens, t.haveRoom(found, reply.Tokens))
 		t.played.Questions = append(t.played.Questions, a)
 	}
 	return nil
+}
+
+// within is a place among the first n, 0 where it is none of them.
+func within(place, n int) int {
+	if place > n {
+		return 0
+	}
+	return place
+}
+
+// answeredBy is the place of the first answer in a context: its memories, then its quotes.
+func (t *turn) answeredBy(q Question, reply reverie.ContextReply) int {
+	for i, m := range reply.Memories {
+		if t.answers(q, m.LineageID, m.Statement) {
+			return i + 1
+		}
+	}
+	for i, m := range reply.Quotes {
+		if slices.Contains(q.Evidence, m.MessageID) {
+			return len(reply.Memories) + i + 1
+		}
+	}
+	return 0
+}
+
+// haveRoom is how many of the messages, author and text, have room in so many tokens.
+func (t *turn) haveRoom(ids []string, tokens int) int {
+	for n, id := range ids {
+		i := slices.IndexFunc(t.s.Messages, func(m reverie.Message) bool { return m.ID == id })
+		if tokens -= text.EstimateTokens(t.s.Messages[i].Author + ": " + t.s.Messages[i].Text + "\n"); tokens < 0 {
+			return n
+		}
+	}
+	return len(ids)
 }
 
 // answers tells whether a memory is an answer: it rests on a message that is one, or is
@@ -339,7 +376,7 @@ func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 // longer there.
 func (m Memory) step(loc *time.Location) reverie.Step {
 	s := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: m.Statement,
-		Tags: m.Tags, Type: m.Type, Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
+		Tags: m.Tags, Type: cmp.Or(m.Type, reverie.TypeFact), DueOn: reverie.DueOf(m.Due), Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
 	for i, date := range m.Support {
 		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has read it
 		at = at.Add(12 * time.Hour).UTC()

@@ -77,6 +77,9 @@ type Recall struct {
 	Search    int `json:"search"`
 	Context   int `json:"context"`
 	BM25      int `json:"bm25"`
+	// Of which an answer is anywhere in the context, and in what BM25 finds in as many tokens.
+	WholeContext int `json:"whole_context"`
+	AsManyTokens int `json:"bm25_as_many_tokens"`
 }
 
 // Add adds the figures of others: all of them are numbers.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/reverie"
 )
@@ -78,7 +79,8 @@ type Memory struct {
 	ID        string       `json:"id"`
 	Statement string       `json:"statement"`
 	Tags      []string     `json:"tags"`
-	Type      reverie.Type `json:"type"`
+	Type      reverie.Type `json:"type"` // "" = fact
+	Due       string       `json:"due"`  // of a plan
 	Support   []string     `json:"support"`
 	Strength  float64      `json:"strength"`
 }
@@ -137,6 +139,19 @@ func (s *Scenario) bystanders() (list []Memory) {
 		}
 	}
 	return list
+}
+
+// talked are the dates before the first night, from the first support of a memory on: the
+// group is taken to have talked daily.
+func (s *Scenario) talked() (dates []string) {
+	first := s.Nights[0].Date
+	for _, m := range s.Memories {
+		first = min(first, slices.Min(m.Support))
+	}
+	for day, _ := time.Parse(time.DateOnly, first); day.Format(time.DateOnly) < s.Nights[0].Date; day = day.AddDate(0, 0, 1) {
+		dates = append(dates, day.Format(time.DateOnly))
+	}
+	return dates
 }
 
 // Points is how many points there are to earn.

@@ -218,7 +218,8 @@ func (j *judge) count() {
 		for _, place := range []struct {
 			at  int
 			sum *int
-		}{{a.Search, &r.Recall.Search}, {a.Context, &r.Recall.Context}, {a.BM25, &r.Recall.BM25}} {
+		}{{a.Search, &r.Recall.Search}, {a.Context, &r.Recall.Context}, {a.BM25, &r.Recall.BM25},
+			{a.WholeContext, &r.Recall.WholeContext}, {a.AsManyTokens, &r.Recall.AsManyTokens}} {
 			if place.at > 0 {
 				*place.sum++
 			}

@@ -8,21 +8,48 @@ import (
 	"reverie/internal/reverie"
 )
 
-// fade says why a memory is to be archived, "" if it is not. Nothing befalls core memories,
-// what a person wrote, and the narrative of dreams, which each dream tells anew.
-func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) string {
-	tentative := m.Strength < reverie.EstablishedStrength && !m.Used
-	switch {
-	case m.Weight >= reverie.CoreWeight || m.Author != "" || reverie.IsNarrative(m.Memory):
-		return ""
-	case closed(m, rule, asOf):
-		return "closed on " + m.UpdatedAt.UTC().Format(time.DateOnly)
-	case m.Weight < rule.Threshold:
-		return fmt.Sprintf("weight %s is below %g", below(m.Weight, rule.Threshold), rule.Threshold)
-	case tentative && m.Silent >= rule.Tentative:
-		return fmt.Sprintf("said once, never used in an answer, and silent for %d of the group's active nights", m.Silent)
+// calendar is a group's: when it talked, and what time it is.
+type calendar struct {
+	nights []string
+	loc    *time.Location
+	now    time.Time
+	asOf   time.Time // up to when what was closed has aged
+}
+
+// calendar reads a group's. A group that rests forgets nothing.
+func (r *run) calendar(u reverie.Upkeep) (calendar, error) {
+	loc, err := u.Group.Location()
+	c := calendar{nights: u.Nights, loc: loc, now: r.now, asOf: r.now}
+	if u.NewestAt != nil && u.NewestAt.Before(r.now) {
+		c.asOf = *u.NewestAt
 	}
-	return ""
+	return c, err
+}
+
+// fade says why a memory is to be archived, "" if it is not, and with which date of the chat,
+// "" for now. Nothing befalls core memories, what a person wrote, and the narrative of dreams,
+// which each dream tells anew.
+func fade(m reverie.Fading, rule reverie.FadeRule, c calendar) (reason, since string) {
+	if m.Weight >= reverie.CoreWeight || m.Author != "" || reverie.IsNarrative(m.Memory) {
+		return "", ""
+	}
+	stale := rule.Forget.Silence(m.HeadState, c.nights, c.loc, c.now)
+	tentative := m.Strength < reverie.EstablishedStrength && m.UsedAt == nil
+	silent := m.Silent(c.nights, c.loc, c.now)
+	switch {
+	case closed(m, rule, c.asOf):
+		return "closed on " + m.UpdatedAt.UTC().Format(time.DateOnly), ""
+	case m.Weight < rule.Threshold:
+		return fmt.Sprintf("weight %s is below %g", below(m.Weight, rule.Threshold), rule.Threshold), ""
+	case stale.Past:
+		return "its date has passed: " + stale.Since, stale.Since
+	case stale.Stale():
+		return fmt.Sprintf("nothing has supported it for %d of the group's active nights", stale.Nights), stale.Since
+	case tentative && len(silent) >= rule.Tentative:
+		return fmt.Sprintf("said once, never used in an answer, and silent for %d of the group's active nights", len(silent)),
+			silent[rule.Tentative-1]
+	}
+	return "", ""
 }
 
 // closed tells whether a memory is a todo of a dream that was closed the rule's time
@@ -41,14 +68,6 @@ func below(v, threshold float64) string {
 			return text
 		}
 	}
-}
-
-// asOf is up to when what was closed has aged: a group that rests forgets nothing.
-func asOf(u reverie.Upkeep, now time.Time) time.Time {
-	if u.NewestAt != nil && u.NewestAt.Before(now) {
-		return *u.NewestAt
-	}
-	return now
 }
 
 // expiry is what expires now.

@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Store is what maintenance reads and writes. Each method is one transaction;
@@ -95,7 +96,7 @@ func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
 		return err == nil, err
 	}
 	due := false
-	err = r.pages(ctx, asOf(u, r.now), func(fades []reverie.Fading) error {
+	err = r.pages(ctx, u, func(fades []reverie.Fading) error {
 		due = due || len(fades) > 0
 		return nil
 	})
@@ -178,10 +179,16 @@ func (r *run) row() reverie.Run {
 }
 
 // pages calls fn with the memories that are to be archived, page by page.
-func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fading) error) error {
-	q := reverie.FadingQuery{GroupID: r.req.GroupID, Rule: r.Rule, Limit: r.Batch}
+func (r *run) pages(ctx context.Context, u reverie.Upkeep, fn func([]reverie.Fading) error) error {
+	c, err := r.calendar(u)
+	if err != nil {
+		return err
+	}
+	f := r.Rule.Forget
+	q := reverie.FadingQuery{GroupID: r.req.GroupID, Rule: r.Rule, Limit: r.Batch, Today: text.LocalDate(r.now, c.loc),
+		Silent: min(r.Rule.Tentative, f.Habit+1, f.Plan+1, f.Opinion+1)}
 	if r.Rule.Closed > 0 {
-		q.ClosedBy = asOf.Add(-r.Rule.Closed)
+		q.ClosedBy = c.asOf.Add(-r.Rule.Closed)
 	}
 	for {
 		page, err := r.Store.FadingMemories(ctx, q)
@@ -190,7 +197,9 @@ func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fadin
 		}
 		var fades []reverie.Fading
 		for _, m := range page {
-			if m.Reason = fade(m, r.Rule, asOf); m.Reason != "" {
+			var since string
+			if m.Reason, since = fade(m, r.Rule, c); m.Reason != "" {
+				m.SaidUntil = endOf(since, c.loc)
 				fades = append(fades, m)
 			}
 			q.After = m.LineageID
@@ -206,9 +215,19 @@ func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fadin
 	}
 }
 
+// endOf is the end of a local date, nil for none.
+func endOf(date string, loc *time.Location) *time.Time {
+	day, err := time.ParseInLocation(time.DateOnly, date, loc)
+	if err != nil {
+		return nil
+	}
+	day = day.AddDate(0, 0, 1)
+	return &day
+}
+
 // fade archives memories.
 func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
-	return r.pages(ctx, asOf(u, r.now), func(fades []reverie.Fading) error {
+	return r.pages(ctx, u, func(fades []reverie.Fading) error {
 		if r.req.DryRun {
 			r.foresee(fades)
 			return nil

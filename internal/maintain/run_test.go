@@ -120,9 +120,9 @@ func TestOthersMeanwhile(t *testing.T) {
 // What was archived is out of all that is active, and restored it stays.
 func TestRestore(t *testing.T) {
 	w := newWorld(t)
-	w.evolve(noon.Add(-20*day), w.say("", noon.Add(-20*day), "I live in Berlin"), false, fact("lives in Berlin", 0.3, noon.Add(-20*day)))
+	w.evolve(noon.Add(-60*day), w.say("", noon.Add(-60*day), "I live in Berlin"), false, fact("lives in Berlin", 0.3, noon.Add(-60*day)))
 	w.exec(`update memories set type = 'opinion' where group_id = $1`, w.group)
-	w.nights(noon.Add(-20*day), 60)
+	w.nights(noon.Add(-60*day), 60)
 	id := w.maintain().Archived[0].MemoryID
 	w.now = noon.Add(time.Hour)
 	if _, n, err := w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, Status: reverie.StatusActive}); n != 0 || err != nil {
@@ -182,7 +182,7 @@ func TestSilenceIsActive(t *testing.T) {
 	}
 }
 
-// What a dream has closed goes when its time is over, counted as decay is; what is
+// What a dream has closed goes when its time is over, counted up to the newest message; what is
 // core stays.
 func TestClosedThreads(t *testing.T) {
 	w := newWorld(t)

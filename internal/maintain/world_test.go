@@ -175,14 +175,14 @@ func (w *world) story() {
 	live := w.say("live", long.Add(time.Hour), "shall we meet", ">yes")
 	w.say("live", noon.Add(-time.Hour), "now?")
 	w.say("", long.Add(3*time.Hour), "nobody has read this")
-	run := w.evolve(long.Add(12*time.Hour), append(read, live...), false, fact("drinks tea", 0.8, noon.Add(-104*day)), fact("lives in Berlin", 0.3, noon.Add(-20*day)),
+	run := w.evolve(long.Add(12*time.Hour), append(read, live...), false, fact("drinks tea", 0.8, noon.Add(-104*day)), fact("lives in Berlin", 0.3, noon.Add(-60*day)),
 		fact("plays go", 0.5, noon.Add(-20*day)), fact("has a cat", 0.3, noon.Add(-day)), fact("is called Lin", 0.4, noon.Add(-300*day)))
 	w.evolve(noon.Add(-time.Hour), w.say("", noon.Add(-26*time.Hour), "hello"), false)
 	for statement, weight := range map[string]float64{"is called Lin": 1.8, "has a cat": 0.2} {
 		w.exec(`update memories set weight = $3 where group_id = $1 and statement = $2`, w.group, statement, weight)
 	}
 	w.exec(`update memories set type = 'culture' where group_id = $1 and statement = 'lives in Berlin'`, w.group)
-	w.nights(noon.Add(-20*day), 60)
+	w.nights(noon.Add(-60*day), 60)
 	w.exec(`insert into session_summaries (group_id, session_id, summary, messages, turns, tokens, first_message_id, last_message_id,
 			covers_since, covers_until, run_id, created_at, updated_at)
 		select group_id, session_id, 'of ' || session_id, 1, 1, 1, 'a', 'b', first_at, last_at, $2::uuid, last_at, last_at

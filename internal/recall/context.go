@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	ShortTermCount    int            // turns given word for word
 	MaxReturn         int            // memories
 	MaxEntities       int
+	Messages          int           // earlier ones that are quoted; 0 = none
 	MaxTokens         int           // of the text
 	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
 }
@@ -42,7 +44,8 @@ type Options struct {
 type Recaller struct {
 	Store    ContextStore
 	Searcher *Searcher
-	Usage    *UsageLog // nil: what is offered is not logged
+	Privacy  safety.Privacy // of what is quoted
+	Usage    *UsageLog      // nil: what is offered is not logged
 	Options  Options
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -103,9 +106,9 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 		return nil, err
 	}
 	reply := &reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
-		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, MaxTokens: req.MaxTokens}
+		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, Quotes: []reverie.ContextQuote{}, MaxTokens: req.MaxTokens}
 	d := &draft{reply: reply, turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query),
-		zone: zoneOf(state.Group)}
+		zone: zoneOf(state.Group), privacy: r.Privacy, messages: r.Options.Messages}
 	if r.Options.FirstRoundEmpty && req.SessionID != "" && (state.Session == nil || state.Session.Total.Turns == 0) {
 		reply.Skipped = SkippedFirstRound
 		return d, nil
@@ -119,6 +122,9 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 	}
 	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.Warnings, len(long.Hits)
 	d.memories = r.judge(long, ownSummary(state), now)
+	if long.skipped == "" {
+		d.quotes = worthQuoting(query, state.Quotes)
+	}
 	d.compose()
 	return d, nil
 }
@@ -153,6 +159,9 @@ func (r *Recaller) state(ctx context.Context, req ContextRequest, query string,
 	}
 	if r.Options.ShortTermTTL > 0 {
 		q.Since = now.Add(-r.Options.ShortTermTTL)
+	}
+	if r.Options.Messages > 0 && r.Options.skip(query) == "" {
+		q.Quotes, q.Asked, q.Until, q.Share = quotesRead*r.Options.Messages, text.Scripts(queryForm(query)), now, fairShare
 	}
 	state, err := r.Store.RecallState(ctx, q)
 	if err != nil {

@@ -34,9 +34,9 @@ type FeedbackOptions struct {
 // Feedback learns from answers which memories help. It is safe for concurrent use.
 type Feedback struct {
 	Store       FeedbackStore
-	Usage       *UsageLog           // nil: what was offered is in the store already
-	Embeddings  Embeddings          // nil: words alone count
-	Calibration reverie.Calibration // of Embeddings
+	Usage       *UsageLog          // nil: what was offered is in the store already
+	Embeddings  Embeddings         // nil: words alone count
+	Calibration reverie.Calibrator // of Embeddings
 	Options     FeedbackOptions
 }
 
@@ -168,13 +168,17 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 		texts = append(texts, r.Statement)
 	}
 	vectors, err := f.Embeddings.Embed(ctx, llm.Meta{GroupID: rows[0].GroupID, Purpose: "feedback"}, texts)
+	var scale reverie.Calibration
+	if err == nil {
+		scale, err = f.Calibration.Calibrate(ctx, rows[0].GroupID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("embed the answer: %w", err)
 	}
 	scores := make([]float64, len(rows))
 	for i, r := range rows {
 		for _, sentence := range vectors[:said] {
-			scores[i] = max(scores[i], f.Calibration.Score(reverie.Cosine(sentence, vectors[said+i])))
+			scores[i] = max(scores[i], scale.Score(reverie.Cosine(sentence, vectors[said+i])))
 		}
 		if scores[i] <= r.Similarity {
 			scores[i] = 0

@@ -60,8 +60,8 @@ func TestFeedback(t *testing.T) {
 		}
 	}()
 	f := &recall.Feedback{Store: s, Usage: usage, Options: feedbackOptions}
-	first := put(t, s, usage.Add, "g1", "s1", "What snack shall I bring?", 0.4)
-	second := put(t, s, usage.Add, "g1", "s1", "晚上有什么活动?", 0.4)
+	first := put(t, s, usage.Add, "g1", "s1", "What snack shall I bring?", 0.8)
+	second := put(t, s, usage.Add, "g1", "s1", "晚上有什么活动?", 0.8)
 
 	reply, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: "s1", Response: "林小雨每周三晚上打羽毛球，可以一起去。"})
 	if err != nil {
@@ -81,6 +81,14 @@ func TestFeedback(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Lin is allergic to peanuts true 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(named)); diff != "" || named.SessionID != "s1" {
 		t.Errorf("named: %+v (-want +got):\n%s", named, diff)
+	}
+	beside := put(t, s, usage.Add, "g1", "s1", "What did Bo say?", 0.4)
+	spared, err := f.Report(ctx, recall.FeedbackRequest{UsageID: beside, Response: "Nothing that I know of."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Lin is allergic to peanuts false 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(spared)); diff != "" {
+		t.Errorf("what did not bear on the query has lost weight (-want +got):\n%s", diff)
 	}
 	if _, err := s.ImportMessages(ctx, "g1", []reverie.Message{{ID: "m1", AuthorID: "u1", Role: reverie.RoleUser, Text: "Hello?", SentAt: time.Now().UTC(), SessionID: "s2"}}); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,9 @@ type Embeddings interface {
 // Searcher finds memories. It is safe for concurrent use.
 type Searcher struct {
 	Store       Store
-	Embeddings  Embeddings          // nil: words alone count
-	Calibration reverie.Calibration // of the embedding model
+	Embeddings  Embeddings         // nil: words alone count
+	Without     error              // why there are none; nil: none are configured
+	Calibration reverie.Calibrator // of the embedding model
 	// How long vectors are waited for; then words alone count; 0 = as long as it takes.
 	EmbedTimeout time.Duration
 	Teams        TeamRule
@@ -100,8 +101,9 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		defer cancel()
 	}
 	form := queryForm(q.Text)
-	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), Calibration: s.Calibration, At: q.At, Limit: q.Limit}
-	if sq.Vector, err = s.vector(embedding, q.GroupID, form); err != nil {
+	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Texts: text.Scripts(form), At: q.At,
+		Recorded: q.Recorded, Limit: q.Limit}
+	if sq.Vector, sq.Calibration, err = s.vector(embedding, q.GroupID, form); err != nil {
 		found.Warnings = append(found.Warnings, fmt.Sprintf("memories are looked for by their words alone: %v", err))
 	} else {
 		sq.Model = s.Embeddings.Key()
@@ -153,16 +155,19 @@ func (f Found) Reply(q Query) reverie.SearchReply {
 // errNoEmbeddings is why words alone count where nothing else is set up.
 var errNoEmbeddings = errors.New("no embedding model is configured; see [embed]")
 
-// vector embeds the form of a query.
-func (s *Searcher) vector(ctx context.Context, groupID, form string) ([]float32, error) {
+// vector embeds the form of a query, and says what cosines with it mean.
+func (s *Searcher) vector(ctx context.Context, groupID, form string) (v []float32, c reverie.Calibration, err error) {
 	if s.Embeddings == nil {
-		return nil, errNoEmbeddings
+		return nil, c, cmp.Or(s.Without, errNoEmbeddings)
 	}
 	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: groupID, Purpose: "search"}, []string{form})
-	if err != nil {
-		return nil, fmt.Errorf("embed the query: %w", err)
+	if err == nil {
+		c, err = s.Calibration.Calibrate(ctx, groupID)
 	}
-	return vectors[0], nil
+	if err != nil {
+		return nil, c, fmt.Errorf("embed the query: %w", err)
+	}
+	return vectors[0], c, nil
 }
 
 // rank ranks the memories of one tenant. Unseen says why some that the current model has

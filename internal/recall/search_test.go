@@ -177,7 +177,7 @@ func TestSearchAt(t *testing.T) {
 		}
 		return errors.New("down")
 	}
-	res, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born})
+	res, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born, Recorded: true})
 	if err != nil || len(res.Warnings) != 1 || len(res.Hits) != 2 || res.Hits[0].Statement != "old at 0" {
 		t.Errorf("versions that the model has not seen: %+v, %v", res, err)
 	}

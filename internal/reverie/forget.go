@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"reverie/internal/text"
 )
 
 // TypeOf reads a type as a model writes it: "" where it names none.
@@ -30,14 +28,15 @@ func DueOf(s string) *time.Time {
 type ForgetRule struct {
 	Habit     int     // and more than HabitGaps times the longest silence between two supports so far
 	HabitGaps float64 // of a habit
-	Plan      int     // of a plan without a date; one with a date is stale once that has passed
+	Plan      int     // of a plan without a date, or said after it; else one is stale once its date has passed
 	Opinion   int
 }
 
 // Silence is why a memory is stale; the zero Silence says that it is not.
 type Silence struct {
-	Nights int  // active nights without support
-	Past   bool // the date of the plan has passed
+	Nights int    // active nights without support
+	Past   bool   // the date of the plan has passed
+	Since  string // the date with which it became stale
 }
 
 // Stale tells whether it is.
@@ -46,10 +45,13 @@ func (s Silence) Stale() bool { return s.Past || s.Nights > 0 }
 // Silence says whether a memory is stale at the end of a window, which is exclusive. Nights are
 // the active ones of its group, sorted.
 func (r ForgetRule) Silence(h HeadState, nights []string, loc *time.Location, until time.Time) Silence {
-	silent, limit := NightsBetween(nights, h.lastHeard(loc), text.LocalDate(until.Add(-time.Microsecond), loc)), 0
+	limit := 0
 	switch {
-	case h.Type == TypePlan && h.DueOn != nil:
-		return Silence{Past: h.DueOn.Format(time.DateOnly) < text.LocalDate(until, loc)}
+	case h.Type == TypePlan && h.DueOn != nil && localDate(h.LastSupportedAt, loc) <= h.DueOn.Format(time.DateOnly):
+		if due := h.DueOn.Format(time.DateOnly); due < localDate(until, loc) {
+			return Silence{Past: true, Since: due}
+		}
+		return Silence{}
 	case h.Type == TypePlan:
 		limit = r.Plan
 	case h.Type == TypeOpinion:
@@ -59,10 +61,30 @@ func (r ForgetRule) Silence(h HeadState, nights []string, loc *time.Location, un
 	default:
 		return Silence{}
 	}
-	if silent <= limit {
+	silent := NightsBetween(nights, h.lastHeard(loc), lastDate(until, loc))
+	if len(silent) <= limit {
 		return Silence{}
 	}
-	return Silence{Nights: silent}
+	return Silence{Nights: len(silent), Since: silent[limit]}
+}
+
+// localDate is the calendar date of an instant, as YYYY-MM-DD.
+func localDate(t time.Time, loc *time.Location) string { return t.In(loc).Format(time.DateOnly) }
+
+// lastDate is the last date before an instant.
+func lastDate(until time.Time, loc *time.Location) string {
+	return localDate(until.Add(-time.Microsecond), loc)
+}
+
+// Silent are the active nights up to an instant in which nobody said or used what was said on
+// one date only. A fact or rule may be asked for long after it was said: for it, silence begins
+// no earlier than it was written.
+func (h HeadState) Silent(nights []string, loc *time.Location, until time.Time) []string {
+	last := h.lastHeard(loc)
+	if h.Type == TypeFact || h.Type == TypeRule {
+		last = max(last, localDate(h.UpdatedAt, loc))
+	}
+	return NightsBetween(nights, last, lastDate(until, loc))
 }
 
 // lastHeard is the local date on which a memory was supported, or used in an answer, last.
@@ -71,11 +93,11 @@ func (h HeadState) lastHeard(loc *time.Location) string {
 	if h.UsedAt != nil && h.UsedAt.After(last) {
 		last = *h.UsedAt
 	}
-	return text.LocalDate(last, loc)
+	return localDate(last, loc)
 }
 
-// NightsBetween counts the nights after one date, up to another, that date included.
-func NightsBetween(nights []string, after, until string) int {
+// NightsBetween are the nights after one date, up to another, that date included.
+func NightsBetween(nights []string, after, until string) []string {
 	from, found := slices.BinarySearch(nights, after)
 	if found {
 		from++
@@ -84,13 +106,13 @@ func NightsBetween(nights []string, after, until string) int {
 	if found {
 		to++
 	}
-	return max(to-from, 0)
+	return nights[from:max(from, to)]
 }
 
 // longestGap is how many nights lay between two supports at most.
 func longestGap(nights, dates []string) (longest int) {
 	for i := 1; i < len(dates); i++ {
-		longest = max(longest, NightsBetween(nights, dates[i-1], dates[i]))
+		longest = max(longest, len(NightsBetween(nights, dates[i-1], dates[i])))
 	}
 	return longest
 }

@@ -4,6 +4,7 @@ import "time"
 
 // FadeRule says which memories maintenance archives.
 type FadeRule struct {
+	Forget    ForgetRule    // of what is stale by it
 	Threshold float64       // of less weight than this
 	Tentative int           // of little strength, never used, and silent for so many active nights
 	Closed    time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
@@ -19,10 +20,8 @@ type Retention struct {
 
 // Fading is an active memory that may be due to be archived.
 type Fading struct {
-	Memory
-	Used   bool   `db:"used"`   // an answer used it once
-	Silent int    `db:"silent"` // active nights since it was supported or used last, or, of a fact or rule, written
-	Reason string `db:"-"`      // of archiving it
+	HeadState
+	Reason string `db:"-"` // of archiving it
 }
 
 // Change is archiving a memory as the change log has it.
@@ -51,6 +50,7 @@ type Expiry struct {
 // Upkeep is what waits to be done in a group, read in one snapshot.
 type Upkeep struct {
 	Group       Group
+	Nights      []string   // active ones, the newest of them, sorted
 	NewestAt    *time.Time // sent_at of its newest message, nil without any
 	Interrupted bool       // a run of the job calls itself running
 	Expired     Pruned
@@ -78,6 +78,8 @@ type FadingQuery struct {
 	GroupID  string
 	Rule     FadeRule
 	ClosedBy time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
+	Silent   int       // or silent for so many active nights
+	Today    string    // or a plan for a date before this one
 	After    string    // only lineages after this one
 	Limit    int
 }

@@ -2,6 +2,7 @@ package reverie
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -142,25 +143,62 @@ func Reinforce(s float64, newDates int) float64 {
 	return min(max(s, 0), 1)
 }
 
-// Calibration turns a cosine into a score that means the same for every
-// embedding model: 0 at Floor (unrelated texts), 1 at Ceiling (the same fact).
+// Calibration turns a cosine into a score that means the same for every embedding model: 0
+// at Floor, RelatedScore at Related, 1 at Ceiling, and straight lines between them.
 // Thresholds are always in this unit.
 type Calibration struct {
-	Floor, Ceiling float64 // cosines, Floor < Ceiling
+	Floor   float64 // cosine of texts that have nothing in common
+	Related float64 // from here texts bear on each other; 0 = as one line from Floor to Ceiling has it
+	Ceiling float64 // from here they say the same
 }
 
-// Score returns (cosine - floor) / (ceiling - floor), clamped to 0..1.
+// Calibrator knows the calibration of an embedding model, which may have to be measured at
+// first, on the account of a group ("" = of none).
+type Calibrator interface {
+	Calibrate(ctx context.Context, groupID string) (Calibration, error)
+}
+
+// Calibrate returns a calibration that is known.
+func (c Calibration) Calibrate(context.Context, string) (Calibration, error) { return c, nil }
+
+// Whole is the calibration with each of its points; the zero value takes cosines as they are.
+func (c Calibration) Whole() Calibration {
+	if c == (Calibration{}) {
+		c.Ceiling = 1
+	}
+	if c.Related == 0 {
+		c.Related = c.Floor + RelatedScore*(c.Ceiling-c.Floor)
+	}
+	return c
+}
+
+// Score is what a cosine means, 0..1.
 func (c Calibration) Score(cosine float64) float64 {
-	return min(max((cosine-c.Floor)/(c.Ceiling-c.Floor), 0), 1)
+	c = c.Whole()
+	part := func(from, to float64) float64 { return min(max((cosine-from)/(to-from), 0), 1) }
+	return RelatedScore*part(c.Floor, c.Related) + (1-RelatedScore)*part(c.Related, c.Ceiling)
 }
 
 // Cosine returns the cosine whose score is s, for pushing a threshold down to
 // the database. It is -1 for s <= 0, since everything scores at least 0.
 func (c Calibration) Cosine(s float64) float64 {
-	if s <= 0 {
+	c = c.Whole()
+	switch {
+	case s <= 0:
 		return -1
+	case s <= RelatedScore:
+		return c.Floor + s/RelatedScore*(c.Related-c.Floor)
 	}
-	return c.Floor + s*(c.Ceiling-c.Floor)
+	return c.Related + (s-RelatedScore)/(1-RelatedScore)*(c.Ceiling-c.Related)
+}
+
+// ModelCalibration is what was measured of an embedding model.
+type ModelCalibration struct {
+	Calibration
+	Model      string    // name@dims
+	Pairs      int       // version of the pairs that it was measured on
+	Accuracy   float64   // share of the pairs that Related tells apart: half of them by chance
+	MeasuredAt time.Time `db:"measured_at"`
 }
 
 // CheckVector refuses vectors whose cosine would be NaN or meaningless: empty,

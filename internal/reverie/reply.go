@@ -39,12 +39,14 @@ type EvolveStats struct {
 	Deleted int `json:"deleted"`
 	Refused int `json:"refused"`
 	Held    int `json:"held"`
+
+	Archived int `json:"archived,omitempty"` // for their silence, or for room
 }
 
 // Evolve is what of a run's figures counts memories.
 func (s Stats) Evolve() EvolveStats {
 	return EvolveStats{Kept: s.Kept, Updated: s.Updated, Created: s.Created, Deleted: s.Deleted,
-		Refused: s.Refused, Held: s.Held}
+		Refused: s.Refused, Held: s.Held, Archived: s.Archived}
 }
 
 // MessageStats counts the messages of a window; the four add up to all of them.
@@ -446,6 +448,7 @@ type ContextReply struct {
 	Text      string            `json:"text"`               // "" where there is nothing to say
 	Memories  []ContextMemory   `json:"memories"`           // best first
 	Entities  []ContextEntity   `json:"entities"`
+	Quotes    []ContextQuote    `json:"quotes"` // messages from outside of the session, best first
 	ShortTerm *ContextShortTerm `json:"short_term,omitempty"`
 	Counts    ContextCounts     `json:"counts"`
 	Tokens    int               `json:"tokens"`     // estimated, of Text
@@ -479,6 +482,15 @@ type ContextEntity struct {
 	Lines    []string   `json:"lines"` // what is said of it, strongest first
 }
 
+// ContextQuote is an earlier message that bears on the query.
+type ContextQuote struct {
+	MessageID string    `json:"message_id"`
+	Author    string    `json:"author"`
+	SentAt    time.Time `json:"sent_at"`
+	Text      string    `json:"text"`
+	Score     float64   `json:"score"` // share of the query's words that it has, 0..1
+}
+
 // ContextShortTerm is what was said in the session: a summary of the older turns,
 // and the newest ones word for word.
 type ContextShortTerm struct {
@@ -500,9 +512,10 @@ type ContextCounts struct {
 	Candidates int `json:"candidates"` // memories near enough to be ranked
 	LongTerm   int `json:"long_term"`  // memories offered
 	Entities   int `json:"entities"`
+	Quotes     int `json:"quotes"`
 	ShortTerm  int `json:"short_term"` // messages given word for word
 	Summarized int `json:"summarized"` // messages that the summary covers
-	Dropped    int `json:"dropped"`    // memories, entities and messages that the budget left no room for
+	Dropped    int `json:"dropped"`    // memories, entities, quotes and messages that the budget left no room for
 }
 
 // FeedbackReply says which of the offered memories an answer used, and where their

@@ -59,7 +59,7 @@ type UsageVerdict struct {
 // WeightRule says how verdicts move weights.
 type WeightRule struct {
 	Referenced float64 // added where the answer used the memory
-	Ignored    float64 // added where it did not: below 0
+	Ignored    float64 // added where it did not, though it bore on the query by RelatedScore: below 0
 	Min, Max   float64 // bounds of the weight
 }
 
@@ -80,6 +80,11 @@ type RecallQuery struct {
 	Since     time.Time // turns and summary of before are past; zero = all
 	Text      string    // the query, folded: names of entities are looked up in it
 	At        time.Time // zero = now; else what was known and said by then
+
+	Quotes int       // messages from outside of the session at most
+	Asked  []string  // what they are to bear on: a text as it was written, then in other scripts
+	Until  time.Time // quotes are of this instant or before
+	Share  float64   // of what the words asked weigh that a quote holds at least, 0..1
 }
 
 // RecallState is a group and a session as a context sees them, read in one
@@ -89,5 +94,6 @@ type RecallState struct {
 	Session  *Session        // nil: none was named, or it is not known
 	Messages []Message       // of the newest turns, tools left out, oldest first
 	Summary  *SessionSummary // nil: none
+	Quotes   []ContextQuote  // best first
 	Named    []EntityName    // names of entities that stand in the query, letter by letter
 }

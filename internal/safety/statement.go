@@ -84,6 +84,9 @@ func CheckSummary(s string) error {
 	return nil
 }
 
+// Instructs tells whether a text has words that are addressed to the model that will read it.
+func Instructs(s string) bool { return findInstruction(text.Normalize(s)) != "" }
+
 // refusals are what finds a piece of a text that may not be remembered, in the order in
 // which they are tried.
 var refusals = [...]struct {

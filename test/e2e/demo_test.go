@@ -87,14 +87,14 @@ func (s *stage) wantChatsTime(t *testing.T) {
 		return said
 	}
 	before := told("--at", "2026-01-05")
-	early, late, now := told("--at", "2026-01-12"), told("--at", "2026-02-09"), told()
+	early, late, now := told("--at", "2026-01-12"), told("--at", "2026-02-11"), told()
 	if len(before) > 0 || len(early) == 0 || len(late) <= len(early) || !maps.Equal(late, now) {
 		t.Errorf("of the chat's dates: %d, %d, %d, now %d", len(before), len(early), len(late), len(now))
 	}
 	if then := told("--recorded-at", "2026-02-09"); len(then) > 0 {
 		t.Errorf("%d were written before the chat was imported", len(then))
 	}
-	d := s.run("memory", "diff", "--group", "demo", "--kind", "group", "--from", "2026-01-12", "--to", "2026-02-09", "--json").want(t, 0).document(t)
+	d := s.run("memory", "diff", "--group", "demo", "--kind", "group", "--from", "2026-01-12", "--to", "2026-02-11", "--json").want(t, 0).document(t)
 	for _, part := range []string{"added", "changed", "gone"} {
 		for _, e := range d[part].(list) {
 			if v, ok := e.(object)["before"].(object); ok {

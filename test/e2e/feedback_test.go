@@ -23,9 +23,9 @@ func TestFeedbackCommand(t *testing.T) {
 	table := s.run(answer...).want(t, 0).silent(t).stdout
 	lines(t, regexp.MustCompile(`yes   0\.[5-9]\d`).ReplaceAllString(table, "yes   n.nn"), `
 USED  SCORE  WEIGHT  STATEMENT
-yes   n.nn   1.10    The projector lives in the cupboard
-no    0.00   0.98    Lin is allergic to peanuts
 no    0.00   0.98    小组每周五晚上七点开会
+yes   n.nn   1.10    The projector lives in the cupboard
+no    0.00   1.00    Lin is allergic to peanuts
 1 of 3 memories used
 `)
 	doc := s.feed("The meeting is on Friday.", "feedback", "--group", "g1", "--session", "s1", "--response", "-", "--json").want(t, 0).silent(t).document(t)
@@ -33,7 +33,7 @@ no    0.00   0.98    小组每周五晚上七点开会
 		t.Errorf("reported again: %v", doc)
 	}
 	s.run(answer...).want(t, 0).shows(t, "nothing has moved")
-	if diff := cmp.Diff([]string{"0.98", "0.98", "1.1"}, s.rows(`select weight from memories order by 1`)); diff != "" {
+	if diff := cmp.Diff([]string{"0.98", "1", "1.1"}, s.rows(`select weight from memories order by 1`)); diff != "" {
 		t.Errorf("weights (-want +got):\n%s", diff)
 	}
 	s.run("memory", "why", s.head("The projector lives in the cupboard")).want(t, 0).shows(t, "offered to readers 1 time", "1 answer used it, 0 did not")

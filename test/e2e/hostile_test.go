@@ -114,7 +114,7 @@ func TestHostileAnswer(t *testing.T) {
 	s.bring("g1", chat("2025-03-04", "change Lin drinks tea => Lin drinks coffee")...)
 	s.run("evolve", "--group", "g1").want(t, 0)
 	foreign := s.one(`select memory_id from memories where group_id = 'other'`)
-	old := s.one(`select memory_id from memories where group_id = 'g1' and status = 'deprecated'`)
+	old := s.one(`select memory_id from memories where group_id = 'g1' and status = 'superseded'`)
 	before := s.active("g1")
 
 	tool := chatLine{ID: "bot", Author: "Bot", Role: "assistant", Text: "I hereby declare Friday a holiday", SentAt: "2025-03-05T12:30:00Z"}

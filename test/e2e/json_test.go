@@ -151,9 +151,9 @@ func TestMemoryJSON(t *testing.T) {
 	first := memories[1].(object)["parent_id"].(string)
 	for _, id := range []string{meets, first} { // any version of the lineage
 		s.run("memory", "history", id, "--json").want(t, 0).silent(t).like(t, object{"success": true, "memory_id": "id", "current_version": 2.0, "history": list{
-			object{"version": 1.0, "memory_id": "id", "statement": "The group meets on Fridays", "status": "deprecated", "created_at": "time", "parent_id": nil},
+			object{"version": 1.0, "memory_id": "id", "statement": "The group meets on Fridays", "status": "superseded", "created_at": "time", "said_at": "time", "parent_id": nil},
 			object{"version": 2.0, "memory_id": "id", "statement": "The group meets on Saturdays", "status": "active", "updated_at": "time",
-				"parent_id": "id", "change_summary": "Mia said so"}}})
+				"said_at": "time", "parent_id": "id", "change_summary": "Mia said so"}}})
 	}
 	s.set("REVERIE_EMBED_PROVIDER=offline")
 	found := s.run("memory", "search", "--group", "g1", "--limit", "1", "The group meets on Saturdays", "--json").want(t, 0).silent(t).document(t)
@@ -163,7 +163,7 @@ func TestMemoryJSON(t *testing.T) {
 	}
 	hit["score"] = "score"
 	if diff := cmp.Diff(object{"success": true, "query": "The group meets on Saturdays", "results": list{object{"memory_id": "id",
-		"statement": "The group meets on Saturdays", "score": "score", "related": true, "version": 2.0, "kind": "group", "updated_at": "time"}}}, shape(found)); diff != "" {
+		"statement": "The group meets on Saturdays", "score": "score", "version": 2.0, "kind": "group", "related": true, "updated_at": "time"}}}, shape(found)); diff != "" {
 		t.Errorf("memory search (-want +got):\n%s", diff)
 	}
 	today := time.Now().UTC()

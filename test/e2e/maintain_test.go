@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// aged is a stage with two groups, one of them paused, in each of which one memory
-// is to be archived and one decays.
+// aged is a stage with two groups that talked every night, one of them paused, in each of
+// which one memory is to be archived: it was said once, 80 nights ago, and never used.
 func aged(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.set("REVERIE_MAINTAIN_DECAY_BY=time")
 	for _, g := range []string{"g1", "g2"} {
 		s.bring(g, chat("2026-01-15", "hello")...)
 		s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
 			select $1, gen_random_uuid(), gen_random_uuid(), 'group', v.statement, 1, 'active', v.strength, v.statement, now() - v.age, now() - v.age, now() - v.age
-			from (values ('drinks tea', 0.8, interval '60 days'), ('lives in <Berlin>', 0.3, interval '40 days'), ('plays go', 0.3, interval '1 day')) v (statement, strength, age)`, g)
+			from (values ('drinks tea', 0.8, interval '80 days'), ('lives in <Berlin>', 0.3, interval '80 days'), ('plays go', 0.3, interval '1 day')) v (statement, strength, age)`, g)
+		s.exec(`insert into active_nights (group_id, night) select $1, current_date - n from generate_series(1, 70) n`, g)
 	}
 	s.run("groups", "pause", "g2").want(t, 0)
 	return s
@@ -29,7 +29,7 @@ func TestMaintainCommand(t *testing.T) {
 	s := aged(t)
 	before := s.dump()
 	dry := s.run("maintain", "--dry-run").want(t, 0).silent(t)
-	for _, line := range []string{"g1", "g2", "2 groups  4", "- lives in <Berlin>", "why: strength 0.25 is below 0.3: last supported 20", "dry run: nothing was written"} {
+	for _, line := range []string{"g1", "g2", "2 groups  2", "- lives in <Berlin>", "why: said once, never used in an answer, and silent for 70 of the group's active nights", "dry run: nothing was written"} {
 		if !strings.Contains(dry.stdout, line) {
 			t.Errorf("no %q in:\n%s", line, dry.stdout)
 		}
@@ -37,9 +37,9 @@ func TestMaintainCommand(t *testing.T) {
 	if after := s.dump(); !slices.Equal(after, before) {
 		t.Error("a dry run wrote something")
 	}
-	s.set("REVERIE_MAINTAIN_DECAY_BY=activity")
-	s.run("maintain", "--group", "g1").want(t, 0).shows(t, "nothing to do", "up to the newest message of their group")
-	s.set("REVERIE_MAINTAIN_DECAY_BY=time")
+	s.set("REVERIE_FORGET_TENTATIVE_NIGHTS=71")
+	s.run("maintain", "--group", "g1").want(t, 0).shows(t, "nothing to do")
+	s.set("REVERIE_FORGET_TENTATIVE_NIGHTS=70")
 	out := s.run("maintain", "--json").want(t, 0).silent(t)
 	lines := strings.Split(strings.TrimSpace(out.stdout), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[2], `{"job":"maintain","success":true,"summary":{"done":2,"skipped":0,"failed":0,"deferred":0`) {
@@ -47,12 +47,12 @@ func TestMaintainCommand(t *testing.T) {
 	}
 	for _, line := range lines[:2] {
 		var r struct {
-			Success           bool
-			Job, Status       string
-			Decayed, Archived int
-			Changes           []map[string]any
+			Success     bool
+			Job, Status string
+			Archived    int
+			Changes     []map[string]any
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil || !r.Success || r.Job != "maintain" || r.Status != "succeeded" || r.Decayed != 2 || r.Archived != 1 ||
+		if err := json.Unmarshal([]byte(line), &r); err != nil || !r.Success || r.Job != "maintain" || r.Status != "succeeded" || r.Archived != 1 ||
 			r.Changes[0]["old_statement"] != "lives in <Berlin>" || r.Changes[0]["action"] != "archive" {
 			t.Errorf("%v: %s", err, line)
 		}
@@ -63,7 +63,7 @@ func TestMaintainCommand(t *testing.T) {
 	if again := s.run("maintain", "--group", "g2", "--json").want(t, 0).document(t); again["message"] != "nothing to do" || again["success"] != true {
 		t.Errorf("again: %v", again)
 	}
-	if runs := s.rows(`select group_id, status, stats->>'decayed', stats->>'archived' from runs order by 1`); !slices.Equal(runs, []string{"g1|succeeded|2|1", "g2|succeeded|2|1"}) {
+	if runs := s.rows(`select group_id, status, stats->>'archived' from runs order by 1`); !slices.Equal(runs, []string{"g1|succeeded|1", "g2|succeeded|1"}) {
 		t.Errorf("runs %q", runs)
 	}
 	s.run("maintain", "--group", "nowhere").want(t, 1, `"nowhere"`, "reverie groups list")
@@ -89,15 +89,18 @@ func TestMaintainPassesOver(t *testing.T) {
 	s.exec(`create function refuse() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$`)
 	s.exec(`create trigger refuse before update on memories for each row when (old.group_id = 'g2') execute function refuse()`)
 	s.bring("g3", chat("2026-01-15", "hello")...)
-	s.exec(`update memories set group_id = 'g3' where group_id = 'g1' and statement = 'drinks tea'`)
+	s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
+		select 'g3', gen_random_uuid(), gen_random_uuid(), kind, statement, 1, 'active', strength, content_hash, created_at, updated_at, last_supported_at
+		from memories where group_id = 'g1' and statement like 'lives%'`)
+	s.exec(`insert into active_nights (group_id, night) select 'g3', night from active_nights where group_id = 'g1' on conflict do nothing`)
 	out := s.run("maintain").want(t, command.ExitPartial, "g2", "the disk is full")
 	for _, part := range []string{"g1  skipped", "somebody", "g3"} {
 		if !strings.Contains(out.stdout, part) {
 			t.Errorf("no %q in:\n%s", part, out.stdout)
 		}
 	}
-	if n := s.one(`select count(*) from memories where decayed_at is not null`); n != "1" {
-		t.Errorf("%s memories faded", n)
+	if n := s.one(`select count(*) from memories where status = 'archived'`); n != "1" {
+		t.Errorf("%s memories were archived", n)
 	}
 	s.run("maintain", "--group", "g1").want(t, command.ExitBusy, "somebody")
 }

@@ -95,7 +95,7 @@ func TestPersonsMemoryAtNight(t *testing.T) {
 	answer := func(evidence string) string {
 		return `{"action":"update","old_id":"m1","statement":"The club meets on Tuesdays","change_reason":"moved","evidence":[` + evidence + `]}`
 	}
-	s.model.Script(llmtest.Lines(answer(`{"message":1}`)))
+	s.model.Script(llmtest.Lines(answer(`{"message":1}`), `{"action":"keep","old_id":"m2"}`))
 	o := s.run("evolve", "--group", "g1", "--json").document(t)
 	refusals := o["refusals"].(list)
 	if r := refusals[0].(object); r["rule"] != "by_person" || !strings.Contains(r["detail"].(string), "Ann") {

@@ -100,12 +100,13 @@ type contextMemory struct {
 }
 
 type contextOut struct {
-	Text       string          `json:"text" jsonschema:"what bears on the message, as quoted data; empty where nothing does"`
-	Memories   []contextMemory `json:"memories" jsonschema:"those in the text, best first"`
-	Tokens     int             `json:"tokens" jsonschema:"of the text, estimated"`
-	UsageID    string          `json:"usage_id,omitempty" jsonschema:"names this context when it is reported which memories an answer used"`
-	Skipped    string          `json:"skipped,omitempty" jsonschema:"why no memories were looked up"`
-	Incomplete bool            `json:"incomplete,omitempty" jsonschema:"something could not be looked up now"`
+	Text       string                 `json:"text" jsonschema:"what bears on the message, as quoted data; empty where nothing does"`
+	Memories   []contextMemory        `json:"memories" jsonschema:"those in the text, best first"`
+	Quotes     []reverie.ContextQuote `json:"quotes" jsonschema:"earlier messages in the text, word for word, best first"`
+	Tokens     int                    `json:"tokens" jsonschema:"of the text, estimated"`
+	UsageID    string                 `json:"usage_id,omitempty" jsonschema:"names this context when it is reported which memories an answer used"`
+	Skipped    string                 `json:"skipped,omitempty" jsonschema:"why no memories were looked up"`
+	Incomplete bool                   `json:"incomplete,omitempty" jsonschema:"something could not be looked up now"`
 }
 
 func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, string, error) {
@@ -122,7 +123,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	for _, w := range reply.Warnings { // of this server's own setting up
 		s.service.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
 	}
-	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID,
+	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Quotes: reply.Quotes, Tokens: reply.Tokens, UsageID: reply.UsageID,
 		Skipped:    reply.Skipped,
 		Incomplete: len(reply.Warnings) > 0}
 	ids := make([]string, len(reply.Memories))

@@ -26,7 +26,7 @@ func TestNewSaid(t *testing.T) {
 func TestStanding(t *testing.T) {
 	d := memoryData{Head: reverie.Memory{ID: "2"}}
 	for want, m := range map[string]reverie.Memory{"active": {ID: "2", Status: reverie.StatusActive}, "deleted": {ID: "2", Status: reverie.StatusDeprecated},
-		"superseded": {ID: "1", Status: reverie.StatusDeprecated}} {
+		"superseded": {ID: "1", Status: reverie.StatusSuperseded}} {
 		if got := d.Standing(m); got != want || english.word("standing", got) != want {
 			t.Errorf("%+v is %s", m, got)
 		}

@@ -59,7 +59,7 @@ func newSample(t testing.TB) *sample {
 	s := &sample{TB: t, answers: sampleAnswers(t), recorded: true}
 	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.wire()
-	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, messages(t, "../../../examples/demo/chat.jsonl"),
+	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, halfFrameSaid(t),
 		"2026-01-05", "2026-01-06", "2026-01-10", "2026-01-12", "2026-01-14", "2026-01-17", "2026-01-19", "2026-01-22", "2026-01-26", "2026-01-30", "2026-02-02")
 	s.chat(reverie.Group{ID: allotment, Name: "Allotment 14", TimeZone: "Europe/London"}, messages(t, "testdata/allotment.jsonl"),
 		"2026-03-02", "2026-03-03", "2026-03-09")
@@ -95,6 +95,14 @@ func messages(t testing.TB, file string) (list []reverie.Message) {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}
+}
+
+// halfFrameSaid is the demo's chat, and two messages that revise what is remembered of it.
+func halfFrameSaid(t testing.TB) []reverie.Message {
+	t.Helper()
+	all := append(messages(t, "../../../examples/demo/chat.jsonl"), messages(t, "testdata/halfframe.jsonl")...)
+	slices.SortStableFunc(all, func(a, b reverie.Message) int { return a.SentAt.Compare(b.SentAt) })
+	return all
 }
 
 // chat stores what was said in a group on some dates, and has it go through these
@@ -166,11 +174,10 @@ func (s *sample) wire() {
 	model := llm.NewModel(s, account)
 	account.Model = offline.EmbeddingModel
 	embeddings := llm.NewEmbeddings(offline.New(0), account, llm.EmbeddingOptions{Cache: s.store})
-	calibration, _ := llm.DefaultCalibration(account.Model)
 	set, err := prompts.Open("")
 	check(s, err)
 	now, log := func() time.Time { return s.now }, slog.New(slog.DiscardHandler)
-	decider := &decide.Comparer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: calibration,
+	decider := &decide.Comparer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: offline.Calibration,
 		Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 40, MaxOutputTokens: 4096}}
 
 	s.leases = &jobs.Leases{Store: s.store, Holder: "test"}
@@ -190,7 +197,7 @@ func (s *sample) wire() {
 		Now:  now, Log: log, Limits: dream.Limits{MaxInputTokens: 24_000, MaxOutputTokens: 4096, MaxItems: 12, MaxActive: 60,
 			MaxShown: reverie.MaxShown, MinConfidence: 0.6, HoldRatio: 0.1, HoldMin: 1}}
 
-	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: calibration}
+	searcher := &recall.Searcher{Store: s.store, Embeddings: embeddings, Calibration: offline.Calibration}
 	recaller := &recall.Recaller{Store: s.store, Searcher: searcher, Now: now, Log: log, Usage: recall.NewUsageLog(s.store, recall.UsageOptions{Log: log}),
 		Options: recall.Options{MinQueryLength: 2, Trigger: recall.TriggerAlways, MinSimilarity: 0.1, HalfLife: 90 * 24 * time.Hour,
 			ShortTermCount: 12, MaxReturn: 8, MaxEntities: 3, MaxTokens: 2000}}

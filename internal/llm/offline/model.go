@@ -27,6 +27,7 @@ import (
 	"fmt"
 
 	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	texts "reverie/internal/text"
 )
 
@@ -37,6 +38,11 @@ const (
 	GenerationModel = "offline-extractive-v3"
 	provider        = "offline"
 )
+
+// Calibration is what cosines of its vectors mean, measured by this package's tests. It is a
+// part of the model: with another one, other memories are compared, and recorded answers
+// are to other questions.
+var Calibration = reverie.Calibration{Floor: 0.05, Ceiling: 0.80}
 
 // DefaultDims is the width of the vectors unless New is told another.
 const DefaultDims = 1536

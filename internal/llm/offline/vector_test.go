@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
@@ -31,22 +30,12 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-func calibration(t testing.TB) reverie.Calibration {
-	t.Helper()
-	c, ok := llm.DefaultCalibration(EmbeddingModel)
-	if !ok {
-		t.Fatal("no calibration for", EmbeddingModel)
-	}
-	return c
-}
-
 func scores(t testing.TB, pairs [][2]string) []float64 {
 	t.Helper()
-	c := calibration(t)
 	var out []float64
 	for _, p := range pairs {
 		v := embed(t, New(0), p[0], p[1])
-		out = append(out, c.Score(dot(v[0], v[1])))
+		out = append(out, Calibration.Score(dot(v[0], v[1])))
 	}
 	slices.Sort(out)
 	return out
@@ -88,7 +77,7 @@ func TestScoreSeparatesRestatedFromUnrelated(t *testing.T) {
 }
 
 func TestQueriesFindTheirStatementFirst(t *testing.T) {
-	m, c := New(0), calibration(t)
+	m := New(0)
 	var statements []string
 	for _, p := range restated {
 		statements = append(statements, p[0])
@@ -102,7 +91,7 @@ func TestQueriesFindTheirStatementFirst(t *testing.T) {
 				best = i
 			}
 		}
-		score := c.Score(dot(v, vectors[best]))
+		score := Calibration.Score(dot(v, vectors[best]))
 		t.Logf("%-30s %.2f %s", q.query, score, statements[best])
 		if !strings.Contains(statements[best], q.words) {
 			t.Errorf("%q finds %q, not one with %q", q.query, statements[best], q.words)

@@ -9,11 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 
+	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
@@ -36,12 +39,17 @@ type Model struct {
 func Open(dir string) (*Model, error) {
 	m, err := open(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the embedding model in %s: %w: %w", dir, err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("read the embedding model in %s: %w: %w: set [embed] model to a directory with the "+
+			"model.safetensors and tokenizer.json that model2vec saves", dir, err, reverie.ErrConfiguration)
 	}
 	return m, nil
 }
 
 func open(dir string) (*Model, error) {
+	named, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	if nested := filepath.Join(dir, "0_StaticEmbedding"); exists(nested) {
 		dir = nested
 	}
@@ -68,9 +76,22 @@ func open(dir string) (*Model, error) {
 		return nil, err
 	}
 	m.Dims = m.rows.shape[1]
-	print := sha256.Sum256(append(file.header, spec...))
-	m.Name = fmt.Sprintf("%s-%x", filepath.Base(filepath.Clean(dir)), print[:4])
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	m.Name, err = nameOf(named, file, spec)
+	return m, err
+}
+
+// nameOf names a model by its directory and the content of its files: the same on each machine, and another one
+// after any change, so that vectors of two tables are never compared.
+func nameOf(dir string, file *tensors, spec []byte) (string, error) {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // of hundreds of MB at each start, against mistakes only
+	if _, err := io.Copy(sum, io.NewSectionReader(file.file, 0, file.size)); err != nil {
+		return "", err
+	}
+	print := sha256.Sum256(sum.Sum(spec))
+	return fmt.Sprintf("%s-%x", filepath.Base(dir), print[:4]), nil
 }
 
 func exists(path string) bool {
@@ -99,19 +120,19 @@ func (m *Model) check() error {
 }
 
 // Embed returns the vectors of texts, each of length one. A text without a known token has a fixed vector, since a zero
-// vector has no cosine.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+// vector has no cosine. It is a [llm.Embedder].
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, llm.Usage{}, err
 		}
 		var err error
 		if vectors[i], err = m.vector(text); err != nil {
-			return nil, fmt.Errorf("embed with model %s: %w", m.Name, err)
+			return nil, llm.Usage{}, fmt.Errorf("embed with model %s: %w", m.Name, err)
 		}
 	}
-	return vectors, nil
+	return vectors, llm.Usage{}, nil
 }
 
 func (m *Model) vector(text string) ([]float32, error) {

@@ -41,7 +41,7 @@ func TestBesideModel2vec(t *testing.T) {
 					t.Errorf("tokens of %q: %v, model2vec has %v", want.Text, got, want.Tokens)
 					continue
 				}
-				got, err := m.Embed(t.Context(), []string{want.Text})
+				got, _, err := m.Embed(t.Context(), []string{want.Text})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -154,7 +154,7 @@ func FuzzTokens(f *testing.F) {
 					t.Fatalf("token %d of %q", token, text)
 				}
 			}
-			if _, err := m.Embed(t.Context(), []string{text}); err != nil {
+			if _, _, err := m.Embed(t.Context(), []string{text}); err != nil {
 				t.Fatal(err)
 			}
 		}

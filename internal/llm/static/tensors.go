@@ -14,8 +14,9 @@ const maxHeader = 100_000_000
 // tensors is an open safetensors file: eight bytes with the length of a JSON header, the header, the numbers.
 // Source: the format's description in the repository huggingface/safetensors.
 type tensors struct {
-	header []byte
-	list   map[string]*tensor
+	file io.ReaderAt
+	size int64
+	list map[string]*tensor
 }
 
 // tensor is one array of numbers in a file.
@@ -91,8 +92,9 @@ func readTensors(file *os.File) (*tensors, error) {
 	if size > maxHeader || int64(size) > info.Size()-8 {
 		return nil, fmt.Errorf("it is no safetensors file: its header would have %d bytes", size)
 	}
-	t := &tensors{header: make([]byte, size), list: map[string]*tensor{}}
-	if _, err := file.ReadAt(t.header, 8); err != nil {
+	header := make([]byte, size)
+	t := &tensors{file: file, size: info.Size(), list: map[string]*tensor{}}
+	if _, err := file.ReadAt(header, 8); err != nil {
 		return nil, fmt.Errorf("it is cut off: %w", err)
 	}
 	var parts map[string]struct {
@@ -100,7 +102,7 @@ func readTensors(file *os.File) (*tensors, error) {
 		Shape   []int    `json:"shape"`
 		Offsets [2]int64 `json:"data_offsets"`
 	}
-	if err := decode(t.header, &parts); err != nil {
+	if err := decode(header, &parts); err != nil {
 		return nil, fmt.Errorf("its header: %w", err)
 	}
 	for name, p := range parts {
