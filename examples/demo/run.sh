@@ -70,7 +70,7 @@ show memory list --group "$group" --kind group
 
 title "4. Ask it"
 for question in "暗房钥匙在哪" "peanut snacks at meetups" "周会"; do
-  show --llm offline memory search --group "$group" --threshold 0.2 --limit 2 "$question"
+  show --llm offline memory search --group "$group" --limit 2 "$question"
 done
 
 title "5. Why it remembers that"

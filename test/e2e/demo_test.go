@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -73,6 +74,29 @@ func TestDemo(t *testing.T) {
 	s.run("memory", "list", "--group", "demo", "--json").want(t, 0)
 	s.run("audit").want(t, 0)
 	s.wantChatsTime(t)
+	s.wantAnswers(t)
+}
+
+// wantAnswers asks the demo's group plain questions with defaults: no search finds nothing, and
+// the command line finds what HTTP does.
+func (s *stage) wantAnswers(t *testing.T) {
+	t.Helper()
+	s.set("REVERIE_LLM_BASE_URL=")
+	_, base := s.serve(nil, "serve")
+	for _, question := range []string{"Where can I pick up the key of the darkroom?", "What can Tomas not eat?",
+		"When do we have our weekly meeting?", "Which city does Maya live in?", "how much does it cost to print the zine",
+		"谁对花生过敏", "暗房的钥匙在哪里拿", "我们什么时候开周会", "周四晚上有什么活动", "拍照用什么胶卷",
+		"暗房钥匙在哪", "peanut snacks at meetups", "周会", "submission deadline"} {
+		line := pairs(s.run("memory", "search", "--group", "demo", "--json", question).want(t, 0).silent(t).document(t)["results"].(list))
+		reply, err := search(t.Context(), base, "demo", question, nil)
+		var byHTTP []string
+		for _, r := range reply.Results {
+			byHTTP = append(byHTTP, fmt.Sprint(r.MemoryID, r.Score, r.Related))
+		}
+		if err != nil || len(line) == 0 || !slices.Equal(line, byHTTP) {
+			t.Errorf("%s: the command line finds %q, HTTP %q, %v", question, line, byHTTP, err)
+		}
+	}
 }
 
 // wantChatsTime reads the demo's chat, which is evolved today, at dates of its own.

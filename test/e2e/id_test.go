@@ -36,7 +36,7 @@ func TestIDPrefix(t *testing.T) {
 			}
 		}
 		s.run(append(words, "0197f3a0")...).want(t, 2, one, two, "Lin drinks tea", "give more")
-		s.run(append(words, "0197fff")...).want(t, 1, "0197fff") // too short to be taken for one
+		s.run(append(words, "0197fff")...).want(t, 2, "0197fff", "the first 8 characters") // too short to be taken for one
 		s.run(append(words, "0197ffff", "--group", "g2")...).want(t, 1)
 	}
 	s.run("memory", "strength", "0197ffff", "0.8").want(t, 0)

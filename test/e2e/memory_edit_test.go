@@ -44,7 +44,8 @@ func TestMemoryByHand(t *testing.T) {
 	if e["author"] != "Bo" || e["version"] != 2.0 || e["parent_id"] != id || len(e["tags"].(list)) != 2 {
 		t.Errorf("edited %v", e)
 	}
-	edit(id, "--statement", "Lin eats").want(t, 1, head, "version 2")
+	edit(id, "Lin eats").want(t, 1, head, "version 2")
+	edit(head, "Lin eats", "--statement", "Lin sleeps").want(t, 2, "give the words once")
 	edit(head).want(t, 2, "nothing is written")
 	edit(head, "--tag", "food", "--tag", "health").want(t, 1, "so already")
 	plan := edit(head, "--due", "2026-03-01", "--tag", "").want(t, 0).document(t)

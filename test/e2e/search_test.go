@@ -10,8 +10,8 @@ import (
 )
 
 // TestSearchAfterOffline: what was evolved with --llm offline is found without
-// saying it again, since nothing else could compare with its vectors; other
-// groups still need a model.
+// saying it again, and so is what has no vector yet; vectors of another model are
+// not thrown away for it.
 func TestSearchAfterOffline(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -25,9 +25,12 @@ func TestSearchAfterOffline(t *testing.T) {
 	if !strings.Contains(o.stdout, "The projector lives in the cupboard") {
 		t.Errorf("stdout is\n%s", o.stdout)
 	}
-	s.run("memory", "search", "--group", "empty", "x").want(t, 2, "REVERIE_EMBED_PROVIDER")
+	s.run("memory", "search", "--group", "empty", "x").want(t, 0).silent(t).shows(t, "no memories to search")
 	s.exec(`update memories set embedding_model = 'gone@1536' where statement like 'Lin%'`)
-	s.run("memory", "search", "--group", "g1", "x").want(t, 2, "REVERIE_EMBED_PROVIDER")
+	s.run("memory", "search", "--group", "g1", "peanuts").want(t, 0, "words alone", "[embed]").shows(t, "Lin is allergic to peanuts")
+	if n := s.one(`select count(*) from memories where embedding_model = 'gone@1536'`); n != "1" {
+		t.Errorf("%s vectors of the other model are left, want 1", n)
+	}
 }
 
 // TestSearchWithoutVectors: statements that were stored while the server had no

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +40,14 @@ func newMemoryAdd(a *app) *cobra.Command {
 
 func newMemoryRewrite(a *app) *cobra.Command {
 	e := reverie.Edit{Action: reverie.ActionUpdate}
-	cmd := a.command("reverie memory edit", cobra.ExactArgs(1), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context,
+	cmd := a.command("reverie memory edit", cobra.RangeArgs(1, 2), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context,
 		args []string) error {
-		e.MemoryID = args[0]
+		if e.MemoryID = args[0]; len(args) > 1 {
+			if e.Statement != "" {
+				return usageError(errors.New("give the words once: as an argument, or by --statement"))
+			}
+			e.Statement = args[1]
+		}
 		return a.writeMemory(ctx, e)
 	}))
 	groupFlag(cmd, &e.GroupID, "look in this group only")
