@@ -117,7 +117,8 @@ func (c *checker) checkMemories() {
 		must(err != nil || !said[hash], "statement: an earlier memory says this")
 		must(m.Strength >= 0 && m.Strength <= 1, "strength: %v: it is 0 to 1", m.Strength)
 		must(m.Type == "" || reverie.TypeOf(string(m.Type)) == m.Type, "type: %q: it is one of %v", m.Type, reverie.Types())
-		must(m.Due == "" || m.Type == reverie.TypePlan && reverie.DueOf(m.Due) != nil, "due: %q: it is a date, YYYY-MM-DD, of a plan", m.Due)
+		must(m.Due == "" || m.Type == reverie.TypePlan && reverie.DueOf(m.Due) != nil,
+			"due: %q: it is a date, YYYY-MM-DD, of a plan", m.Due)
 		must(len(m.Support) > 0, "support: name a date on which it was borne out")
 		for _, date := range m.Support {
 			_, err := time.Parse(time.DateOnly, date)
