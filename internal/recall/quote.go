@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	fairShare  = 0.25 // of what the words of the query weigh that a quote has at least
+	fairShare  = 0.08 // of what the words of the query weigh that a quote has at least; by the evaluation
 	quotesRead = 4    // messages that are read for each quote: some repeat each other, or the query
 )
 
