@@ -19,12 +19,13 @@ func TestExitUsage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.bring("g1", chat("2025-03-03", "hello")...)
+	s.run("groups", "add", "another").want(t, 0) // with one alone no command asks which
 	for _, c := range []struct {
 		args  []string
 		words []string
 	}{
 		{[]string{"evolv"}, []string{`unknown command "evolv"`, "did you mean eval or evolve?"}},
-		{[]string{"evolve"}, []string{"--group", "--all", "evolve --help"}},
+		{[]string{"evolve"}, []string{"--group", "--all", "another, g1"}},
 		{[]string{"evolve", "--group", "g1", "--all"}, []string{"--help"}},
 		{[]string{"evolve", "--group", "g1", "--dry"}, []string{"unknown flag: --dry", "reverie evolve --help"}},
 		{[]string{"evolve", "--group", "g1", "extra"}, []string{"extra"}},
@@ -36,7 +37,7 @@ func TestExitUsage(t *testing.T) {
 		{[]string{"evolve", "--group", "g1", "--llm", "chatgpt"}, []string{"chatgpt", "openai"}},
 		{[]string{"evolve", "--all", "--until", "soon"}, []string{"soon"}},
 		{[]string{"evolve", "--group", "g1", "--config", "/no/such.toml"}, []string{"/no/such.toml", "config init"}},
-		{[]string{"memory", "list"}, []string{"--group", "reverie memory list --help"}},
+		{[]string{"memory", "list"}, []string{"--group", "another, g1", "REVERIE_GROUP"}},
 		{[]string{"memory", "list", "--group", "g1", "--status", "dead"}, []string{"dead", "deprecated"}},
 		{[]string{"memory", "list", "--group", "g1", "--kind", "x"}, []string{"session"}},
 		{[]string{"memory", "list", "--group", "g1", "--limit", "0"}, []string{"--limit"}},

@@ -104,7 +104,7 @@ func TestEvolveJSON(t *testing.T) {
 	}
 	change := doc["changes"].(list)[0].(object)
 	if got := s.one(`select o.status, n.status, n.parent_id = o.memory_id, n.version from memories o, memories n
-		where o.memory_id = $1 and n.memory_id = $2`, change["old_id"], change["new_id"]); got != "deprecated|active|true|2" {
+		where o.memory_id = $1 and n.memory_id = $2`, change["old_id"], change["new_id"]); got != "superseded|active|true|2" {
 		t.Errorf("the update's versions are %s", got)
 	}
 	s.run("evolve", "--group", "g1", "--json").want(t, 0).silent(t).like(t, object{
