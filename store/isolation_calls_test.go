@@ -309,13 +309,13 @@ var calls = map[string]func(a asked) []any{
 		name := "new"
 		return r(a.ChangeGroup(ctx(), home, reverie.GroupChange{Name: &name}, later))
 	},
-	"PauseGroup":  func(a asked) []any { return r(a.PauseGroup(ctx(), home)) },
+	"PauseGroup":   func(a asked) []any { return r(a.PauseGroup(ctx(), home)) },
 	"ClearSession": func(a asked) []any { return r(a.ClearSession(ctx(), home, a.ses)) },
-	"ResumeGroup": func(a asked) []any { return r(a.ResumeGroup(ctx(), home)) },
-	"Group":       func(a asked) []any { return r(a.Group(ctx(), home)) },
-	"GroupTeam":   func(a asked) []any { return r(a.GroupTeam(ctx(), home)) },
-	"GroupList":   func(a asked) []any { return r(a.GroupList(ctx(), reverie.GroupQuery{GroupID: home})) },
-	"Tokens":      func(a asked) []any { return r(a.Tokens(ctx(), home)) },
+	"ResumeGroup":  func(a asked) []any { return r(a.ResumeGroup(ctx(), home)) },
+	"Group":        func(a asked) []any { return r(a.Group(ctx(), home)) },
+	"GroupTeam":    func(a asked) []any { return r(a.GroupTeam(ctx(), home)) },
+	"GroupList":    func(a asked) []any { return r(a.GroupList(ctx(), reverie.GroupQuery{GroupID: home})) },
+	"Tokens":       func(a asked) []any { return r(a.Tokens(ctx(), home)) },
 	"AddToken": func(a asked) []any {
 		return r(a.AddToken(ctx(), reverie.Token{GroupID: home, ID: a.tok + "2", Scope: reverie.ScopeRead, SHA256: make([]byte, 32), CreatedAt: noon}))
 	},
