@@ -163,7 +163,7 @@ func TestMemoryJSON(t *testing.T) {
 	}
 	hit["score"] = "score"
 	if diff := cmp.Diff(object{"success": true, "query": "The group meets on Saturdays", "results": list{object{"memory_id": "id",
-		"statement": "The group meets on Saturdays", "score": "score", "version": 2.0, "kind": "group", "related": true, "updated_at": "time"}}}, shape(found)); diff != "" {
+		"statement": "The group meets on Saturdays", "score": "score", "version": 2.0, "kind": "group", "status": "active", "related": true, "updated_at": "time"}}}, shape(found)); diff != "" {
 		t.Errorf("memory search (-want +got):\n%s", diff)
 	}
 	today := time.Now().UTC()
