@@ -39,8 +39,9 @@ type proposal struct {
 const actionNone reverie.Action = "none"
 
 // unusable says why an answer to an input cannot be used, or nothing if it can. It can where one of its lines
-// was accepted or held, refused nothing (a keep, none), or has a statement that the safety rules turn away: a
-// chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing.
+// was accepted or held, refused nothing (a keep), or has a statement that the safety rules turn away: a
+// chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing,
+// and a "none" beside them does not either; alone it says that there is nothing to do.
 func (a *reply) unusable(s *chunkInput) string {
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
@@ -57,10 +58,14 @@ func (a *reply) unusable(s *chunkInput) string {
 		}
 		rules = append(rules, f.Rule)
 	}
-	actions := 0
+	actions, nothing := 0, false
 	for _, l := range a.Lines {
 		p, err := readProposal(l)
 		if err != nil {
+			continue
+		}
+		if p.action == actionNone {
+			nothing = true
 			continue
 		}
 		var broken *safety.StatementError
@@ -69,6 +74,9 @@ func (a *reply) unusable(s *chunkInput) string {
 			return ""
 		}
 		actions++
+	}
+	if actions == 0 && nothing {
+		return ""
 	}
 	if actions == 0 {
 		return "the answer held no action in JSON Lines"
@@ -141,6 +149,10 @@ func readProposal(l answer.Line) (proposal, error) {
 	}
 	if raw.Statement != nil {
 		p.statement = strings.TrimSpace(*raw.Statement)
+	}
+	// Small models write so of what is to be kept from now on. It is checked and compared like any create.
+	if p.action == reverie.ActionKeep && p.oldID == "" && p.statement != "" {
+		p.action = reverie.ActionCreate
 	}
 	if raw.ChangeReason != nil {
 		p.reason = *raw.ChangeReason

@@ -127,6 +127,25 @@ func TestUserPartIsData(t *testing.T) {
 	}
 }
 
+// TestFirstNight: a group without memories is asked for creates alone.
+func TestFirstNight(t *testing.T) {
+	s := open(t, "")
+	first := crowded
+	first.Active, first.Shown = 0, 0
+	for language, wants := range map[string]string{prompts.English: "There are no existing memories yet", prompts.Chinese: "现在还没有已有的记忆"} {
+		r, err := s.Render(language, first, user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, has := range map[string]bool{wants: true, `{"action":"create"`: true, `{"action":"keep"`: false, `{"action":"update"`: false,
+			`{"action":"delete"`: false, "58": false} {
+			if strings.Contains(r.System, part) != has {
+				t.Errorf("%s: that it says %q is %v", language, part, !has)
+			}
+		}
+	}
+}
+
 // TestRules looks for each rule that a model must be told, in both languages.
 func TestRules(t *testing.T) {
 	s := open(t, "")
