@@ -20,9 +20,14 @@ const (
 
 	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
 
+	// backAt is when an undo brought the version m back from the archive. A replay decides anew.
+	backAt = `(select max(c.created_at) from memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
+			and c.action = 'undo' and not starts_with(c.change_summary, '` + reverie.ReplayReason + `')
+			and exists (select 1 from memory_change_log a where a.group_id = $1 and a.memory_id = c.old_id and a.action = 'archive'))`
+
 	// Whether what was silent for so long is stale is not decided here: that depends on its type.
-	fadingQuery = `select ` + headColumns + `, used_at
-		from (select m.*, ` + usedAt + ` as used_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
+	fadingQuery = `select ` + headColumns + `, used_at, back_at
+		from (select m.*, ` + usedAt + ` as used_at, ` + backAt + ` as back_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
 			from memories m join groups g on g.group_id = $1
 			where m.group_id = $1 and m.status = 'active' and m.lineage_id > $2::uuid and m.weight < $3::float8
 				and m.kind <> 'team' and m.author = ''

@@ -367,7 +367,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 		return err
 	}
 	return held.Exclusive(func() error {
-		q := reverie.UndoQuery{GroupID: g.ID, Requeue: true, Again: true, Reason: "replay from " + r.dates.From + " on"}
+		q := reverie.UndoQuery{GroupID: g.ID, Requeue: true, Again: true, Reason: reverie.ReplayReason + r.dates.From + " on"}
 		if _, err := history.New(r.Store.DB()).UndoAll(ctx, held.Lease(), q, back.Runs); err != nil {
 			return err
 		}

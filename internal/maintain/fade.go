@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // calendar is a group's: when it talked, and what time it is.
@@ -28,10 +29,14 @@ func (r *run) calendar(u reverie.Upkeep) (calendar, error) {
 
 // fade says why a memory is to be archived, "" if it is not, and with which date of the chat,
 // "" for now. Nothing befalls core memories, what a person wrote, and the narrative of dreams,
-// which each dream tells anew.
+// which each dream tells anew. What a person has taken back from the archive stays for as
+// long as what was said once.
 func fade(m reverie.Fading, rule reverie.FadeRule, c calendar) (reason, since string) {
 	if m.Weight >= reverie.CoreWeight || m.Author != "" || reverie.IsNarrative(m.Memory) {
 		return "", ""
+	}
+	if m.BackAt != nil && len(reverie.NightsBetween(c.nights, text.LocalDate(*m.BackAt, c.loc), text.LocalDate(c.now, c.loc))) < rule.Tentative {
+		return "", "" // or the next run would do again what a person has taken back
 	}
 	stale := rule.Forget.Silence(m.HeadState, c.nights, c.loc, c.now)
 	tentative := m.Strength < reverie.EstablishedStrength && m.UsedAt == nil

@@ -57,6 +57,9 @@ func TestFade(t *testing.T) {
 			}
 		}
 	}
+	back := func(after int) func(*reverie.Fading) {
+		return func(m *reverie.Fading) { at := noon.AddDate(0, 0, after); m.BackAt = &at }
+	}
 	ann := func(m *reverie.Fading) { m.Author = "Ann" }
 	late := func(m *reverie.Fading) { m.UpdatedAt = noon.AddDate(0, 0, 30) }
 	const silent, stale = "said once, never used in an answer, and silent for %d of the group's active nights",
@@ -67,32 +70,34 @@ func TestFade(t *testing.T) {
 		reason string // with the number of nights
 		since  string
 	}{
-		"fresh":                      {memory("culture", 0.3, 1), 0, "", ""},
-		"tentative, a night before":  {memory("culture", 0.3, 1), 59, "", ""},
-		"tentative":                  {memory("culture", 0.3, 1), 60, silent, on(60)},
-		"tentative, looked at late":  {memory("culture", 0.3, 1), 300, silent, on(60)},
-		"tentative, and used once":   {memory("culture", 0.3, 1, used(0)), 300, "", ""},
-		"a fact, written at once":    {memory("fact", 0.3, 1), 60, silent, on(60)},
-		"a fact, written later":      {memory("fact", 0.3, 1, late), 89, "", ""},
-		"a rule, written later":      {memory("rule", 0.3, 1, late), 90, "said once, never used in an answer, and silent for 60 of the group's active nights", on(90)},
-		"established":                {memory("fact", 0.5, 1), 900, "", ""},
-		"a habit, a night before":    {memory("habit", 0.9, 1), 21, "", ""},
-		"a habit":                    {memory("habit", 0.9, 1), 22, stale, on(22)},
-		"a habit that is used":       {memory("habit", 0.9, 1, used(10)), 31, "", ""},
-		"an opinion":                 {memory("opinion", 0.9, 1), 121, stale, on(121)},
-		"a plan":                     {memory("plan", 0.3, 1), 22, stale, on(22)},
-		"a plan on its day":          {memory("plan", 0.3, 1, due(30)), 29, "", ""},
-		"a plan after its day":       {memory("plan", 0.3, 1, due(30)), 30, "its date has passed: " + on(30), on(30)},
-		"a plan said after its day":  {memory("plan", 0.3, 1, due(-1)), 21, "", ""},
-		"a plan long after its day":  {memory("plan", 0.3, 1, due(-1)), 22, stale, on(22)},
-		"core":                       {memory("habit", 0.3, reverie.CoreWeight), 900, "", ""},
-		"a person's":                 {memory("habit", 0.3, 0.1, ann), 900, "", ""},
-		"light":                      {memory("fact", 0.9, 0.29), 0, "weight 0.29 is below 0.3", ""},
-		"hardly lighter":             {memory("fact", 0.9, 0.2999), 0, "weight 0.2999 is below 0.3", ""},
-		"light enough":               {memory("fact", 0.9, 0.3), 0, "", ""},
-		"a theme":                    {memory("fact", 0.3, 1, dream("theme")), 60, silent, on(60)},
-		"the narrative":              {memory("fact", 0.3, 0.1, dream("summary")), 900, "", ""},
-		"weak from the start is not": {memory("fact", 0.1, 1), 0, "", ""},
+		"taken back from the archive a while ago": {memory("culture", 0.3, 0.2, back(11)), 70, "", ""},
+		"taken back from the archive long ago":    {memory("culture", 0.3, 0.2, back(10)), 70, "weight 0.20 is below 0.3", ""},
+		"fresh":                                   {memory("culture", 0.3, 1), 0, "", ""},
+		"tentative, a night before":               {memory("culture", 0.3, 1), 59, "", ""},
+		"tentative":                               {memory("culture", 0.3, 1), 60, silent, on(60)},
+		"tentative, looked at late":               {memory("culture", 0.3, 1), 300, silent, on(60)},
+		"tentative, and used once":                {memory("culture", 0.3, 1, used(0)), 300, "", ""},
+		"a fact, written at once":                 {memory("fact", 0.3, 1), 60, silent, on(60)},
+		"a fact, written later":                   {memory("fact", 0.3, 1, late), 89, "", ""},
+		"a rule, written later":                   {memory("rule", 0.3, 1, late), 90, "said once, never used in an answer, and silent for 60 of the group's active nights", on(90)},
+		"established":                             {memory("fact", 0.5, 1), 900, "", ""},
+		"a habit, a night before":                 {memory("habit", 0.9, 1), 21, "", ""},
+		"a habit":                                 {memory("habit", 0.9, 1), 22, stale, on(22)},
+		"a habit that is used":                    {memory("habit", 0.9, 1, used(10)), 31, "", ""},
+		"an opinion":                              {memory("opinion", 0.9, 1), 121, stale, on(121)},
+		"a plan":                                  {memory("plan", 0.3, 1), 22, stale, on(22)},
+		"a plan on its day":                       {memory("plan", 0.3, 1, due(30)), 29, "", ""},
+		"a plan after its day":                    {memory("plan", 0.3, 1, due(30)), 30, "its date has passed: " + on(30), on(30)},
+		"a plan said after its day":               {memory("plan", 0.3, 1, due(-1)), 21, "", ""},
+		"a plan long after its day":               {memory("plan", 0.3, 1, due(-1)), 22, stale, on(22)},
+		"core":                                    {memory("habit", 0.3, reverie.CoreWeight), 900, "", ""},
+		"a person's":                              {memory("habit", 0.3, 0.1, ann), 900, "", ""},
+		"light":                                   {memory("fact", 0.9, 0.29), 0, "weight 0.29 is below 0.3", ""},
+		"hardly lighter":                          {memory("fact", 0.9, 0.2999), 0, "weight 0.2999 is below 0.3", ""},
+		"light enough":                            {memory("fact", 0.9, 0.3), 0, "", ""},
+		"a theme":                                 {memory("fact", 0.3, 1, dream("theme")), 60, silent, on(60)},
+		"the narrative":                           {memory("fact", 0.3, 0.1, dream("summary")), 900, "", ""},
+		"weak from the start is not":              {memory("fact", 0.1, 1), 0, "", ""},
 		"a habit of every second evening, long ago": {memory("habit", 0.9, 1, supported(-2, -4)), 22, stale, on(22)},
 	} {
 		want := tt.reason

@@ -43,6 +43,9 @@ type Change struct {
 	CreatedAt    time.Time  `db:"created_at" json:"timestamp"`
 }
 
+// ReplayReason begins the reason for which a replay takes runs back: not because a person found them wrong.
+const ReplayReason = "replay from "
+
 // UndoQuery says which run of a group to take back, and how.
 type UndoQuery struct {
 	GroupID string

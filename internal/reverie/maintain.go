@@ -21,7 +21,8 @@ type Retention struct {
 // Fading is an active memory that may be due to be archived.
 type Fading struct {
 	HeadState
-	Reason string `db:"-"` // of archiving it
+	Reason string     `db:"-"`       // of archiving it
+	BackAt *time.Time `db:"back_at"` // when a person took it back from the archive, nil where nobody did
 }
 
 // Change is archiving a memory as the change log has it.

@@ -380,7 +380,7 @@ func (d Dream) NothingLeft() bool {
 // BecameOf says what has become of dreams of which nothing is left.
 func (d Dream) BecameOf() string {
 	if d.Gone {
-		return "what it left has faded or was deleted: memory list has it, with --status archived or deprecated"
+		return "what it left was archived or deleted: memory list has it, with --status archived or deprecated"
 	}
 	return "nothing that lasts has come of it"
 }

@@ -65,6 +65,6 @@ func TestDreamShow(t *testing.T) {
 	}
 	s.exec(`update memories set status = 'archived', ended_at = now() where kind = 'dream' and status = 'active'`)
 	const archive = "reverie memory list --group g1 --kind dream --status archived"
-	s.run("dream", "show", "--group", "g1").want(t, 0).silent(t).shows(t, "what it left has faded or was deleted", archive)
+	s.run("dream", "show", "--group", "g1").want(t, 0).silent(t).shows(t, "what it left was archived or deleted", archive)
 	s.run(strings.Fields(archive)[1:]...).want(t, 0).shows(t, "Lin likes black tea")
 }

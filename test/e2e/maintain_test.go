@@ -81,6 +81,22 @@ func TestMaintainCommand(t *testing.T) {
 	}
 }
 
+// What a person takes back from the archive is not archived again by the next run. A replay decides anew.
+func TestMaintainAfterUndo(t *testing.T) {
+	s := aged(t)
+	s.exec(`update memories set type = 'habit' where statement = 'lives in <Berlin>'`)
+	for _, tt := range []struct{ reason, left string }{{"it was right", "3"}, {"replay from 2026-01-15 on", "2"}} {
+		s.run("maintain", "--group", "g1").want(t, 0)
+		run := s.one(`select run_id from runs where group_id = 'g1' order by started_at desc limit 1`)
+		s.run("runs", "undo", run, "--reason", tt.reason).want(t, 0)
+		s.run("maintain", "--group", "g1").want(t, 0)
+		if got := s.one(`select count(*) from memories where group_id = 'g1' and status = 'active'`); got != tt.left {
+			t.Errorf("taken back because %s: %s are active, want %s", tt.reason, got, tt.left)
+		}
+		s.exec(`update memory_change_log set change_summary = 'replay from 2026-01-01 on' where action = 'undo'`)
+	}
+}
+
 // A group that another run has is passed over and named; alone it is an error. A
 // group that fails stops no other.
 func TestMaintainPassesOver(t *testing.T) {

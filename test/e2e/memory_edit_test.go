@@ -48,6 +48,9 @@ func TestMemoryByHand(t *testing.T) {
 	edit(head, "Lin eats", "--statement", "Lin sleeps").want(t, 2, "give the words once")
 	edit(head).want(t, 2, "nothing is written")
 	edit(head, "--tag", "food", "--tag", "health").want(t, 1, "so already")
+	if page := s.run("memory", "show", head).want(t, 0).silent(t).stdout; !strings.Contains(page, "food, health") {
+		t.Errorf("the page lacks the tags:\n%s", page)
+	}
 	plan := edit(head, "--due", "2026-03-01", "--tag", "").want(t, 0).document(t)
 	if plan["type"] != "plan" || !strings.HasPrefix(plan["due_on"].(string), "2026-03-01") || len(plan["tags"].(list)) != 0 {
 		t.Errorf("the plan %v", plan)

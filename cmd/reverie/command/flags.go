@@ -263,8 +263,8 @@ type whenFlags struct{ at, recorded string }
 func newWhenFlags(cmd *cobra.Command) *whenFlags {
 	w := &whenFlags{}
 	f := cmd.Flags()
-	f.StringVar(&w.at, "at", "", "as the chat stood then: a date (its beginning) or an instant")
-	f.StringVar(&w.recorded, "recorded-at", "", "as it was written then: a date (its beginning) or an instant")
+	f.StringVar(&w.at, "at", "", "the chat as of a date (its beginning) or an instant")
+	f.StringVar(&w.recorded, "recorded-at", "", "as written by a date (its beginning) or an instant")
 	notEmpty(cmd, "at", "recorded-at")
 	check(cmd, func() error {
 		if w.at != "" && w.recorded != "" {

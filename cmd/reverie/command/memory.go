@@ -121,7 +121,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1; without it, the nearest are shown if none reaches that")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1; strict if given")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
 			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)

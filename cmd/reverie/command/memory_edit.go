@@ -62,7 +62,7 @@ func (a *app) wordFlags(cmd *cobra.Command, e *reverie.Edit) {
 	choice(cmd, &e.Type, "type", "", "fact, habit, opinion, rule, plan or culture", reverie.Types()...)
 	f := cmd.Flags()
 	f.StringArrayVar(&e.Tags, "tag", nil, "a tag; repeat it for more (an edit replaces all)")
-	f.StringVar(&e.DueOn, "due", "", "the date of a plan, such as 2026-01-15; none takes it away")
+	f.StringVar(&e.DueOn, "due", "", "the date of a plan, as 2026-01-15; none takes it away")
 	f.StringVar(&e.Reason, "reason", "", "why; kept in the change log (required)")
 	f.StringVar(&e.Author, "author", "", "who writes it (default: your login name)")
 	required(cmd, "reason")

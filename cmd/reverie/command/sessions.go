@@ -63,7 +63,7 @@ func newSessionsShow(a *app) *cobra.Command {
 			cli.SessionDetail
 		}{true, d}, func() error { return a.PrintSession(d, a.SessionRule()) })
 	}))
-	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
+	groupFlag(cmd, &groupID, "the group, where several have a session of that id")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func newSessionsClear(a *app) *cobra.Command {
 				cli.Plural(n, "message"))
 		})
 	}))
-	groupFlag(cmd, &groupID, "the group of the session, where several have one of that id")
+	groupFlag(cmd, &groupID, "the group, where several have a session of that id")
 	return cmd
 }
 
