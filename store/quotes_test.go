@@ -144,6 +144,8 @@ func TestQuotesAreConfined(t *testing.T) {
 		`set local role reverie_stranger; set local search_path = pg_temp, public`:                                  0,
 		`set local reverie.groups = '{g2}'`:                                                                         1, // a role without a policy reads all, as its tables say
 		`set local role reverie_reader; set local reverie.groups = '{g2}'; set local search_path = pg_temp, public`: 0,
+		`set local role reverie_reader; set local reverie.groups = '{g1}'; create temp view messages as select message_id, group_id, author, role, ''::text as text,
+			sent_at, seq, run_id, outcome, pruned_at, session_id, ''::tsvector as words from public.messages where false`: 1, // a caller's own table of that name counts for nothing
 	} {
 		tx := must(db.BeginTx(t.Context(), nil))(t)
 		if settings != "" {

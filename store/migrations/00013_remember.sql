@@ -87,7 +87,7 @@ create index messages_words on messages using gin (group_id, words);
 -- +goose StatementBegin
 create function reverie_quotes(of_group text, asked text[], beside text, until timestamptz, fair float8, most int)
     returns table (message_id text, author text, said text, sent_at timestamptz, score float8)
-    language plpgsql stable security definer set search_path from current as $$
+    language plpgsql stable security definer as $$
 declare
     caller   name := coalesce(nullif(current_setting('role'), 'none'), session_user);
     visible  text := current_setting('reverie.groups', true);
@@ -155,6 +155,13 @@ begin
         select s.message_id, coalesce(nullif(s.author, ''), s.role), s.text, s.sent_at, least(s.weight / z.all, 1) as score
             from shares s cross join (select sum(idf) filter (where written) as all from weighed) z
             where s.found >= fair * z.all order by s.weight desc, s.sent_at desc, s.message_id limit most;
+end $$;
+-- +goose StatementEnd
+-- It looks in its own schema first, and in a caller's temporary one last: what a caller
+-- calls messages would otherwise run with the owner's rights.
+-- +goose StatementBegin
+do $$ begin
+    execute format('alter function reverie_quotes(text, text[], text, timestamptz, float8, int) set search_path = %I, pg_temp', current_schema());
 end $$;
 -- +goose StatementEnd
 
