@@ -16,7 +16,7 @@ import (
 // HeldStore is what approving a held plan reads and writes.
 type HeldStore interface {
 	ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error)
-	// StandingLineages tells which of the lineages have a head that is active, or has faded.
+	// StandingLineages tells which of the lineages have a head that is active, or was archived.
 	StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error)
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -22,13 +23,12 @@ import (
 //     maintenance would archive what a person has just brought back. What was erased
 //     is not there to be restored.
 //   - strength (0..1) and weight (0..2) set a value of an active head in place.
-//     Strength decays anew from here on, and so does that of what is core no longer.
 //
 // An old version's id is a *reverie.NotHeadError, a head that is not in the
 // state above reverie.ErrConflict, and so is restoring a statement that another
 // active memory makes. An empty GroupID looks in all groups.
 func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error) {
-	what := fmt.Sprintf("%s memory %s", e.Action, e.MemoryID)
+	what := strings.TrimSpace(fmt.Sprintf("%s memory %s", e.Action, e.MemoryID)) // a create has no id yet
 	if err := checkEdit(e); err != nil {
 		return reverie.Memory{}, fmt.Errorf("%s: %w", what, err)
 	}

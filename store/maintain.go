@@ -82,7 +82,7 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 // FadingMemories returns a page of active memories that are not core, nor a team's, nor a
 // person's, nor the narrative of dreams, and are to be archived, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
-	what := fmt.Sprintf("look for memories of group %q that fade", q.GroupID)
+	what := fmt.Sprintf("look for memories of group %q to archive", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Fading, error) {
 		return pg.Select[reverie.Fading](ctx, t, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID), reverie.CoreWeight,
 			q.Rule.Threshold, reverie.EstablishedStrength, q.Silent, q.Limit, pg.OrNull(q.ClosedBy), cmp.Or(q.Today, "-infinity"))
@@ -97,7 +97,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	[]reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
-	err := s.upkeep(ctx, lease, run, "let memories fade", func(ctx context.Context,
+	err := s.upkeep(ctx, lease, run, "archive memories", func(ctx context.Context,
 		t *pg.Tx, _ time.Time) (reverie.Stats, error) {
 		var ids pq.StringArray
 		var rows pg.Columns
@@ -161,7 +161,7 @@ type Upkeeps struct{ *Store }
 // Upkeeps returns the store as maintenance sees it.
 func (s *Store) Upkeeps() Upkeeps { return Upkeeps{s} }
 
-// DueGroups lists all groups, by id: memories fade in those that are paused, too,
+// DueGroups lists all groups, by id: memories are archived in paused ones, too,
 // so that none is said to be. A named group that does not exist is
 // reverie.ErrNotFound.
 func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {

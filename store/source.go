@@ -27,7 +27,7 @@ const (
 			on conflict (group_id, memory_id, source_id) do nothing)
 		select source_id from found`
 
-	// A memory that has faded is no less true. What a version was before the newest one
+	// A memory that was archived is no less true. What a version was before the newest one
 	// does not count: one that was restored, and then deleted, has an archived version.
 	standingQuery = `select lineage_id from memories m where group_id = $1 and lineage_id = any ($2::uuid[])
 		and status in ('active', 'archived')
@@ -67,7 +67,7 @@ func checkSources(st reverie.Step) error {
 	return nil
 }
 
-// StandingLineages tells which of the lineages have a head that is active, or has faded.
+// StandingLineages tells which of the lineages have a head that is active, or was archived.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
 	found, err := pg.QueryAll[string](ctx, s.db, fmt.Sprintf("look which memories of group %q stand", groupID),
 		standingQuery, groupID, OrEmpty(pq.StringArray(lineageIDs)))
@@ -87,8 +87,7 @@ func RestingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reve
 
 // insertSources writes which other memories the versions rest on that a batch makes or
 // supports. One that the group does not have is reverie.ErrNotFound; one that was deleted
-// since it was read is reverie.ErrConflict, but not one that was only rewritten, or has
-// faded.
+// since it was read is reverie.ErrConflict, but not one that was only rewritten or archived.
 func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 	var rows pg.Columns
 	var sources, lineages pq.StringArray

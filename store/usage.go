@@ -167,8 +167,7 @@ func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []str
 // moves, since the moves are made of groups of them.
 //
 // A move ends at the bound, and leaves a weight that lies beyond it where it is: a
-// person has put it there. The strength of one that is core no longer decays from
-// here on, and not for the time when it was. A head that stops being one meanwhile, and a row that
+// person has put it there. A head that stops being one meanwhile, and a row that
 // is judged meanwhile, come back as they were: another try sees them as they are.
 //
 // Lineages are found by lists of one: by an equation PostgreSQL, planning while the log is

@@ -114,7 +114,7 @@ type Dream struct {
 	Waiting   []Run      // dreams that a person is to approve, newest first
 	Narrative *DreamItem // nil: there is none
 	Items     []DreamItem
-	Gone      bool // nothing is active, but something was: it has faded, or was deleted
+	Gone      bool // nothing is active, but something was: it was archived or deleted
 }
 
 // DreamItem is an active memory of kind dream and what it rests on.

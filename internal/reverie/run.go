@@ -12,7 +12,7 @@ const (
 	JobExtract    Job = "extract"    // a session's facts and summary, and its short-term memory
 	JobSummarize  Job = "summarize"  // has no runs: it marks messages that a rolling summary covers
 	JobDream      Job = "dream"      // what sessions and nights have left, condensed
-	JobMaintain   Job = "maintain"   // decay, archive, retention
+	JobMaintain   Job = "maintain"   // archive, retention
 	JobPropose    Job = "propose"    // what an agent would have remembered or forgotten: held from the beginning
 )
 

@@ -34,8 +34,8 @@ func (s *Server) readingTools() {
 			"of a session: text that is ready to stand before your answer. Call it before you answer for a group.",
 	}, s.groupContext)
 	add(s, tool{name: "search_memories", title: "Search memories",
-		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was " +
-			"remembered at that time of the chat."}, s.searchMemories)
+		about: "Find the memories of a group that are nearest to a text in meaning and in words, best first. With as_of, " +
+			"what was remembered at that time of the chat."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
 		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the " +
 			"versions that there were at that time, as they stood then."}, s.memoryHistory)
