@@ -189,6 +189,14 @@ func TestEmbeddings(t *testing.T) {
 	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 2 {
 		t.Errorf("%d to embed after a switch of models, want 2", len(missing))
 	}
+	must(raw(t).Exec(`update memories set status = 'archived', ended_at = now() where statement = 'no vector yet'`))(t)
+	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 2 || missing[1].ID != bare.MemoryID {
+		t.Errorf("the archived one is not the last of %+v", missing)
+	}
+	must(raw(t).Exec(`update memories set status = 'deprecated' where statement = 'no vector yet'`))(t)
+	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 1 {
+		t.Errorf("what is deleted would be embedded: %+v", missing)
+	}
 	wantErr(t, w.SetEmbeddings(ctx, group, model, map[string][]float32{bare.MemoryID: {0, 0, 0}}), reverie.ErrInvalid)
 	wantErr(t, w.SetEmbeddings(ctx, group, "nameless", map[string][]float32{bare.MemoryID: {0, 1, 0}}), reverie.ErrInvalid)
 
