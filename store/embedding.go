@@ -21,12 +21,13 @@ const (
 	oneCachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
 		where group_id = $1 and model = $2 and content_hash = $3`
 
-	missingQuery   = missingOf + `status = 'active'` + oldestFirst
+	missingQuery   = missingOf + `status in ('active', 'archived')` + oldestFirst
 	missingAtQuery = missingOf + `(updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)
-		or said_at <= $4 and (status = 'active' or said_until > $4)) and statement <> '` + text.Erased + `'` + oldestFirst
+		or said_at <= $4 and (status = 'active' or said_until > $4))` + oldestFirst
 
-	missingOf   = `select ` + MemoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
-	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`
+	missingOf = `select ` + MemoryColumns + ` from memories where group_id = $1 and embedding_model <> $2
+		and statement <> '` + text.Erased + `' and `
+	oldestFirst = ` order by status, updated_at, memory_id limit nullif($3::int, 0)` // active ones first
 
 	vectorModelsQuery = `select array(select distinct embedding_model from memories m
 		where m.group_id = g.group_id and status = 'active' and embedding_model <> '') from groups g where group_id = $1`
@@ -49,8 +50,8 @@ const (
 			measured_at = excluded.measured_at where kept.pairs < excluded.pairs`
 )
 
-// MissingEmbeddings lists active memories without a vector of the given model
-// (name@dims), oldest first, at most limit (0: all). Of an instant, it lists the
+// MissingEmbeddings lists active and archived memories without a vector of the given model
+// (name@dims), active ones and then the oldest first, at most limit (0: all). Of an instant, it lists the
 // versions that were active then, by the chat or as written; the zero time is now.
 func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time,
 	limit int) ([]reverie.Memory, error) {

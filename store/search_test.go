@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pgtest"
 )
 
@@ -108,7 +109,7 @@ func TestSearchNeverMixes(t *testing.T) {
 	}
 	old := with("superseded", model, same)
 	w.apply(with("mine", model, same), with("another model", "other@3", same), with("another width", "test@4", []float32{1, 0, 0, 0}),
-		with("no vector", "", nil), old)
+		with("no vector", "", nil), with("林曉想瞭解攝影", "", nil), old)
 	w.apply(remove(w.active()["superseded"], "gone"))
 	lease := must(w.AcquireLease(ctx, "g2", reverie.LeaseGroup, "h", reverie.LeaseTTL))(t)
 	run := must(w.StartRun(ctx, lease, reverie.Run{Job: reverie.JobEvolve}))(t)
@@ -128,6 +129,7 @@ func TestSearchNeverMixes(t *testing.T) {
 		"too far":       {reverie.SearchQuery{GroupID: group, Model: model, Vector: []float32{0, 1, 0}}, ""},
 		"words":         {reverie.SearchQuery{GroupID: group, Texts: []string{"width"}}, "another width"},
 		"their words":   {reverie.SearchQuery{GroupID: group, Texts: []string{"theirs", "superseded"}}, ""},
+		"no words":      {reverie.SearchQuery{GroupID: group, Texts: text.Scripts("什么时候了?")}, ""}, // but one by its traditional form
 		"unknown group": {reverie.SearchQuery{GroupID: "nowhere", Model: model, Vector: same}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,6 +188,14 @@ func TestEmbeddings(t *testing.T) {
 	}
 	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 2 {
 		t.Errorf("%d to embed after a switch of models, want 2", len(missing))
+	}
+	must(raw(t).Exec(`update memories set status = 'archived', ended_at = now() where statement = 'no vector yet'`))(t)
+	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 2 || missing[1].ID != bare.MemoryID {
+		t.Errorf("the archived one is not the last of %+v", missing)
+	}
+	must(raw(t).Exec(`update memories set status = 'deprecated' where statement = 'no vector yet'`))(t)
+	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 1 {
+		t.Errorf("what is deleted would be embedded: %+v", missing)
 	}
 	wantErr(t, w.SetEmbeddings(ctx, group, model, map[string][]float32{bare.MemoryID: {0, 0, 0}}), reverie.ErrInvalid)
 	wantErr(t, w.SetEmbeddings(ctx, group, "nameless", map[string][]float32{bare.MemoryID: {0, 1, 0}}), reverie.ErrInvalid)

@@ -103,7 +103,7 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 	if a.Config.Decide.Enabled {
 		uses = slices.Insert(uses, 1, struct{ use, check string }{config.UseCompare, "model for comparing"})
 	}
-	asked := map[config.ModelSettings]bool{} // what is set alike is asked once
+	asked, told := map[config.ModelSettings]bool{}, map[string]bool{} // what is set alike is asked once, and one fault is told once
 	for _, u := range uses {
 		model, settings, err := a.Model(u.use)
 		if errors.Is(err, config.ErrNeedsModel) {
@@ -121,15 +121,23 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 			note(u.check, model.Name()+" answers", err)
 			continue
 		}
-		note(u.check, "", err)
+		if !told[err.Error()] {
+			told[err.Error()] = true
+			note(u.check, "", err)
+		}
 	}
 	embed, err := a.Embedder()
+	without := ""
+	if cfg := a.embedsOffline(); cfg != nil {
+		embed, err = a.embedderOf(cfg)
+		without = "; searches use it, by spelling and not by meaning, while neither [embed] nor [llm] names a model"
+	}
 	if err != nil {
 		note("embeddings", "", err)
 		return
 	}
 	_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
-	if note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err) {
+	if note("embeddings", embed.Name()+" answers, vectors are "+embed.Key()+without, err) {
 		detail, err := calibrationNote(ctx, embed)
 		note("calibration", detail, err)
 	}

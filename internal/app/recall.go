@@ -93,13 +93,11 @@ func (a *App) Searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 // configured at all, it is the offline embedder, which needs no network and no key, but for
 // a group with vectors of another model: those would be lost.
 func (a *App) searchers() searcherOf {
-	configured := a.searcherWith(a.Config)
-	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
+	configured, cfg := a.searcherWith(a.Config), a.embedsOffline()
+	if cfg == nil {
 		return func(context.Context, string) (*recall.Searcher, error) { return configured, nil }
 	}
-	cfg := *a.Config
-	cfg.Embed.Provider = config.ProviderOffline
-	offline := a.searcherWith(&cfg)
+	offline := a.searcherWith(cfg)
 	return func(ctx context.Context, groupID string) (*recall.Searcher, error) {
 		is, err := a.embeddedOffline(ctx, groupID)
 		if is {
@@ -107,6 +105,17 @@ func (a *App) searchers() searcherOf {
 		}
 		return configured, err
 	}
+}
+
+// embedsOffline is the configuration by which texts are embedded where it names no model at
+// all: the offline embedder's. It is nil where some model is configured.
+func (a *App) embedsOffline() *config.Config {
+	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
+		return nil
+	}
+	cfg := *a.Config
+	cfg.Embed.Provider = config.ProviderOffline
+	return &cfg
 }
 
 // searcherWith wires the search with the embedding model of a configuration, or by words

@@ -217,8 +217,10 @@ func (a *App) wellness(ctx context.Context) {
 		a.Log.Warn("this clock and the database's differ: set them right, since tokens and windows go by the clock", "by", info.Skew.Round(time.Second))
 	}
 	a.watchReader(ctx)
-	if _, err := a.Embedder(); err != nil {
-		a.Log.Warn("no embedding model can be used: memories are found by their words alone, but for groups of the offline model", "error", err)
+	if a.embedsOffline() != nil {
+		a.Log.Warn("memories are found by words and spelling, not by meaning: name a model in [embed] or [llm]")
+	} else if _, err := a.Embedder(); err != nil {
+		a.Log.Warn("no embedding model can be used: memories are found by their words alone", "error", err)
 	}
 }
 

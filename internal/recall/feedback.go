@@ -156,7 +156,7 @@ const (
 )
 
 // meanings says how near an answer comes to each memory: the calibrated similarity
-// of its nearest sentence, 0 where the question had come as near already. It asks
+// of its nearest sentence, 0 where the question comes as near by its meaning. It asks
 // the model once.
 func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response string) ([]float64, error) {
 	texts := sentencesOf(response)
@@ -167,6 +167,11 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 	for _, r := range rows {
 		texts = append(texts, r.Statement)
 	}
+	query := queryForm(rows[0].Query)
+	asked := strings.TrimSpace(query) != ""
+	if asked {
+		texts = append(texts, query)
+	}
 	vectors, err := f.Embeddings.Embed(ctx, llm.Meta{GroupID: rows[0].GroupID, Purpose: "feedback"}, texts)
 	var scale reverie.Calibration
 	if err == nil {
@@ -176,11 +181,12 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 		return nil, fmt.Errorf("embed the answer: %w", err)
 	}
 	scores := make([]float64, len(rows))
-	for i, r := range rows {
+	for i := range rows {
+		near := func(v []float32) float64 { return scale.Score(reverie.Cosine(v, vectors[said+i])) }
 		for _, sentence := range vectors[:said] {
-			scores[i] = max(scores[i], scale.Score(reverie.Cosine(sentence, vectors[said+i])))
+			scores[i] = max(scores[i], near(sentence))
 		}
-		if scores[i] <= r.Similarity {
+		if asked && scores[i] <= near(vectors[len(vectors)-1]) {
 			scores[i] = 0
 		}
 	}

@@ -128,11 +128,10 @@ func TestFeedbackByMeaning(t *testing.T) {
 	f := &recall.Feedback{Store: s, Embeddings: p, Calibration: reverie.Calibration{Floor: 0, Ceiling: 1}, Options: feedbackOptions}
 	answer := "Something else entirely! 它说 at 10\nAnd v1.5 of it: at 10."
 	for _, c := range []struct {
-		name       string
-		similarity float64 // of the query
-		want       bool
-	}{{"nearer than the question", 0.9, true}, {"the question was as near", 0.99, false}} {
-		put(t, s, s.LogUsage, "g1", c.name, "what?", c.similarity)
+		name, query string
+		want        bool
+	}{{"nearer than the question", "what at 20?", true}, {"the question was as near", "what at 5?", false}} {
+		put(t, s, s.LogUsage, "g1", c.name, c.query, 1) // by its words
 		reply, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: c.name, Response: answer})
 		if err != nil || reply.Memories[0].WasReferenced != c.want || reply.Memories[1].WasReferenced || len(reply.Warnings) > 0 {
 			t.Errorf("%s: %+v, %v", c.name, reply, err)
@@ -141,7 +140,7 @@ func TestFeedbackByMeaning(t *testing.T) {
 			t.Errorf("%s: score %v", c.name, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"Something else entirely", "它说 at 10", "And v1.5 of it: at 10", "at 0", "at 80"}, p.asked[0]); diff != "" || len(p.asked) != 2 {
+	if diff := cmp.Diff([]string{"Something else entirely", "它说 at 10", "And v1.5 of it: at 10", "at 0", "at 80", "what at 20"}, p.asked[0]); diff != "" || len(p.asked) != 2 {
 		t.Errorf("asked %d times (-want +got):\n%s", len(p.asked), diff)
 	}
 	p.fails = func([]string) error { return errors.New("down") }
@@ -163,7 +162,7 @@ func TestFeedbackByMeaning(t *testing.T) {
 	p.fails, p.asked = nil, nil
 	put(t, s, s.LogUsage, "g1", "long", "what?", 0)
 	long := strings.Repeat("x", 3000) + ". " + strings.Join(numbered(200), "。")
-	if _, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: "long", Response: long}); err != nil || len(p.asked[0]) != 42 {
+	if _, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: "long", Response: long}); err != nil || len(p.asked[0]) != 43 {
 		t.Errorf("a long answer: %d texts, %v", len(p.asked[0]), err)
 	}
 }

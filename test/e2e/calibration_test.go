@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"reverie/internal/llm"
@@ -27,6 +28,17 @@ func huddled(texts []string) [][]float32 {
 		vectors[i] = append([]float32{2}, llmtest.Vector(text, 255)...)
 	}
 	return vectors
+}
+
+// TestDoctorWithoutModel: what one setting mends is told once, and what searches do without one is no fault.
+func TestDoctorWithoutModel(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.set("REVERIE_LLM_PROVIDER=", "REVERIE_LLM_API_KEY=", "REVERIE_LLM_BASE_URL=")
+	o := s.run("doctor").want(t, 2, "1 check failed").shows(t, "ok  embeddings", "offline-ngram-v1@1536; searches use it, by spelling and not by meaning", "ok  calibration")
+	if n := strings.Count(o.stdout, "no model is configured:"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, o.stdout)
+	}
 }
 
 // TestDoctorShowsCalibration: the first process that uses a model measures it, the others

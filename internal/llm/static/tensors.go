@@ -115,10 +115,14 @@ func readTensors(file *os.File) (*tensors, error) {
 		}
 		count := int64(1)
 		for _, n := range p.Shape {
+			if n < 0 || n > 0 && count > info.Size()/int64(n) {
+				count = -1
+				break
+			}
 			count *= int64(n)
 		}
 		at := 8 + int64(size) + p.Offsets[0]
-		if count*int64(format.size) != p.Offsets[1]-p.Offsets[0] || p.Offsets[0] < 0 || at+count*int64(format.size) > info.Size() {
+		if count < 0 || count*int64(format.size) != p.Offsets[1]-p.Offsets[0] || p.Offsets[0] < 0 || at+count*int64(format.size) > info.Size() {
 			return nil, fmt.Errorf("%s does not have the numbers that its shape %v tells of: the file is cut off", name, p.Shape)
 		}
 		t.list[name] = &tensor{name: name, format: format, shape: p.Shape, file: file, at: at}
