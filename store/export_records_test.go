@@ -204,13 +204,20 @@ func TestRecordsOfTheFirstForm(t *testing.T) {
 		must(db.ExecContext(t.Context(), q))(t)
 	}
 	records := exported(t, w.Store, reverie.ExportQuery{GroupID: group}).records
+	replaced := false
 	for i, r := range records {
 		var row map[string]json.RawMessage
 		check(t, json.Unmarshal(r.Row, &row))
 		for _, c := range []string{"memory_ids", "dream_idle", "dream_sessions", "dream_interval", "said_at", "said_until"} {
 			delete(row, c)
 		}
+		if string(row["status"]) == `"superseded"` { // what was replaced was called as what was deleted
+			row["status"], replaced = json.RawMessage(`"deprecated"`), true
+		}
 		records[i].Row = must(json.Marshal(row))(t)
+	}
+	if !replaced {
+		t.Error("no version was replaced")
 	}
 	if res := must(w.WriteRecords(t.Context(), group, records))(t); res.Counts[reverie.RecordChunk].New != 0 || len(res.Kept) != 0 {
 		t.Errorf("whence they came: %+v", res)

@@ -16,6 +16,7 @@ type planner struct {
 	facts   []fact
 
 	created, freed int // facts created, and heads deleted for them
+	awaited        int // of these, what waits for a person
 	returned       int // archived memories that facts bring back
 	archived       int // heads that made room
 	held           []waiting
@@ -273,7 +274,7 @@ func (d *planner) support(e *entry, line int, l Line) {
 
 // add creates the fact, if there is room beside freed further memories.
 func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
-	if why := d.full(f, freed); why != "" {
+	if why := d.full(f, freed, false); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
 	e := &entry{id: reverie.NewID(), action: reverie.ActionCreate, line: f.line, step: f.Line}
@@ -283,12 +284,13 @@ func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
 	return o, e
 }
 
-// full counts a fact as created, or drops it and says why there is no room.
-func (d *planner) full(f *fact, freed int) (why string) {
+// full counts a fact as created, or drops it and says why there is no room. Nothing is
+// archived for one that waits for a person.
+func (d *planner) full(f *fact, freed int, waits bool) (why string) {
 	if d.req.Full != nil {
 		why = d.req.Full(d.created, d.freed+freed)
 	}
-	if why == "" {
+	if why == "" && !waits {
 		why = d.makeRoom(f.line, freed)
 	}
 	if why != "" {
@@ -297,6 +299,9 @@ func (d *planner) full(f *fact, freed int) (why string) {
 	}
 	d.created++
 	d.freed += freed
+	if waits {
+		d.awaited += 1 - freed
+	}
 	return ""
 }
 
@@ -304,7 +309,7 @@ func (d *planner) full(f *fact, freed int) (why string) {
 // many that are freed: the lightest, then the least supported, then what was supported
 // longest ago. It says why, where none may go.
 func (d *planner) makeRoom(line, freed int) string {
-	if d.req.Room == nil || d.created+d.returned-d.freed-d.archived-freed < *d.req.Room {
+	if d.req.Room == nil || d.created+d.returned-d.freed-d.archived-d.awaited-freed < *d.req.Room {
 		return ""
 	}
 	var weakest *entry
@@ -456,7 +461,7 @@ func (d *planner) end(e *entry, f *fact, o outcome) Line {
 // hold lets the creation of a fact wait for a person, if there is room beside
 // freed further memories. What says it once it is approved is among no entries.
 func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
-	if full := d.full(f, freed); full != "" {
+	if full := d.full(f, freed, true); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
 	}
 	l := f.Line

@@ -81,8 +81,8 @@ func New(o Options) (*Notifier, error) {
 	n.Delay = cmp.Or(n.Delay, time.Second)
 	if encoded, ok := strings.CutPrefix(o.Secret, "whsec_"); ok {
 		var err error
-		if n.key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-			return nil, fmt.Errorf("[notify] secret: what follows whsec_ is no base64: %w", reverie.ErrConfiguration)
+		if n.key, err = base64.StdEncoding.DecodeString(encoded); err != nil || len(n.key) == 0 {
+			return nil, fmt.Errorf("[notify] secret: what follows whsec_ is no base64, or nothing: %w", reverie.ErrConfiguration)
 		}
 	}
 	n.client.Transport = http.DefaultTransport.(*http.Transport).Clone() // its connections end with it

@@ -94,11 +94,18 @@ func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, recor
 
 // takeBatch returns how many of the records were there.
 func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
-	if err := b.fill(); err != nil {
+	b.records = slices.Clone(b.records) // the transaction may be done once more
+	old, err := b.fill()
+	if err != nil {
 		return 0, err
 	}
 	if err := b.check(); err != nil {
 		return 0, err
+	}
+	if old = old && b.table.Kind == reverie.RecordMemory; old {
+		if err := b.replaced(ctx, t); err != nil {
+			return 0, err
+		}
 	}
 	if err := b.keepable(ctx, t); err != nil {
 		return 0, err
@@ -121,6 +128,13 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 		args = append(args, ids, array)
 	}
 	n, err := t.Exec(ctx, b.table.insertQuery(), args...)
+	if old && err == nil {
+		defer func() {
+			if err == nil {
+				_, err = t.Exec(ctx, supersedeQuery, b.groupID, b.json())
+			}
+		}()
+	}
 	if err != nil || n == len(b.records) {
 		return len(b.records) - n, err
 	}
@@ -139,8 +153,39 @@ type recordBatch struct {
 	records []reverie.Record
 }
 
-// fill gives records of an earlier version of the form the columns that those did not have.
-func (b recordBatch) fill() error {
+const (
+	replacedQuery = `select memory_id from memories where group_id = $1 and status = 'superseded'
+		and memory_id in (select memory_id from json_populate_recordset(null::memories, $2::json))`
+	supersedeQuery = `update memories p set status = 'superseded' from memories c
+		where p.group_id = $1 and c.group_id = $1 and p.memory_id = c.parent_id and p.status in ('deprecated', 'archived')
+			and c.memory_id in (select memory_id from json_populate_recordset(null::memories, $2::json))`
+)
+
+// replaced gives versions that are there, and that another has taken the place of, their status:
+// an earlier form called them deprecated, as it did what was deleted.
+func (b recordBatch) replaced(ctx context.Context, t *pg.Tx) error {
+	var ids []string
+	if err := t.Select(ctx, &ids, replacedQuery, b.groupID, b.json()); err != nil {
+		return err
+	}
+	for i, r := range b.records {
+		var row map[string]json.RawMessage
+		var id string
+		if json.Unmarshal(r.Row, &row) != nil || json.Unmarshal(row["memory_id"], &id) != nil || !slices.Contains(ids, id) {
+			continue
+		}
+		row["status"] = json.RawMessage(`"superseded"`)
+		var err error
+		if b.records[i].Row, err = json.Marshal(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill gives records of an earlier version of the form the columns that those did not have, and
+// tells whether there were such.
+func (b recordBatch) fill() (filled bool, err error) {
 	for i, r := range b.records {
 		var row map[string]json.RawMessage
 		if len(b.table.Fills) == 0 || json.Unmarshal(r.Row, &row) != nil {
@@ -155,12 +200,12 @@ func (b recordBatch) fill() error {
 		if !lacks {
 			continue
 		}
-		var err error
+		filled = true
 		if b.records[i].Row, err = json.Marshal(row); err != nil {
-			return err
+			return filled, err
 		}
 	}
-	return nil
+	return filled, nil
 }
 
 // check refuses rows that are not of the columns we know, but for those that an
