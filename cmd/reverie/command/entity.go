@@ -187,7 +187,7 @@ func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visi
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
 	_, _, begins := reverie.IDPrefix(named)
 	if groupID == "" && !begins && !reverie.IsID(named) {
-		return none, usageError(fmt.Errorf("entity %q is no id; a name is looked up with --group", named))
+		_ = a.needsGroup(&groupID, fmt.Sprintf("entity %q is no id, and --group is needed to look up a name", named))
 	}
 	if err := a.open(ctx); err != nil {
 		return none, err
