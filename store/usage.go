@@ -174,10 +174,10 @@ func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []str
 // empty, would read it in the order of lineages, and so all that the group was ever offered.
 const judgeQuery = `
 	with locked as materialized (
-		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $12::float8 as related, m.memory_id as version_id,
+		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $12::float8 and not v.repeated as related, m.memory_id as version_id,
 			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
-		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
+		join unnest($3::uuid[], $4::bool[], $5::float8[], $13::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id
 		join memories m on m.group_id = l.group_id and m.lineage_id = any (array[l.lineage_id])
 		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
 			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id
@@ -231,13 +231,14 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var ids pq.StringArray
-	var referenced pq.BoolArray
+	var referenced, repeated pq.BoolArray
 	var scores pq.Float64Array
 	for _, v := range verdicts {
 		if !reverie.IsID(v.MemoryID) {
 			return nil, fmt.Errorf("%s: memory %q: %w", what, v.MemoryID, reverie.ErrNotFound)
 		}
 		ids, referenced, scores = append(ids, v.MemoryID), append(referenced, v.Referenced), append(scores, v.Score)
+		repeated = append(repeated, v.Repeated)
 	}
 	var rows []reverie.Usage
 	err := s.db.Run(ctx, pg.Work{
@@ -248,7 +249,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 				rows = nil
 				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
 					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight,
-					reverie.RelatedScore); err != nil {
+					reverie.RelatedScore, repeated); err != nil {
 					return err
 				}
 				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool {

@@ -106,6 +106,7 @@ func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage,
 		statements[i] = r.Statement
 	}
 	scores := References(rows[0].Query, response, statements)
+	said := References("", response, statements)
 	if f.Embeddings != nil {
 		meant, err := f.meanings(ctx, rows, response)
 		switch {
@@ -121,7 +122,7 @@ func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage,
 	for i, r := range rows {
 		if waits(r) {
 			verdicts = append(verdicts, reverie.UsageVerdict{MemoryID: r.MemoryID,
-				Referenced: scores[i] >= f.Options.Threshold, Score: scores[i]})
+				Referenced: scores[i] >= f.Options.Threshold, Score: scores[i], Repeated: said[i] >= f.Options.Threshold})
 		}
 	}
 	return verdicts, warnings, nil

@@ -90,6 +90,14 @@ func TestFeedback(t *testing.T) {
 	if diff := cmp.Diff([]string{"Lin is allergic to peanuts false 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(spared)); diff != "" {
 		t.Errorf("what did not bear on the query has lost weight (-want +got):\n%s", diff)
 	}
+	known := put(t, s, usage.Add, "g1", "s1", "Is Lin allergic to peanuts?", 0.9)
+	repeated, err := f.Report(ctx, recall.FeedbackRequest{UsageID: known, Response: "Yes, Lin is allergic to peanuts."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Lin is allergic to peanuts false 1.08", "林小雨每周三晚上打羽毛球 false 1.06"}, outcome(repeated)); diff != "" {
+		t.Errorf("what the answer says after the question has lost weight (-want +got):\n%s", diff)
+	}
 	if _, err := s.ImportMessages(ctx, "g1", []reverie.Message{{ID: "m1", AuthorID: "u1", Role: reverie.RoleUser, Text: "Hello?", SentAt: time.Now().UTC(), SessionID: "s2"}}); err != nil {
 		t.Fatal(err)
 	}

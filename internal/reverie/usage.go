@@ -54,6 +54,7 @@ type UsageVerdict struct {
 	MemoryID   string
 	Referenced bool
 	Score      float64 // 0..1, of the reference
+	Repeated   bool    // the answer says it, and so did the question: it loses nothing
 }
 
 // WeightRule says how verdicts move weights.
