@@ -138,7 +138,8 @@ func TestEachPastInstantIsAsItWas(t *testing.T) {
 	// go back.
 	newest := func() (at time.Time) {
 		check(t, db.QueryRowContext(t.Context(), `select coalesce(greatest(max(updated_at), max(ended_at),
-			(select max(valid_until) from memory_values where group_id = $1)), $2) from memories where group_id = $1`, group, s.now).Scan(&at))
+			(select max(valid_until) from memory_values where group_id = $1),
+			(select max(created_at) from memory_change_log where group_id = $1)), $2) from memories where group_id = $1`, group, s.now).Scan(&at))
 		return at.UTC()
 	}
 	held := noon

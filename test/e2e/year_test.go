@@ -161,7 +161,7 @@ func TestYear(t *testing.T) {
 			}
 		}
 		s.knows("nightly", month, end.Add(5*time.Hour))
-		s.answers(month, end.Add(6*time.Hour))
+		s.yearAnswers(month, end.Add(6*time.Hour))
 		if month == time.April && s.one(`select count(*) from memories where group_id = 'nightly' and status = 'active'
 				and statement ~ 'board games' and strength >= 0.5`) != "1" {
 			t.Error("a habit of four months is not established")
@@ -229,7 +229,7 @@ func (s *stage) wantLore(group string, month time.Month, now time.Time, args ...
 }
 
 // answers has a bot use what it is told, once a month.
-func (s *stage) answers(month time.Month, now time.Time) {
+func (s *stage) yearAnswers(month time.Month, now time.Time) {
 	s.t.Helper()
 	session := fmt.Sprintf("bot-%d", month)
 	s.runAt(now, "context", "--group", "nightly", "--session", session, "--query", "what can Lin eat?").want(s.t, 0)
