@@ -67,7 +67,7 @@ var plays = []*play{
 
 	{name: "maintain", past: func(s *stage) {
 		historicPast(s)
-		s.set("REVERIE_MAINTAIN_DECAY_BY=activity", "REVERIE_MAINTAIN_BATCH=5")
+		s.set("REVERIE_FORGET_TENTATIVE_NIGHTS=1", "REVERIE_MAINTAIN_BATCH=5")
 		s.bring("template", chat("2025-06-01", "hello")...)
 	}, args: invocation("maintain")},
 	{name: "erase", past: func(s *stage) {

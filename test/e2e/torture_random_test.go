@@ -92,7 +92,7 @@ func newChronicle(t *testing.T, o *ordeal, seed uint64) *chronicle {
 	t.Helper()
 	s := newStage(t)
 	s.set("REVERIE_EMBED_PROVIDER=offline", "REVERIE_JOBS_CONCURRENCY=1", "REVERIE_EVOLVE_MAX_MESSAGES=4", "REVERIE_DREAM_INTERVAL=0s",
-		"REVERIE_MAINTAIN_DECAY_BY=activity", newYear, anyPort)
+		"REVERIE_FORGET_TENTATIVE_NIGHTS=3", newYear, anyPort)
 	for _, g := range chronicled {
 		s.bring(g, chat("2025-01-01", "hello")...)
 	}
