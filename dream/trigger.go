@@ -31,6 +31,8 @@ func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool,
 	idle := rule.Idle > 0 && s.QuietSince != nil && now.Sub(*s.QuietSince) >= rule.Idle
 	many := rule.Sessions > 0 && s.Fresh >= rule.Sessions
 	switch {
+	case s.CutShort && s.New > 0:
+		return true, "the last dream failed before it had taken in all"
 	case !idle && !many:
 		return false, "no new session has been quiet for long enough, and too few have ended"
 	case s.New == 0:

@@ -57,6 +57,8 @@ func TestDue(t *testing.T) {
 		"nothing new, one unread":         {reverie.DreamSigns{Fresh: 10, QuietSince: ago(day), LastAt: ago(day), Unread: 1}, rule, false, same + "; 1 session has turns that"},
 		"new, and no session fresh":       {reverie.DreamSigns{New: 5, LastAt: ago(30 * day)}, rule, false, waits},
 		"interrupted":                     {reverie.DreamSigns{Interrupted: true}, rule, true, "the last dream was interrupted"},
+		"failed on the way":               {reverie.DreamSigns{CutShort: true, New: 2, LastAt: ago(second)}, rule, true, "the last dream failed before"},
+		"failed, and nothing is left":     {reverie.DreamSigns{CutShort: true, Fresh: 10, LastAt: ago(day)}, rule, false, same},
 		"interrupted, just after another": {reverie.DreamSigns{Interrupted: true, LastAt: ago(second)}, rule, true, "the last dream was interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {

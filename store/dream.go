@@ -47,22 +47,29 @@ const (
 	// A dream that came to an end, whatever a person made of it, and was not taken back.
 	dreamEnded = `job = 'dream' and status in ('succeeded', 'held', 'rejected') and undone_at is null`
 
+	// How the newest dream of a group ended is read by its index.
+	newestDream = `(select status from runs r where r.group_id = $1 and r.job = 'dream' and r.undone_at is null
+		order by r.started_at desc, r.run_id desc limit 1)`
+
 	dreamSignsQuery = `select f.fresh, f.quiet_since as quietsince, f.unread,
 			(select max(finished_at) from runs where group_id = $1 and ` + dreamEnded + `) as lastat,
 			exists (select 1 from runs where group_id = $1 and job = 'dream' and status = 'running') as interrupted,
+			coalesce(` + newestDream + ` in ('failed', 'deferred'), false) as cutshort,
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through
 		from (select count(*) as fresh, min(s.last_at) as quiet_since, count(*) filter (where s.new_messages > 0) as unread
 			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f`
 
-	// A dream that was interrupted goes on, whatever has been said since.
+	// A dream that was interrupted, or failed on the way, goes on, whatever has been said since.
 	dueDreamGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and ` + undreamt + ` order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks b where b.group_id = g.group_id and b.job = 'dream') as failed
 		from groups g where (exists (select 1 from sessions s where s.group_id = g.group_id and ` + undreamt + `)
-			or exists (select 1 from runs r where r.group_id = g.group_id and r.job = 'dream' and r.status = 'running'))`
+			or exists (select 1 from runs r where r.group_id = g.group_id and r.job = 'dream' and r.status = 'running')
+			or (select r.status from runs r where r.group_id = g.group_id and r.job = 'dream' and r.undone_at is null
+				order by r.started_at desc, r.run_id desc limit 1) in ('failed', 'deferred'))`
 
 	dueDreamPageQuery = dueDreamGroups + ` and g.group_id > $1 and not g.paused order by g.group_id
 		limit nullif($2::int, 0)`
@@ -70,7 +77,7 @@ const (
 )
 
 // DueGroups is [Store.DueGroups] for groups with a session that no dream has
-// covered, ended or not, or with a dream that was interrupted. In place of the first
+// covered, ended or not, or with a dream that was interrupted or failed. In place of the first
 // pending message stands the last one of that session, of the one that has been
 // silent the longest. Whether the group is to dream is said by its [Store.DreamSigns].
 func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {

@@ -72,38 +72,39 @@ func TestDreamSigns(t *testing.T) {
 }
 
 // The last dream is the one that ended last, if it came to an end and still stands;
-// one was interrupted that has begun and not been applied.
+// one was interrupted that has begun and not been applied. What the newest one did not
+// come to, as it failed, is left to dream of.
 func TestSignsOfTheLastDream(t *testing.T) {
 	d := newDreamer(t)
 	d.ensure("g2")
 	d.dreamt("g2", "succeeded", 90)
-	signs := func(what string, last *time.Time, interrupted bool) {
+	signs := func(what string, last *time.Time, interrupted, cutShort bool) {
 		t.Helper()
-		want := reverie.DreamSigns{LastAt: last, Interrupted: interrupted}
+		want := reverie.DreamSigns{LastAt: last, Interrupted: interrupted, CutShort: cutShort}
 		if diff := cmp.Diff(want, must(d.DreamSigns(t.Context(), reverie.DreamQuery{GroupID: group}))(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
 	at := func(minute int) *time.Time { m := minutes(minute); return &m }
-	signs("none", nil, false)
+	signs("none", nil, false, false)
 	for _, status := range []string{"failed", "deferred"} {
 		d.chunkOf(group, d.dreamt(group, status, 80), "open")
 	}
 	d.write(`insert into runs select group_id, gen_random_uuid(), 'extract', window_since, window_until, 'succeeded', 1, '', '', '', '{}', '', started_at, finished_at
 		from runs where status = 'failed'`)
-	signs("none that came to an end", nil, false)
+	signs("none that came to an end", nil, false, true)
 	d.dreamt(group, "succeeded", 10)
 	rejected := d.dreamt(group, "rejected", 30)
-	signs("a rejected one", at(30), false)
+	signs("a rejected one", at(30), false, false)
 	undone := d.dreamt(group, "held", 40)
-	signs("a held one", at(40), false)
+	signs("a held one", at(40), false, false)
 	d.write(`update runs set undone_at = now() where run_id in ($1, $2)`, undone, rejected)
-	signs("what was taken back", at(10), false)
+	signs("what was taken back", at(10), false, false)
 	running := d.dreamt(group, "running", 0)
 	d.chunkOf(group, running, "open")
-	signs("one that has begun", at(10), true)
+	signs("one that has begun", at(10), true, false)
 	d.write(`update run_chunks set status = 'applied' where run_id = $1`, running)
-	signs("one that may have more to do", at(10), true)
+	signs("one that may have more to do", at(10), true, false)
 }
 
 // Groups are listed like those of other jobs: paged, without paused ones, and named
@@ -111,7 +112,7 @@ func TestSignsOfTheLastDream(t *testing.T) {
 func TestDueGroupsOfDreams(t *testing.T) {
 	d := newDreamer(t)
 	ctx := t.Context()
-	for i, id := range []string{"a", "b", "covered", "dreaming", "empty", "paused"} {
+	for i, id := range []string{"a", "b", "covered", "dreaming", "empty", "failed", "mended", "paused"} {
 		d.ensure(id)
 		if id != "empty" {
 			d.quiet(id, "s", 30+i)
@@ -119,10 +120,14 @@ func TestDueGroupsOfDreams(t *testing.T) {
 			d.covers(id, "earlier", 0)
 		}
 	}
-	for _, id := range []string{"covered", "dreaming"} {
+	for _, id := range []string{"covered", "dreaming", "failed", "mended"} {
 		d.covers(id, "s", 0)
 	}
 	d.dreamt("dreaming", "running", 0)
+	d.dreamt("failed", "succeeded", 2)
+	d.dreamt("failed", "deferred", 1)
+	d.dreamt("mended", "failed", 2)
+	d.dreamt("mended", "succeeded", 1)
 	d.knows("empty", reverie.KindGroup, "", "the group's")
 	must(d.PauseGroup(ctx, "paused"))(t)
 	must(d.NoteFailure(ctx, "b", reverie.JobExtract, "extract's", rule))(t)
@@ -130,7 +135,7 @@ func TestDueGroupsOfDreams(t *testing.T) {
 
 	q := d.Dreams()
 	list := must(q.DueGroups(ctx, reverie.DueQuery{}))(t)
-	if diff := cmp.Diff([]string{"a", "b", "dreaming"}, dueIDs(list)); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "dreaming", "failed"}, dueIDs(list)); diff != "" {
 		t.Fatalf("due (-want +got):\n%s", diff)
 	}
 	want := reverie.DueGroup{Group: must(d.Group(ctx, "b"))(t), FirstPending: minutes(31), Setback: &setback}

@@ -58,6 +58,7 @@ type DreamRule struct {
 type DreamSigns struct {
 	LastAt      *time.Time // when the last dream ended; nil: there was none
 	Interrupted bool       // a dream was begun and not applied: its process died, or it is under way
+	CutShort    bool       // the newest dream failed or was deferred: of what it was about, some may be left
 	// Fresh counts the sessions with messages that no dream has covered, among those
 	// that have ended; QuietSince is when the one that has been silent the longest had
 	// its last message, nil where there is none.

@@ -50,7 +50,7 @@ var failingModel = &ordeal{name: "a model that fails at 30 %", run: func(t *test
 	t.Run("answers cut off, and taken for whole ones", func(t *testing.T) {
 		s := modelStage(t, "openai", c)
 		s.set("REVERIE_FAULT_OFF=finish")
-		s.fallsIll(newIllness(t, tortureSeed(t), 0.3, []ailment{{"cut off", truncated}}))
+		s.fallsIll(newIllness(t, tortureSeed(t), 0.6, []ailment{{"cut off", truncated}}))
 		for range manyRounds {
 			if s.round(c, nil); s.idle() {
 				break
