@@ -55,6 +55,7 @@ var failingModel = &ordeal{name: "a model that fails at 30 %", run: func(t *test
 			if s.round(c, nil); s.idle() {
 				break
 			}
+			s.resume()
 		}
 		seen := rowsChanged(want, s.kept())
 		if !s.idle() {
@@ -131,15 +132,7 @@ func (o *ordeal) recovers(t *testing.T, s *stage, c crowd, ill *illness) {
 	for ; rounds < manyRounds && (rounds == 0 || !s.idle()); rounds++ {
 		s.round(c, func(o outcome) { codes[o.code]++ })
 		o.trial(t, s)
-		if parked := s.rows(`select group_id from setbacks where parked_at is not null`); len(parked) > 0 {
-			resumed += len(parked)
-			s.run("groups", "resume", "--parked").want(t, 0)
-		}
-		for _, row := range s.rows(`select group_id, session_id from sessions where parked_at is not null`) {
-			group, session, _ := strings.Cut(row, "|")
-			resumed++
-			s.broken("extract", "--group", group, "--session", session)
-		}
+		resumed += s.resume()
 	}
 	if !s.idle() {
 		t.Errorf("after %d rounds something waits: %q", rounds, s.rows(`select group_id, job, failures, error from setbacks`))
@@ -149,6 +142,21 @@ func (o *ordeal) recovers(t *testing.T, s *stage, c crowd, ill *illness) {
 		t.Errorf("%d calls were made, %s are written down", asked, rows)
 	}
 	t.Logf("%d rounds, %d calls, of which failed: %v; resumed %d times; commands by exit code: %v", rounds, len(s.model.Requests()), ill, resumed, codes)
+}
+
+// resume has groups and sessions that were parked tried again, and says how many.
+func (s *stage) resume() int {
+	s.t.Helper()
+	groups, sessions := s.rows(`select group_id from setbacks where parked_at is not null`),
+		s.rows(`select group_id, session_id from sessions where parked_at is not null`)
+	if len(groups) > 0 {
+		s.run("groups", "resume", "--parked").want(s.t, 0)
+	}
+	for _, row := range sessions {
+		group, session, _ := strings.Cut(row, "|")
+		s.broken("extract", "--group", group, "--session", session)
+	}
+	return len(groups) + len(sessions)
 }
 
 // fallsIll has a model fail.
