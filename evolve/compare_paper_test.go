@@ -40,7 +40,7 @@ func (m *moody) Candidates(_ context.Context, q reverie.CandidateQuery) ([][]rev
 	for i, probe := range q.Probes {
 		for _, p := range q.Beside {
 			if p.ID != probe.ID {
-				found[i] = append(found[i], reverie.Near{ID: p.ID, Score: 1 - 0.3*m.r.Float64()})
+				found[i] = append(found[i], reverie.Near{ID: p.ID, Score: reverie.Cosine(probe.Vector, p.Vector)})
 			}
 		}
 	}
