@@ -38,7 +38,7 @@ type Store interface {
 	// whose material anything is new still: of that dream, else of one that was deferred
 	// or failed.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
-	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 }
 

@@ -34,9 +34,17 @@ func (m *moody) Embed(_ context.Context, _ llm.Meta, texts []string) ([][]float3
 	return vectors, nil
 }
 
-// Candidates has no vectors to search: the layer compares in memory.
-func (m *moody) Candidates(_ context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
-	return make([][]reverie.Hit, len(q.Probes)), nil
+// Candidates finds everything that is not stored near everything.
+func (m *moody) Candidates(_ context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
+	found := make([][]reverie.Near, len(q.Probes))
+	for i, probe := range q.Probes {
+		for _, p := range q.Beside {
+			if p.ID != probe.ID {
+				found[i] = append(found[i], reverie.Near{ID: p.ID, Score: reverie.Cosine(probe.Vector, p.Vector)})
+			}
+		}
+	}
+	return found, nil
 }
 
 func (m *moody) Generate(_ context.Context, _ llm.Meta, req llm.Request) (llm.Response, error) {

@@ -20,9 +20,9 @@ func BenchmarkCandidates(b *testing.B) {
 		steps = append(steps, vectored(fmt.Sprint("statement ", i), model, direction(r, besideDims)))
 	}
 	w.apply(steps...)
-	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: model, MinCosine: -1, Limit: 5}
-	for range reverie.MaxCreates {
-		q.Probes = append(q.Probes, direction(r, besideDims))
+	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: model, Limit: 5}
+	for i := range reverie.MaxCreates {
+		q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: fmt.Sprint("statement ", i, " of a night"), Vector: direction(r, besideDims)})
 	}
 	for b.Loop() {
 		if found := must(w.Candidates(b.Context(), q))(b); len(found[0]) != q.Limit {

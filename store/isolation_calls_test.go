@@ -173,7 +173,8 @@ var calls = map[string]func(a asked) []any{
 	},
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },
 	"Candidates": func(a asked) []any {
-		return r(a.Candidates(ctx(), reverie.CandidateQuery{GroupID: home, Kind: reverie.KindGroup, Model: model, Probes: [][]float32{{1, 0, 0}}, Limit: 9}))
+		return r(a.Candidates(ctx(), reverie.CandidateQuery{GroupID: home, Kind: reverie.KindGroup, Model: model, Limit: 9,
+			Probes: []reverie.Probe{{ID: home, Text: "likes tea", Vector: []float32{1, 0, 0}}}}))
 	},
 	"Gather": func(a asked) []any {
 		return r(a.Gather(ctx(), reverie.GatherQuery{GroupID: home, Kind: reverie.KindGroup, Until: later, Limit: 9, ContextSince: earlier, ContextLimit: 9}))

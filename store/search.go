@@ -31,19 +31,22 @@ const (
 	// found. Words in another script than the query's are found, too, and cost nothing where
 	// they are not. What remains open by meaning remains open by words less often: the rest
 	// of one is multiplied with the other's.
-	ranked = `),
-		everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
+	ranked = `), ` + weighing + `$5::text[]` + theWords + `
+		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
+			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
+		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+
+	weighing = `everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
 			from them),
 		asked as materialized (
-			select w.lexeme, min(f.no) = 1 as written from unnest($5::text[]) with ordinality as f (form, no)
+			select w.lexeme, min(f.no) = 1 as written from unnest(`
+
+	theWords = `) with ordinality as f (form, no)
 				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
 		found as materialized (select ` + foundIn + ` them ` + andAsked + `),
 		weighed as materialized (
 			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
-				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),
-		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
-			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
-		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),`
 
 	foundIn  = `t.memory_id, t.long, w.lexeme from`
 	andAsked = `t cross join lateral unnest(t.words) as w (lexeme, positions, weights) where w.lexeme in (select lexeme from asked)`
@@ -178,68 +181,110 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 	})
 }
 
-// One pass over the group's active memories for each probe: see searchQuery for
-// why there is no index over vectors.
-const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinality as p (v, no)
+// One pass over the memories for each probe, as for a search. What is given beside them is
+// weighed with them, as if it was stored.
+const candidatesQuery = `with beside as materialized (select b.id, b.vector, reverie_words(b.statement) as words
+		from unnest($9::uuid[], $10::text[], $11::vector[]) as b (id, statement, vector))
+	select p.no, c.memory_id, c.score from unnest($4::uuid[], $2::vector[]) with ordinality as p (id, vector, no)
 	cross join lateral (
-		select * from (
-			select ` + MemoryColumns + `, 1 - (embedding <=> p.v) as score from memories
-			where group_id = $1 and kind = $2 and status in ('active', 'archived') and embedding_model = $3
-				and embedding is not null and memory_id <> all ($5::uuid[]) and ($8 = '' or $8 <> all (tags))) near
-		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
+		with them as materialized (
+			select memory_id, words, length(words) as long,
+					case when embedding_model = $3 then 1 - (embedding <=> p.vector) end as cosine from memories
+				where group_id = $1 and kind = $12 and status in ('active', 'archived') and memory_id <> all ($13::uuid[])
+					and ($14 = '' or $14 <> all (tags))
+			union all
+			select id, words, length(words), 1 - (vector <=> p.vector) from beside where id <> p.id),
+		` + weighing + `($5::text[])[p.no:p.no]` + theWords + `
+		ranked as (select memory_id, ` + scored + ` them left join (` + shares + ` found` + ofEach + `)
+		select memory_id, score from ranked where score >= $15::float8 order by score desc, memory_id limit nullif($16::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
 // probesAtOnce bounds one statement, whose time grows with its probes.
 const probesAtOnce = 20
 
-// Candidates returns, for each probe, the active and archived memories of one kind that come
-// nearest to it, best first and those of one score by id: all that have a vector
-// of the same model and width are compared. The score of a hit is the plain
-// cosine, for the caller to calibrate. A limit of 0 is no limit. A vector without
-// a direction, or of another width than its model names, is reverie.ErrInvalid.
-func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
+// Candidates returns, for each probe, the active and archived memories of one kind and what is
+// given beside them that come nearest to it, best first and those of one score by id. All of
+// them are compared, as in [Store.Search]: by their words, and by the vectors of the model
+// where both have one. A limit of 0 is no limit. A vector without a direction, or of another
+// width than its model names, is reverie.ErrInvalid.
+func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
 	what := fmt.Sprintf("look for memories of group %q that come near new facts", q.GroupID)
-	for i, p := range q.Probes {
-		if err := CheckVector(q.Model, p); err != nil {
+	for i, p := range slices.Concat(q.Probes, q.Beside) {
+		if q.Model == "" {
+			break
+		}
+		if err := CheckVector(q.Model, p.Vector); err != nil {
 			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
 		}
 	}
-	var found [][]reverie.Hit
+	var found [][]reverie.Near
 	for probes := range slices.Chunk(q.Probes, probesAtOnce) {
 		q.Probes = probes
-		hits, err := s.candidates(ctx, what, q)
+		near, err := s.candidates(ctx, what, q)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, hits...)
+		found = append(found, near...)
 	}
 	return found, nil
 }
 
 // candidates is [Store.Candidates] of probes that go into one statement.
-func (s *Store) candidates(ctx context.Context, what string, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
+func (s *Store) candidates(ctx context.Context, what string, q reverie.CandidateQuery) ([][]reverie.Near, error) {
 	var rows []struct {
 		No int `db:"no"` // of the probe, from 1
-		reverie.Hit
+		reverie.Near
 	}
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			probes, err := s.db.Vectors(ctx, t, q.Probes)
+			ids, _, vectors, err := s.columns(ctx, t, q.Model, q.Probes)
 			if err != nil {
 				return err
 			}
-			return t.Select(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine,
-				q.Limit, q.Untagged)
+			besideIDs, beside, besideVectors, err := s.columns(ctx, t, q.Model, q.Beside)
+			if err != nil {
+				return err
+			}
+			c := q.Calibration.Whole()
+			return t.Select(ctx, &rows, candidatesQuery, q.GroupID, vectors, q.Model, ids, pq.GenericArray{A: forms(q.Probes)},
+				c.Floor, c.Related, c.Ceiling, besideIDs, beside, besideVectors, string(q.Kind), exclude, q.Untagged, q.MinScore,
+				q.Limit)
 		}})
 	if err != nil {
 		return nil, err
 	}
-	found := make([][]reverie.Hit, len(q.Probes))
+	found := make([][]reverie.Near, len(q.Probes))
 	for _, r := range rows {
-		found[r.No-1] = append(found[r.No-1], r.Hit)
+		found[r.No-1] = append(found[r.No-1], r.Near)
 	}
 	return found, nil
+}
+
+// columns are texts as arrays of one length; that of the vectors is NULL where there is no model.
+func (s *Store) columns(ctx context.Context, t *pg.Tx, model string, list []reverie.Probe) (ids, statements pq.StringArray,
+	vectors any, err error) {
+	var all [][]float32
+	for _, p := range list {
+		ids, statements, all = append(ids, p.ID), append(statements, pg.ValidText(p.Text)), append(all, p.Vector)
+	}
+	if model != "" && len(all) > 0 {
+		vectors, err = s.db.Vectors(ctx, t, all)
+	}
+	return ids, statements, vectors, err
+}
+
+// forms are the scripts in which texts may be written, one row each, as long as the longest.
+func forms(list []reverie.Probe) [][]string {
+	rows, most := make([][]string, len(list)), 0
+	for i, p := range list {
+		rows[i] = text.Scripts(pg.ValidText(p.Text))
+		most = max(most, len(rows[i]))
+	}
+	for i := range rows {
+		rows[i] = append(rows[i], make([]string, most-len(rows[i]))...)
+	}
+	return rows
 }
 
 const (

@@ -51,10 +51,10 @@ func TestGatherSession(t *testing.T) {
 		wantErr(t, second(w.GatherSession(ctx, q)), reverie.ErrNotFound)
 	}
 	// Summaries are no candidates of facts.
-	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindSession, Model: model, Probes: [][]float32{unit()}, MinCosine: -1}
+	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindSession, Model: model, Probes: probes(unit())}
 	all := must(w.Candidates(ctx, q))(t)[0]
 	q.Untagged = reverie.TagSummary
-	if facts := must(w.Candidates(ctx, q))(t)[0]; len(all) != 3 || len(facts) != 1 || facts[0].Statement != "likes tea" {
+	if facts := must(w.Candidates(ctx, q))(t)[0]; len(all) != 3 || len(facts) != 1 || statements(t, w, [][]reverie.Near{facts})[0][0] != "likes tea" {
 		t.Errorf("of %d candidates %+v are facts", len(all), facts)
 	}
 }

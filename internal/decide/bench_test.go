@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,17 +71,35 @@ func (b *bench) decide(req decide.Request) decide.Result {
 	return res
 }
 
-// Candidates searches the bench's memories as a database does.
-func (b *bench) Candidates(_ context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
-	found := make([][]reverie.Hit, len(q.Probes))
+// Candidates searches the bench's memories as a database does, by what their texts have in
+// common where there is no model.
+func (b *bench) Candidates(_ context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
+	found := make([][]reverie.Near, len(q.Probes))
 	for i, probe := range q.Probes {
-		for _, h := range b.heads {
-			score := cosine(probe, b.space.vector(h.Statement))
-			if h.Kind == q.Kind && h.EmbeddingModel == q.Model && score >= q.MinCosine && !slices.Contains(q.Exclude, h.ID) {
-				found[i] = append(found[i], reverie.Hit{Memory: h.Memory, Score: score})
+		add := func(id, said string, vector []float32) {
+			score := b.space.words(probe.Text, said)
+			if q.Model != "" && vector != nil {
+				score = max(score, q.Calibration.Score(cosine(probe.Vector, vector)))
+			}
+			if score >= q.MinScore && id != probe.ID {
+				found[i] = append(found[i], reverie.Near{ID: id, Score: score})
 			}
 		}
-		slices.SortStableFunc(found[i], func(a, b reverie.Hit) int { return -int(math.Copysign(1, a.Score-b.Score)) })
+		for _, h := range b.heads {
+			if h.Kind == q.Kind && !slices.Contains(q.Exclude, h.ID) {
+				var vector []float32
+				if h.EmbeddingModel == q.Model {
+					vector = b.space.vector(h.Statement)
+				}
+				add(h.ID, h.Statement, vector)
+			}
+		}
+		for _, p := range q.Beside {
+			add(p.ID, p.Text, p.Vector)
+		}
+		slices.SortStableFunc(found[i], func(a, b reverie.Near) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+		})
 		found[i] = found[i][:min(len(found[i]), q.Limit)]
 	}
 	return found, nil
@@ -100,7 +119,12 @@ type space struct {
 	dim   map[string]int
 	calls [][]string
 	err   error
+	// alike is how far texts have the same words, where they do: "one|other".
+	alike map[string]float64
 }
+
+// words is the score of two texts by their words.
+func (s *space) words(a, b string) float64 { return s.alike[a+"|"+b] }
 
 func (s *space) Key() string { return "space@64" }
 

@@ -99,9 +99,8 @@ func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []str
 
 // Store finds the memories that come near a fact.
 type Store interface {
-	// Candidates returns, for each probe, the nearest memories, best first; the
-	// score of a hit is the plain cosine.
-	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+	// Candidates returns, for each probe, the nearest memories, best first.
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error)
 }
 
 // Model compares.
@@ -151,9 +150,8 @@ type Options struct {
 type Comparer struct {
 	Store      Store
 	Model      Model
-	Embeddings Embeddings // nil: only the exact text is looked up
-	// EmbeddingsOptional makes a failing embedder a warning: only the exact text is
-	// looked up then.
+	Embeddings Embeddings // nil: words alone count
+	// EmbeddingsOptional makes a failing embedder a warning: words alone count then.
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
 	Calibration        reverie.Calibrator // of Embeddings
@@ -167,7 +165,6 @@ type round struct {
 	*Comparer
 	*planner
 	asker    *llm.Asker
-	scale    reverie.Calibration // once something is embedded
 	warnings []string
 }
 
@@ -202,10 +199,10 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		d.Basis = reverie.BasisNone
 		reason := "no memory comes near it"
 		switch {
-		case f.vector == nil && len(r.req.Exempt) > 0 && !slices.ContainsFunc(r.entries, r.compared):
+		case f.scores == nil && len(r.req.Exempt) > 0 && !slices.ContainsFunc(r.entries, r.compared):
 			d.Basis, reason = reverie.BasisShown, "the model had the memories before it when it wrote this"
 		case f.vector == nil && slices.ContainsFunc(r.entries, r.compared):
-			reason = "no memory has the same text; without vectors nothing else was compared"
+			reason = "no memory comes near it by its words; there was no vector to compare its meaning"
 		}
 		return outcome{action: reverie.DecisionAdd, reason: reason}, nil
 	}

@@ -384,13 +384,20 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestWithoutVectors looks up the exact text only, and says so once; an embedder
-// that is not optional stops the round.
+// TestWithoutVectors compares by words alone, also the facts among each other, and says so
+// once; an embedder that is not optional stops the round.
 func TestWithoutVectors(t *testing.T) {
-	b := newBench(t, "Tea A.")
+	b := newBench(t, "Tea A.", "Coffee.")
+	b.space.alike = map[string]float64{"Tea is A.|Tea A.": 0.8, "Tea is A.|Coffee.": 0.6, "Milk, more.|Milk.": 0.7}
 	b.layer.Embeddings = nil
-	res := b.decide(b.request(fact("Tea B."), fact("tea a")))
-	same(t, "decisions", ruled(res), "ADD none 0", "NONE hash 0")
+	b.says("c1 duplicate")
+	b.says("c1 duplicate")
+	res := b.decide(b.request(fact("Tea B."), fact("tea a"), fact("Tea is A."), fact("Milk."), fact("Milk, more.")))
+	same(t, "decisions", ruled(res), "ADD none 0", "NONE hash 0", "NONE compared 1", "ADD none 0", "NONE compared 1")
+	same(t, "steps", did(res.Steps), "create => Tea B.", "keep Tea A.", "create => Milk.")
+	if c := res.Decisions[2].Candidates; len(c) != 1 || c[0].Statement != "Tea A." || c[0].Score != 0.8 {
+		t.Errorf("candidates %+v", c)
+	}
 	if len(res.Warnings) != 1 || res.EmbeddingsOff {
 		t.Errorf("warnings %q", res.Warnings)
 	}
@@ -402,7 +409,7 @@ func TestWithoutVectors(t *testing.T) {
 	b.layer.EmbeddingsOptional = true
 	res = b.decide(b.request(fact("Tea B.")))
 	same(t, "decisions", ruled(res), "ADD none 0")
-	if len(res.Warnings) != 1 || !res.EmbeddingsOff || !strings.Contains(res.Decisions[0].Reason, "without vectors") {
+	if len(res.Warnings) != 1 || !res.EmbeddingsOff || !strings.Contains(res.Decisions[0].Reason, "by its words") {
 		t.Errorf("warnings %q, %+v", res.Warnings, res.Decisions[0])
 	}
 	req := b.request(fact("Tea B."))
@@ -423,7 +430,7 @@ func TestHeadsWithoutVectors(t *testing.T) {
 	b.says("c1 duplicate", "c2 unrelated")
 	res := b.decide(b.request(fact("Tea C.")))
 	same(t, "steps", did(res.Steps), "keep Tea A.")
-	if len(b.space.calls) != 2 || strings.Join(b.space.calls[1], "|") != "Tea A.|Coffee." {
+	if len(b.space.calls) != 1 || strings.Join(b.space.calls[0], "|") != "Tea C.|Tea A.|Coffee." {
 		t.Errorf("embedded %q", b.space.calls)
 	}
 }

@@ -38,20 +38,19 @@ type entry struct {
 	restated bool
 	// callerOwned says that the pipeline's own line rewrites it, not a fact.
 	callerOwned bool
-	// vectors are what it may be found by: of its statement, or of the facts that
-	// have come into it.
-	vectors   [][]float32
-	embedding []float32 // of exactly the statement that the plan writes
-	model     string    // of embedding: model@dims
+	facts       []string  // ids of those that have come into it
+	embedding   []float32 // of exactly the statement that the plan writes
+	model       string    // of embedding: model@dims
 }
 
 // fact is a create that is decided on.
 type fact struct {
 	Line
-	line   int // index in Request.Lines
+	line   int    // index in Request.Lines
+	id     string // as a probe, "" where it is known word for word
 	vector []float32
-	model  string             // of vector: model@dims
-	hits   map[string]float64 // cosine by memory id, of those that the store found near
+	model  string             // of vector: model@dims, "" where there is none
+	scores map[string]float64 // of what comes near it, by the id of a memory or another fact; nil: nothing was looked for
 
 	decision reverie.Decision // of a Comparer: what it rests on
 	outcome  outcome          // as it came to be; its action is "" until then
@@ -345,9 +344,17 @@ func (e *entry) resting() bool {
 
 // known lets later facts find the entry by this one.
 func (e *entry) known(f *fact) {
-	if f.vector != nil {
-		e.vectors = append(e.vectors, f.vector)
+	if f.id != "" {
+		e.facts = append(e.facts, f.id)
 	}
+}
+
+// foundBy are the ids under which a fact may have come near the entry.
+func (e *entry) foundBy() []string {
+	if e.head == nil {
+		return e.facts
+	}
+	return append([]string{e.head.ID}, e.facts...)
 }
 
 // update gives the target a statement that says both. It takes the place of most

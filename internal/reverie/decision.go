@@ -73,17 +73,32 @@ type Decision struct {
 	UndoneAt      *time.Time     `db:"undone_at" json:"undone_at,omitempty"` // when its run was taken back; told by Why alone
 }
 
-// CandidateQuery asks for the active memories of one kind that come nearest to
-// each of several vectors, exactly, within one group.
+// CandidateQuery asks for the active and archived memories of one kind that come nearest to
+// each of several texts, exactly, within one group.
 type CandidateQuery struct {
-	GroupID   string
-	Kind      Kind
-	Model     string      // model@dims of the probes
-	Probes    [][]float32 // one for each fact
-	MinCosine float64     // see Calibration.Cosine
-	Limit     int         // for each probe
-	Exclude   []string    // memory ids that are not wanted
-	Untagged  string      // memories with this tag are not wanted; "" = all are
+	GroupID     string
+	Kind        Kind
+	Probes      []Probe
+	Beside      []Probe     // compared with the probes, too, though not stored; none with itself
+	Model       string      // model@dims of their vectors; "" = there are none, and words alone count
+	Calibration Calibration // of Model; the zero value takes cosines as they are
+	MinScore    float64
+	Limit       int      // for each probe
+	Exclude     []string // memory ids that are not wanted
+	Untagged    string   // memories with this tag are not wanted; "" = all are
+}
+
+// Probe is a text that others are compared with.
+type Probe struct {
+	ID     string // of a memory, or like it
+	Text   string
+	Vector []float32
+}
+
+// Near is what comes near a probe.
+type Near struct {
+	ID    string  `db:"memory_id"`
+	Score float64 `db:"score"` // as that of a search
 }
 
 // Answer is what a model said in a run, kept under the hash of the question

@@ -202,44 +202,52 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: pipeline.IDs(s.messages), Status: status, Limit: r.limit})
 }
 
-// known chooses the facts that the model sees: all of them, or those of this
-// session and, of the others, those that come nearest to what is said; without
-// vectors the newest. Those of this session are shown first.
+// known chooses the facts that the model sees: all of them, or those of this session and,
+// of the others, those that come nearest to what is said, without vectors by its words
+// alone. Those of this session are shown first.
 func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
 	heads := s.state.Heads
 	var nearness map[string]float64
-	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.recorder.EmbeddingsOff {
+	if len(heads) > r.Limits.MaxShown {
 		var err error
 		if nearness, err = r.nearness(ctx, s); err != nil {
-			if ctx.Err() != nil || llm.EndsRun(err) {
-				return nil, err
-			}
-			r.recorder.EmbeddingsOff = r.EmbeddingsOptional
-			r.recorder.Warn(fmt.Sprintf("facts are shown by how lately they were supported, not by relevance: %v", err))
+			return nil, err
 		}
 	}
 	return choose(heads, s.state.Session.ID, nearness, r.Limits.MaxShown), nil
 }
 
-// nearness is how near each stored fact comes to any part of the chunk, by memory
-// id.
+// nearness is how near stored facts come to any part of the chunk, by memory id.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
-	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pipeline.Probes(s.messages))
-	if err != nil || len(probes) == 0 {
-		return nil, err
+	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession, Limit: r.Limits.MaxShown,
+		Untagged: reverie.TagSummary}
+	texts := pipeline.Probes(s.messages)
+	for _, text := range texts {
+		q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: text})
 	}
-	hits, err := r.Store.Candidates(ctx, reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession,
-		Model:  r.Embeddings.Key(),
-		Probes: probes, MinCosine: -1, Limit: r.Limits.MaxShown, Untagged: reverie.TagSummary})
+	if r.Embeddings != nil && !r.recorder.EmbeddingsOff && len(texts) > 0 {
+		vectors, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), texts)
+		switch {
+		case err == nil:
+			q.Model = r.Embeddings.Key()
+			for i, v := range vectors {
+				q.Probes[i].Vector = v
+			}
+		case ctx.Err() != nil || llm.EndsRun(err):
+			return nil, err
+		default:
+			r.recorder.EmbeddingsOff = r.EmbeddingsOptional
+			r.recorder.Warn(fmt.Sprintf("facts are chosen to be shown by their words alone: %v", err))
+		}
+	}
+	found, err := r.Store.Candidates(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	near := map[string]float64{}
-	for _, list := range hits {
-		for _, h := range list {
-			if best, ok := near[h.ID]; !ok || h.Score > best {
-				near[h.ID] = h.Score
-			}
+	for _, list := range found {
+		for _, n := range list {
+			near[n.ID] = max(near[n.ID], n.Score)
 		}
 	}
 	return near, nil
@@ -261,7 +269,7 @@ func choose(heads []reverie.HeadState, sessionID string, nearness map[string]flo
 		if score, ok := nearness[h.ID]; ok {
 			return score
 		}
-		return -2 // below any cosine
+		return -1 // below any score
 	}
 	shown := pipeline.First(heads, limit, func(a, b reverie.HeadState) int {
 		return cmp.Or(own(a, b), cmp.Compare(near(b), near(a)))

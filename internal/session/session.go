@@ -32,7 +32,7 @@ type Store interface {
 	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run,
 		*reverie.Chunk, error)
 	pipeline.History
-	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 	ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error
 	NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (retry time.Time, err error)

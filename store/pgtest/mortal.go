@@ -197,8 +197,8 @@ func (m *Mortal) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pl
 	return alive(m, "Apply", func() ([]reverie.Change, error) { return m.Store.Apply(ctx, lease, plan) })
 }
 
-func (m *Mortal) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
-	return alive(m, "Candidates", func() ([][]reverie.Hit, error) { return m.Store.Candidates(ctx, q) })
+func (m *Mortal) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
+	return alive(m, "Candidates", func() ([][]reverie.Near, error) { return m.Store.Candidates(ctx, q) })
 }
 
 func (m *Mortal) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
