@@ -24,6 +24,8 @@ var large = map[string][3]string{
 		`{"id":"%d","timestamp":1768478400000,"sender":{"uid":"u_1","uin":"7","name":"L"},"type":"type_1","content":{"text":"%s","elements":[]},"recalled":false,"system":false}`, `]}`},
 	"zulip": {`{"result":"success","messages":[`,
 		`{"id":%d,"sender_id":7,"sender_full_name":"L","type":"stream","stream_id":5,"display_recipient":"s","subject":"t","content":"%s","timestamp":1768478400}`, `]}`},
+	"messenger": {`{"participants":[{"name":"L"}],"messages":[`,
+		`{"sender_name":"L","timestamp_ms":1768478400%03d,"content":"%s"}`, `],"title":"n","thread_path":"inbox/n_1"}`},
 	"jsonl": {"", `{"id":"%d","author":"L","sent_at":"2026-01-15T12:00:00Z","text":"%s"}` + "\n", ""},
 }
 

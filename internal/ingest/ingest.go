@@ -18,6 +18,7 @@ import (
 	"reverie/internal/ingest/irc"
 	"reverie/internal/ingest/jsonl"
 	"reverie/internal/ingest/matrix"
+	"reverie/internal/ingest/messenger"
 	"reverie/internal/ingest/onebot"
 	"reverie/internal/ingest/qqchat"
 	"reverie/internal/ingest/slack"
@@ -54,6 +55,7 @@ func Formats() []Format {
 		irc.Format,
 		onebot.Format,
 		qqchat.Format,
+		messenger.Format,
 	}
 }
 
