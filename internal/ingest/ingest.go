@@ -17,6 +17,7 @@ import (
 	"reverie/internal/ingest/export"
 	"reverie/internal/ingest/irc"
 	"reverie/internal/ingest/jsonl"
+	"reverie/internal/ingest/line"
 	"reverie/internal/ingest/matrix"
 	"reverie/internal/ingest/messenger"
 	"reverie/internal/ingest/onebot"
@@ -56,6 +57,7 @@ func Formats() []Format {
 		onebot.Format,
 		qqchat.Format,
 		messenger.Format,
+		line.Format,
 	}
 }
 
