@@ -15,6 +15,7 @@ import (
 	"reverie/internal/ingest/chatlab"
 	"reverie/internal/ingest/discord"
 	"reverie/internal/ingest/export"
+	"reverie/internal/ingest/googlechat"
 	"reverie/internal/ingest/irc"
 	"reverie/internal/ingest/jsonl"
 	"reverie/internal/ingest/line"
@@ -24,6 +25,7 @@ import (
 	"reverie/internal/ingest/qqchat"
 	"reverie/internal/ingest/slack"
 	"reverie/internal/ingest/telegram"
+	"reverie/internal/ingest/wechat"
 	"reverie/internal/ingest/whatsapp"
 	"reverie/internal/ingest/zulip"
 	"reverie/internal/reverie"
@@ -58,6 +60,8 @@ func Formats() []Format {
 		qqchat.Format,
 		messenger.Format,
 		line.Format,
+		wechat.Format,
+		googlechat.Format,
 	}
 }
 
