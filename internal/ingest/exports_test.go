@@ -109,3 +109,27 @@ func TestGoogleChatMessage(t *testing.T) {
 		}
 	}
 }
+
+// TestMattermostPost reads what posts say.
+func TestMattermostPost(t *testing.T) {
+	wrap := func(message string) ingest.Source {
+		return file("import.jsonl", `{"type":"user","user":{"username":"ada","first_name":"Ada"}}`+"\n"+`{"type":"post","post":{"team":"t","channel":"c","user":"ada","create_at":1768500245123,`+message+`}}`+"\n")
+	}
+	eachSays(t, "mattermost", wrap, map[string][2]string{
+		"text":              {`"message":"hi","type":null`, "Ada: hi"},
+		"of the system":     {`"message":"x","type":"system_add_to_channel"`, "Ada event: x"},
+		"of a kind to come": {`"message":"x","type":"custom_poll"`, "Ada: x"},
+		"of a hook":         {`"message":"x","props":{"from_webhook":"true","override_username":"CI"}`, "CI bot: x"},
+		"taken back":        {`"message":"x","delete_at":1768500245124`, "Ada event: "},
+		"not taken back":    {`"message":"x","delete_at":0`, "Ada: x"},
+		"an unknown user":   {`"message":"x","user":"bo"`, "bo: x"},
+		"no channel":        {`"message":"x","channel":""`, "bad: no chat"},
+		"no time":           {`"message":"x","create_at":0`, "bad: no time"},
+		"another type":      {`"message":["x"]`, "bad: no message"},
+	})
+	got, err := toldBy(t, "mattermost", file("x", `{"type":"post"}`+"\n"+`{"post":{}}`+"\n"+`{"type":"scheme"}`), ingest.ReadOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, got, "bad: no message", "bad: no type")
+}

@@ -20,6 +20,7 @@ import (
 	"reverie/internal/ingest/jsonl"
 	"reverie/internal/ingest/line"
 	"reverie/internal/ingest/matrix"
+	"reverie/internal/ingest/mattermost"
 	"reverie/internal/ingest/messenger"
 	"reverie/internal/ingest/onebot"
 	"reverie/internal/ingest/qqchat"
@@ -62,6 +63,7 @@ func Formats() []Format {
 		line.Format,
 		wechat.Format,
 		googlechat.Format,
+		mattermost.Format,
 	}
 }
 

@@ -173,6 +173,15 @@ func (t *Teller) Skip(place string, bad *Bad) error {
 	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
+// SkipBad tells of an error that is of a bad record, and returns any other.
+func (t *Teller) SkipBad(place string, err error) error {
+	var bad *Bad
+	if errors.As(err, &bad) {
+		return t.Skip(place, bad)
+	}
+	return err
+}
+
 // Each hands over the parts of a file, until its context ends. What is bad, of them or by the listener's
 // error, is told, and the next ones follow.
 func (t *Teller) Each(parts Parts, take func(Part) error) error {
@@ -195,9 +204,7 @@ func (t *Teller) EachOrBad(parts Parts, take func(Part, *Bad) error) error {
 		if err == nil || errors.As(err, &bad) {
 			err = take(part, bad)
 		}
-		if errors.As(err, &bad) {
-			err = t.Skip(part.Place, bad)
-		}
+		err = t.SkipBad(part.Place, err)
 		switch {
 		case errors.Is(err, ErrEnoughRead):
 			return nil
