@@ -25,6 +25,7 @@ import (
 	"reverie/internal/ingest/onebot"
 	"reverie/internal/ingest/qqchat"
 	"reverie/internal/ingest/slack"
+	"reverie/internal/ingest/slackdump"
 	"reverie/internal/ingest/telegram"
 	"reverie/internal/ingest/wechat"
 	"reverie/internal/ingest/whatsapp"
@@ -64,6 +65,7 @@ func Formats() []Format {
 		wechat.Format,
 		googlechat.Format,
 		mattermost.Format,
+		slackdump.Format,
 	}
 }
 
