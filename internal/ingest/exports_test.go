@@ -133,3 +133,119 @@ func TestMattermostPost(t *testing.T) {
 	}
 	same(t, got, "bad: no message", "bad: no type")
 }
+
+// TestSlackdump: what stands in dumps and chunks comes to what Slack's own export says.
+func TestSlackdump(t *testing.T) {
+	const message = `{"type":"message","user":"U1","ts":"1768500245.000100","text":"<@U2> hi"}`
+	for name, c := range map[string]struct {
+		src  ingest.Source
+		want []string
+	}{
+		"a dump":              {file("C1.json", `{"channel_id":"C1","name":"","messages":[`+message+`,7]}`), []string{"C1 1768500245.000100 U1: @U2 hi", "bad: no message"}},
+		"a dump, sorted":      {file("C1.json", `{"messages":[`+message+`],"channel_id":"C1","name":"x"}`), []string{"bad: no chat"}},
+		"people first":        {file("x", `{"t":3,"ts":1,"u":[{"id":"U1","name":"mira"},{"id":"U2","real_name":"Jun"}]}`+"\n"+`{"t":0,"ts":1,"id":"C1","m":[`+message+`]}`), []string{"C1 1768500245.000100 mira: @Jun hi"}},
+		"a search":            {file("x", `{"t":10,"ts":1,"id":"C1","m":[`+message+`]}`), nil},
+		"of no channel":       {file("x", `{"t":0,"ts":1,"m":[`+message+`]}`), []string{"bad: no chat"}},
+		"of no type":          {file("x", `{"ts":1}`+"\n[]"), []string{"bad: no type", "bad: no chunk"}},
+		"a dump with a list":  {files("C1.json", `{"channel_id":"C1","name":"plot","messages":[`+message+`]}`, "users.json", `[{"id":"U1","name":"mira"}]`), []string{"C1 1768500245.000100 mira: @U2 hi"}},
+		"a packed file, torn": {files("C1.json.gz", string(zipped(t, `{"t":0,"ts":1,"id":"C1","m":[`+message+`]}`+"\n"+`{"t":0,"ts":1,"id":"C1","m":[`+strings.Repeat(message+",", 99)))), []string{"C1 1768500245.000100 U1: @U2 hi", "bad: broken file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := toldBy(t, "slackdump", c.src, ingest.ReadOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+			same(t, got, c.want...)
+		})
+	}
+}
+
+// TestFeishuMessage reads what messages of Feishu say, whatever their kind.
+func TestFeishuMessage(t *testing.T) {
+	wrap := func(message string) ingest.Source {
+		return file("x.jsonl", `{"message_id":"om_1","create_time":"1768500245123","chat_id":"oc_1","sender":{"id":"ou_1","sender_type":"user"},`+message+`}`)
+	}
+	eachSays(t, "feishu", wrap, map[string][2]string{
+		"text":          {`"msg_type":"text","body":{"content":"{\"text\":\"@_all @_user_1 @_user_9 a\"}"},"mentions":[{"key":"@_user_1","id":"ou_1","name":"Ada"}]`, "Ada: @all @Ada @_user_9 a"},
+		"a tag":         {`"msg_type":"text","body":{"content":"{\"text\":\"<at user_id=\\\"ou_2\\\">Bo</at> hi\"}"}`, "ou_1: @Bo hi"},
+		"a page":        {`"msg_type":"post","body":{"content":"{\"zh_cn\":{\"title\":\"T\",\"content\":[[{\"tag\":\"text\",\"text\":\"a\"},{\"tag\":\"img\",\"image_key\":\"i\"}],[],[{\"tag\":\"code_block\",\"text\":\"x()\"}]]}}"}`, "ou_1: T\na\n\nx()"},
+		"an event":      {`"msg_type":"system","sender":null,"body":{"content":"{\"template\":\"{a} left {b} {c}\",\"a\":\"{b}\",\"b\":[\"x\",\"y\"]}"}`, "oc_1 event: {b} left x, y"},
+		"a file":        {`"msg_type":"file","body":{"content":"{\"file_name\":\"a.pdf\"}"}`, "ou_1: "},
+		"a place":       {`"msg_type":"location","body":{"content":"{\"name\":\"Pier 4\"}"}`, "ou_1: Pier 4"},
+		"a task":        {`"msg_type":"todo","body":{"content":"{\"summary\":{\"title\":\"Buy\",\"content\":[[{\"tag\":\"text\",\"text\":\"rope\"}]]}}"}`, "ou_1: Buy\nrope"},
+		"forwarded":     {`"msg_type":"text","upper_message_id":"om_0","body":{"content":"{\"text\":\"a\"}"}`, "ou_1: [forwarded] a"},
+		"an answer":     {`"msg_type":"text","parent_id":"om_0","thread_id":"omt_1","body":{"content":"{\"text\":\"a\"}"}`, "ou_1 ^om_0 /omt_1: a"},
+		"a bot":         {`"msg_type":"text","sender":{"id":"cli_1","sender_type":"app"},"body":{"content":"{\"text\":\"a\"}"}`, "cli_1 bot: a"},
+		"shown as text": {`"msg_type":"text","content":"a","sender":{"id":"ou_1","name":"Ada"}`, "Ada: a"},
+		"no JSON":       {`"msg_type":"text","body":{"content":"a"}`, "ou_1: "},
+		"of nobody":     {`"msg_type":"text","sender":{}`, "bad: no author"},
+		"no id":         {`"msg_type":"text","message_id":null,"message_id":""`, "bad: no id"},
+		"another type":  {`"msg_type":"text","deleted":"x"`, "bad: no message"},
+	})
+}
+
+// TestRocketChatMessage reads what messages of Rocket.Chat say, in either form.
+func TestRocketChatMessage(t *testing.T) {
+	wrap := func(message string) ingest.Source { return file("in/pier-4.json", "{"+message+"}\n") }
+	const stored = `"_id":"m","rid":"R","ts":"2026-01-15T18:04:05.123Z","u":{"_id":"u","username":"ada","name":"Ada"},`
+	eachSays(t, "rocketchat", wrap, map[string][2]string{
+		"exported":        {`"msg":"hi","username":"ada","ts":"2026-01-15T18:04:05.123Z"`, "ada: hi"},
+		"exported, event": {`"msg":"x","username":"ada","ts":"2026-01-15T18:04:05.123Z","type":"au"`, "ada event: x"},
+		"stored":          {stored + `"msg":"hi"`, "Ada: hi"},
+		"of a database":   {stored + `"msg":"hi","ts":{"$date":"2026-01-15T18:04:05.123Z"}`, "Ada: hi"},
+		"of an old one":   {stored + `"msg":"hi","ts":{"$date":{"$numberLong":"1768500245123"}}`, "Ada: hi"},
+		"an answer":       {stored + `"msg":"[ ](https://x/channel/c?msg=aB3) yes"`, "Ada ^aB3: yes"},
+		"in a thread":     {stored + `"msg":"x","tmid":"t"`, "Ada ^t /t: x"},
+		"a caption":       {stored + `"msg":"","attachments":[{"title":"a.png","description":"our boat"}]`, "Ada: our boat"},
+		"a hook":          {stored + `"msg":"","alias":"CI","bot":{"i":"1"},"attachments":[{"title":"Build","text":"ok"}]`, "CI bot: Build\nok"},
+		"no bot":          {stored + `"msg":"x","bot":false`, "Ada: x"},
+		"of nobody":       {`"msg":"hi","ts":"2026-01-15T18:04:05.123Z"`, "bad: no author"},
+		"no time":         {stored + `"ts":{"$date":true}`, "bad: no time"},
+		"another type":    {stored + `"msg":["x"]`, "bad: no message"},
+	})
+	got, err := toldBy(t, "rocketchat", wrap(`"msg":"hi","username":"ada","ts":"2026-01-15T18:04:05.123Z"`), ingest.ReadOptions{})
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "pier-4 ") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestTeamsMessage reads what messages of Teams say, in either form.
+func TestTeamsMessage(t *testing.T) {
+	graph := func(message string) ingest.Source {
+		return file("x.json", `{"value":[{"id":"5","messageType":"message","createdDateTime":"2026-01-15T18:04:05.123Z","chatId":"19:a","from":{"user":{"id":"u","displayName":"Ada"}},`+message+`}]}`)
+	}
+	eachSays(t, "teams", graph, map[string][2]string{
+		"text":         {`"body":{"contentType":"text","content":"1 < 2 &amp; <b>"}`, "Ada: 1 < 2 &amp; <b>"},
+		"HTML":         {`"body":{"contentType":"html","content":"<p>a&nbsp;&lt;b&gt;</p>\r\n<div>c<br>d</div><ul><li>e</li><li>f</li></ul><table><tr><td>g</td><td>h</td></tr></table>"}`, "Ada: a <b>\nc\nd\n- e\n- f\ng h"},
+		"links":        {`"body":{"contentType":"html","content":"<a href=\"https://a.example\">https://a.example</a> <a href=\"https://b.example\">here</a>"}`, "Ada: https://a.example here (https://b.example)"},
+		"a picture":    {`"body":{"contentType":"html","content":"<p><img src=\"x\" alt=\"image\"></p>"}`, "Ada: "},
+		"emoji":        {`"body":{"contentType":"html","content":"<img itemtype=\"http://schema.skype.com/Emoji\" alt=\"🙂\"><emoji alt=\"🔥\"></emoji>"}`, "Ada: 🙂🔥"},
+		"a quotation":  {`"body":{"contentType":"html","content":"<blockquote itemtype=\"http://schema.skype.com/Reply\" itemid=\"4\">x<blockquote>y</blockquote>z</blockquote>a"}`, "Ada ^4: a"},
+		"quoted words": {`"body":{"contentType":"html","content":"<blockquote>x</blockquote>a"}`, "Ada: xa"},
+		"never closed": {`"body":{"contentType":"html","content":"</blockquote></a><a href=\"x\"><p>a<b"}`, "Ada: a"},
+		"forwarded":    {`"body":{"contentType":"html","content":"<attachment id=\"1\"></attachment>"},"attachments":[{"contentType":"forwardedMessageReference","content":"{\"originalMessageContent\":\"<p>x</p>\",\"originalMessageSender\":{\"user\":{\"displayName\":\"Bo\"}}}"}]`, "Ada: [forwarded from Bo] x"},
+		"an event":     {`"messageType":"systemEventMessage","from":null`, "19:a event: "},
+		"a bot":        {`"from":{"application":{"id":"b","displayName":"CI"}},"body":{"contentType":"text","content":"x"}`, "CI bot: x"},
+		"an answer":    {`"replyToId":"4","body":{"contentType":"text","content":"x"}`, "Ada ^4 /4: x"},
+		"no chat":      {`"chatId":null,"chatId":""`, "bad: no chat"},
+		"of nobody":    {`"from":null`, "bad: no author"},
+		"another type": {`"body":"x","replies":7`, "bad: no message"},
+	})
+	own := func(message string) ingest.Source {
+		return file("messages.json", `{"userId":"8:x","exportDate":"x","conversations":[{"id":"19:a;messageid=4","displayName":"Ada","MessageList":[{"id":"5","displayName":"Ada","from":"https://x/v1/8:orgid:u","originalarrivaltime":"2026-01-15T18:04:05.123Z",`+message+`}]}]}`)
+	}
+	eachSays(t, "teams", own, map[string][2]string{
+		"own, text":   {`"messagetype":"Text","content":"1 < 2"`, "Ada ^4 /4: 1 < 2"},
+		"own, HTML":   {`"messagetype":"RichText/Html","content":"<p>a</p>"`, "Ada ^4 /4: a"},
+		"own, Skype":  {`"messagetype":"RichText","content":"<quote author=\"bo\" messageid=\"3\"><legacyquote>[1] Bo: </legacyquote>x<legacyquote>&lt;&lt;&lt; </legacyquote></quote>a &amp; <ss type=\"smile\">:)</ss>"`, "Ada ^3 /4: a & :)"},
+		"own, a file": {`"messagetype":"RichText/Media_GenericFile","content":"<URIObject>x</URIObject>"`, "Ada ^4 /4: "},
+		"own, event":  {`"messagetype":"ThreadActivity/AddMember","content":"x"`, "Ada ^4 /4 event: ThreadActivity/AddMember"},
+		"own, gone":   {`"messagetype":"Text","content":"x","properties":{"deletetime":"1"}`, "Ada ^4 /4 event: "},
+		"own, no id":  {`"id":"","messagetype":"Text"`, "bad: no id"},
+	})
+	got, err := toldBy(t, "teams", graph(`"body":{"contentType":"text","content":"a"},"replies":[{"id":"6","messageType":"message","createdDateTime":"2026-01-15T18:05:05Z","chatId":"19:a","replyToId":"5","from":{"user":{"id":"u"}},"body":{"contentType":"text","content":"b"},"replies":[{"id":"7"}]},7]`), ingest.ReadOptions{})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, got, "bad: no message", "19:a 5 Ada /5: a", "19:a 6 u ^5 /5: b")
+}

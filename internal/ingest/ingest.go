@@ -15,6 +15,7 @@ import (
 	"reverie/internal/ingest/chatlab"
 	"reverie/internal/ingest/discord"
 	"reverie/internal/ingest/export"
+	"reverie/internal/ingest/feishu"
 	"reverie/internal/ingest/googlechat"
 	"reverie/internal/ingest/irc"
 	"reverie/internal/ingest/jsonl"
@@ -24,8 +25,10 @@ import (
 	"reverie/internal/ingest/messenger"
 	"reverie/internal/ingest/onebot"
 	"reverie/internal/ingest/qqchat"
+	"reverie/internal/ingest/rocketchat"
 	"reverie/internal/ingest/slack"
 	"reverie/internal/ingest/slackdump"
+	"reverie/internal/ingest/teams"
 	"reverie/internal/ingest/telegram"
 	"reverie/internal/ingest/wechat"
 	"reverie/internal/ingest/whatsapp"
@@ -66,6 +69,9 @@ func Formats() []Format {
 		googlechat.Format,
 		mattermost.Format,
 		slackdump.Format,
+		rocketchat.Format,
+		feishu.Format,
+		teams.Format,
 	}
 }
 

@@ -301,6 +301,12 @@ func FileNames(files fs.FS) ([]string, error) {
 	return all, err
 }
 
+// Title is the name of a file without folders and ending: "" where it is read from a stream.
+func Title(name string) string {
+	base := path.Base(filepath.ToSlash(name))
+	return strings.TrimSpace(strings.Trim(strings.TrimSuffix(base, path.Ext(base)), "-./"))
+}
+
 // HeadOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
 // and nothing where it cannot be read.
 func HeadOf(files fs.FS, name string) []byte {

@@ -8,8 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -130,14 +128,13 @@ func chatOf(name string, ahead []byte) export.Chat {
 	first, _, _ := bytes.Cut(ahead, []byte("\n"))
 	title, ok := strings.CutPrefix(strings.TrimSpace(export.UTF8Line(first)), "[LINE]")
 	if !ok && !strings.HasPrefix(title, "Chat history ") {
-		base := path.Base(filepath.ToSlash(name))
-		title = strings.TrimPrefix(strings.TrimSuffix(base, path.Ext(base)), "[LINE]")
+		title = strings.TrimPrefix(export.Title(name), "[LINE]")
 	}
 	title = strings.TrimSpace(title)
 	if m := titles.FindStringSubmatch(title); m != nil {
 		title = strings.Trim(strings.Join(m[1:], ""), ` "`)
 	}
-	title = cmp.Or(strings.Trim(title, "-"), "chat")
+	title = cmp.Or(title, "chat")
 	return export.Chat{ID: title, Name: export.Shortened(title)}
 }
 
