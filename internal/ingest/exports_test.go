@@ -1,7 +1,9 @@
 package ingest_test
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -248,4 +250,46 @@ func TestTeamsMessage(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, got, "bad: no message", "19:a 5 Ada /5: a", "19:a 6 u ^5 /5: b")
+}
+
+// TestMixedExports: a folder of exports of several platforms brings the chats of all.
+func TestMixedExports(t *testing.T) {
+	dir := t.TempDir()
+	want := map[string]int{}
+	for path, name := range fixtures(t) {
+		switch name {
+		case "messenger", "googlechat", "slackdump", "mattermost", "wechat", "feishu", "teams", "rocketchat":
+		case "line":
+			if !strings.HasSuffix(path, "_ja.txt") {
+				continue
+			}
+		default:
+			continue
+		}
+		chats, _, _, err := brought(t, path)
+		check(t, err)
+		for chat, n := range chats {
+			if name == "slackdump" { // of two exports one
+				n = max(n, want[chat])
+			}
+			want[chat] = n
+		}
+		to := filepath.Join(dir, filepath.Base(path)) + ".d"
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			check(t, os.CopyFS(to, os.DirFS(path)))
+			continue
+		}
+		raw, err := os.ReadFile(path)
+		check(t, errors.Join(err, os.Mkdir(to, 0o700)))
+		check(t, os.WriteFile(filepath.Join(to, filepath.Base(path)), raw, 0o600))
+	}
+	chats, _, passed, err := brought(t, dir)
+	if err != nil {
+		t.Error(err, passed)
+	}
+	for chat, n := range want {
+		if chats[chat] < n {
+			t.Errorf("%s: %d records of %d", chat, chats[chat], n)
+		}
+	}
 }

@@ -75,6 +75,7 @@ func TestLineMessages(t *testing.T) {
 		"a file's own name":    {"in/[LINE]Kiln club.txt", day + "19:05\tBo\thi\n", []string{"Kiln club Bo: hi"}},
 		"a title in German":    {"x.txt", "[LINE] Chatverlauf mit Bo\n\n" + day + "19:05\tBo\thi\n", []string{"Chatverlauf mit Bo Bo: hi"}},
 		"spaces":               {"x.txt", day + "19:05 Bo I am\n19:06 Bo I was\n19:07 Bo I\n19:08 Bo\n19:09 Photos\n", []string{"x Bo: I am", "x Bo: I was", "x Bo: I", "x x event: Bo", "x x event: Photos"}},
+		"another weekday":      {"x.txt", day + "19:05\tBo\thi\n\n2026/01/16(Mon)\n19:06\tBo\tyo\n", []string{"x Bo: hi", "x Bo: yo"}},
 		"a time in a text":     {"x.txt", day + "19:05\tBo\tplan:\n20:00 soup\n", []string{"x Bo: plan:\n20:00 soup"}},
 		"a message of a bad d": {"x.txt", day + "19:05\tBo\thi\n2026/02/30(Mon)\n19:06\tBo\tyo\n", []string{"x Bo: hi\n2026/02/30(Mon)", "x Bo: yo"}},
 	} {

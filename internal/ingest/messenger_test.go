@@ -30,6 +30,8 @@ func TestMessengerMessage(t *testing.T) {
 		"a link alone":          {`"sender_name":"Bo","content":"https://a.example","share":{"link":"https://a.example"}`, "Bo: https://a.example"},
 		"a picture":             {`"sender_name":"Bo","photos":[{"uri":"a.jpg"}]`, "Bo: "},
 		"a reaction":            {`"sender_name":"Bo","content":"Liked a message"`, "Bo event: Liked a message"},
+		"one in German":         {`"sender_name":"Bo","content":"Hat mit \u00e2\u009d\u00a4 auf deine Nachricht reagiert"`, "Bo event: Hat mit ❤ auf deine Nachricht reagiert"},
+		"one that is said":      {`"sender_name":"Bo","content":"Reacted badly to peanuts, twice"`, "Bo: Reacted badly to peanuts, twice"},
 		"taken back":            {`"sender_name":"Bo","content":"x","is_unsent":true`, "Bo event: "},
 		"of another type":       {`"sender_name":"Bo","content":["x"],"share":7,"is_unsent":"y","call_duration":null`, "Bo: "},
 		"of nobody":             {`"content":"x"`, "bad: no author"},

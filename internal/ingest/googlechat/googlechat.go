@@ -21,7 +21,7 @@ var Format = export.Format{
 	Name:   "googlechat",
 	Title:  "Google Chat: Takeout (zip, folder or messages.json)",
 	Signs:  signs,
-	Folder: func(files fs.FS) int { return 95 * min(1, len(spaces(files))) },
+	Folder: func(files fs.FS) int { return 93 * min(1, len(spaces(files))) },
 	Tell:   tell,
 }
 

@@ -145,18 +145,22 @@ type reader struct {
 	ids   export.Ordinals
 	day   time.Time // of the messages at hand, in UTC
 	dated bool      // a date has been read
+	blank bool      // the line before is
 }
 
-// begins says what a line begins. A date that somebody wrote looks otherwise, or is another day of the week.
+// begins says what a line begins. A date that somebody wrote looks otherwise, or stands in the middle of a text and
+// is another day of the week.
 func (r *reader) begins(s string) (head, bool) {
+	apart := r.blank || !r.dated
+	r.blank = strings.TrimSpace(s) == ""
 	switch h, ok := split(s); {
-	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h):
+	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h, apart):
 		r.dated = true
 		return h, true
 	case ok && h.kind == 'm' && h.tab == r.tab:
 		return h, true
 	}
-	return head{kind: 'p'}, !r.dated && strings.TrimSpace(s) != ""
+	return head{kind: 'p'}, !r.dated && !r.blank
 }
 
 func (r *reader) take(b export.Block[head]) error {

@@ -74,11 +74,11 @@ func dayOf(date [3]string, order string) (time.Time, bool) {
 	return at, len(year) != 3 && y >= 2011 && y < 2100 && int(at.Month()) == mo && at.Day() == d
 }
 
-// right tells whether a date is one, and its label the day's.
-func (m manner) right(h head) bool {
+// right tells whether a date is one, and, unless it stands apart, its label the day's.
+func (m manner) right(h head, apart bool) bool {
 	at, ok := dayOf(h.date, m.order)
 	day, known := weekday(h.label, m.labels)
-	return ok && (!known || day == at.Weekday())
+	return ok && (apart || !known || day == at.Weekday())
 }
 
 // weekday is the day that a label stands for: Thu, Thursday and 木曜日 by themselves.

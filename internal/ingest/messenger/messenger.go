@@ -24,7 +24,7 @@ var Format = export.Format{
 	Name:   "messenger",
 	Title:  "Facebook Messenger or Instagram: download of your information, JSON (zip, folder or file)",
 	Signs:  signs,
-	Folder: func(files fs.FS) int { return 95 * min(1, len(threadFiles(files))) },
+	Folder: func(files fs.FS) int { return 94 * min(1, len(threadFiles(files))) },
 	Tell:   tell,
 }
 
@@ -171,7 +171,8 @@ var happened = map[export.Text]bool{"Call": true, "Subscribe": true, "Unsubscrib
 
 var (
 	// reacted is what the app says of a reaction.
-	reacted = text.NewPattern(`^(?:Reacted \S{1,40} to your message|Liked a message)\s*$`)
+	reacted = text.NewPattern(`^(?:(?:Reacted|Reagiu com|Reaccionó con|A réagi avec|Ha reagito con|Hat mit|Reageerde met) \S{1,40} ` +
+		`\pL[\pL ]{5,40}|Liked a message|Curtiu uma mensagem|Le gustó un mensaje|A aimé un message|Gefällt eine Nachricht)\s*$`)
 	// ownDeed is what the app says of what the downloading account did.
 	ownDeed = text.NewPattern(`^You (?:(?:named|created|left|joined|changed|set|turned|added|removed|pinned|unpinned)\b[^\n]*` +
 		`\b(?:group|chat|call|theme|nickname|reaction|photo|message)\b|sent an attachment|unsent a message|` +

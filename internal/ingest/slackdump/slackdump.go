@@ -23,7 +23,7 @@ var Format = export.Format{
 	Name:   "slackdump",
 	Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
 	Signs:  signs,
-	Folder: func(files fs.FS) int { return 95 * min(1, len(conversations(files))) },
+	Folder: func(files fs.FS) int { return 92 * min(1, len(conversations(files))) },
 	Tell:   tell,
 }
 
