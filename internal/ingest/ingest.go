@@ -68,7 +68,7 @@ func Formats() []Format {
 		wechat.Format,
 		googlechat.Format,
 		mattermost.Format,
-		slackdump.Format,
+		slackdump.Format(func(t *export.Teller) slackdump.Slack { return slack.NewReader(t) }),
 		rocketchat.Format,
 		feishu.Format,
 		teams.Format,

@@ -22,7 +22,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "messenger",
-	Title:  "Facebook Messenger or Instagram: download of your information, JSON (zip, folder or file)",
+	Title:  "Facebook Messenger or Instagram: one's information as JSON (zip, folder, file)",
 	Signs:  signs,
 	Folder: func(files fs.FS) int { return 94 * min(1, len(threadFiles(files))) },
 	Tell:   tell,

@@ -15,16 +15,26 @@ import (
 	"slices"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/ingest/slack"
 )
 
-// Format is what the package reads.
-var Format = export.Format{
-	Name:   "slackdump",
-	Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
-	Signs:  signs,
-	Folder: func(files fs.FS) int { return 92 * min(1, len(conversations(files))) },
-	Tell:   tell,
+// Slack reads what Slack's API gives: who an id is, what a conversation is, a message of one.
+type Slack interface {
+	User(part export.Part)
+	Chat(part export.Part) export.Chat
+	Message(chat export.Chat, part export.Part) error
+}
+
+// Format is what the package reads, with what reads Slack's own messages.
+func Format(slack func(*export.Teller) Slack) export.Format {
+	return export.Format{
+		Name:   "slackdump",
+		Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
+		Signs:  signs,
+		Folder: func(files fs.FS) int { return 92 * min(1, len(conversations(files))) },
+		Tell: func(t *export.Teller, src export.Source) error {
+			return (&reader{Teller: t, slack: slack(t), chats: map[string]export.Chat{}}).tell(src)
+		},
+	}
 }
 
 var (
@@ -57,15 +67,14 @@ func unzipped(r io.Reader) io.Reader {
 	return in
 }
 
-func tell(t *export.Teller, src export.Source) error {
-	r := reader{Teller: t, slack: slack.NewReader(t), chats: map[string]export.Chat{}}
+func (r *reader) tell(src export.Source) error {
 	if src.Files == nil {
 		return r.file(src.Head, src.Reader)
 	}
 	for _, name := range conversations(src.Files) {
 		// Dumps have the list of people in a file of its own, where there is one.
 		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "users.json"), r.slack.User, "[]")
-		err := t.File(src.Files, name, func(f io.Reader) error {
+		err := r.File(src.Files, name, func(f io.Reader) error {
 			in := bufio.NewReaderSize(unzipped(f), export.HeadSize)
 			head, _ := in.Peek(export.HeadSize) // what fails here fails once more when it is read
 			return r.file(head, in)
@@ -79,7 +88,7 @@ func tell(t *export.Teller, src export.Source) error {
 
 type reader struct {
 	*export.Teller
-	slack slack.Reader
+	slack Slack
 	chats map[string]export.Chat
 }
 
