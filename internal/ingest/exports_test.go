@@ -229,7 +229,7 @@ func TestTeamsMessage(t *testing.T) {
 		"an event":     {`"messageType":"systemEventMessage","from":null`, "19:a event: "},
 		"a bot":        {`"from":{"application":{"id":"b","displayName":"CI"}},"body":{"contentType":"text","content":"x"}`, "CI bot: x"},
 		"an answer":    {`"replyToId":"4","body":{"contentType":"text","content":"x"}`, "Ada ^4 /4: x"},
-		"no chat":      {`"chatId":null,"chatId":""`, "bad: no chat"},
+		"no chat":      {`"chatId":null,"chatId":"","body":{"contentType":"text","content":"a"}`, "Ada: a"},
 		"of nobody":    {`"from":null`, "bad: no author"},
 		"another type": {`"body":"x","replies":7`, "bad: no message"},
 	})

@@ -338,6 +338,11 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	return list
 }
 
+// JSONFiles lists the JSON files of a folder or archive that have one of these signs.
+func JSONFiles(files fs.FS, signs ...Sign) []string {
+	return KnownFiles(files, []string{".json"}, func(head []byte) bool { return Surest(head, signs...) > 0 })
+}
+
 // peeker is a folder or archive that notes which of its files are read: Peek opens one of
 // which only a look is taken.
 type peeker interface {

@@ -20,7 +20,7 @@ var Format = export.Format{
 	Title: "Feishu or Lark: messages of the API (im/v1/messages), JSON or JSONL",
 	Signs: signs.At("", "[]", "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]"),
 	Tell: func(t *export.Teller, src export.Source) error {
-		r := reader{Teller: t, names: map[string]string{}}
+		r := reader{Teller: t, file: cmp.Or(export.Title(src.Name), "chat"), names: map[string]string{}}
 		for part := range parts(export.Source{Head: src.Head, Reader: bytes.NewReader(src.Head)}) {
 			r.learn(export.JSONFieldsOf(part.Value))
 		}
@@ -40,6 +40,7 @@ func parts(src export.Source) export.Parts {
 
 type reader struct {
 	*export.Teller
+	file  string            // its name, for messages that do not say their chat
 	names map[string]string // of people, by their ids
 }
 
@@ -83,7 +84,7 @@ func (r *reader) take(part export.Part) error {
 	case by == "" && m.Type != "system":
 		return export.Missing("author", "sender")
 	}
-	chat := cmp.Or(string(m.Chat), "chat")
+	chat := cmp.Or(string(m.Chat), r.file)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: m.Sender.Str("sender_type") == "app",
 		Event: m.Deleted || events[string(m.Type)]}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(m.Parent),

@@ -28,10 +28,7 @@ var Format = export.Format{
 var signs = []export.Sign{{Sure: 95, Paths: "messages[].creator messages[].created_date"},
 	{Sure: 95, Paths: "messages[].topic_id messages[].message_id"}}
 
-func spaces(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".json"},
-		func(head []byte) bool { return export.Surest(head, signs...) > 0 })
-}
+func spaces(files fs.FS) []string { return export.JSONFiles(files, signs...) }
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {

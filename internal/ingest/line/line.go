@@ -98,6 +98,9 @@ func split(s string) (h head, ok bool) {
 	return h, hour < 24 && minute < 60
 }
 
+// happened tells whether a line with spaces says what somebody has done, rather than said.
+func (h head) happened() bool { return happened.MatchString(h.rest[max(0, len(h.rest)-96):]) }
+
 // knows looks for LINE's own first line, or for a date and a message behind it.
 func knows(head []byte) int {
 	dated, lines := false, 0
@@ -205,7 +208,7 @@ func (m manner) author(h head) (author, said string) {
 	for ok && m.longer[author] != "" && strings.HasPrefix(said+" ", m.longer[author]+" ") {
 		author, said = author+" "+m.longer[author], strings.TrimPrefix(said[len(m.longer[author]):], " ")
 	}
-	if happened.MatchString(h.rest) || !ok {
+	if h.happened() || !ok {
 		return "", h.rest
 	}
 	return author, said

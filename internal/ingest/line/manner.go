@@ -3,6 +3,7 @@ package line
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,16 +96,15 @@ func weekday(label string, learned map[string]time.Weekday) (day time.Weekday, k
 // orderOf says in which order dates are written: the one in which most are dates at all, each label of a
 // weekday stands for one, and time goes on and not back.
 func orderOf(dates []head, asked string) (best string, labels map[string]time.Weekday, err error) {
-	fewest, tie := -1, false
+	fewest, days, tie := -1, "", false
 	for _, order := range []string{"ymd", "dmy", "mdy"} {
-		faults, learned, last := 0, map[string]time.Weekday{}, time.Time{}
+		faults, learned, read, last := 0, map[string]time.Weekday{}, "", time.Time{}
 		for _, h := range dates {
 			at, ok := dayOf(h.date, order)
 			day, known := weekday(h.label, learned)
 			switch {
 			case !ok:
 				faults += 100
-				continue
 			case !known && h.label != "":
 				learned[h.label] = at.Weekday()
 			case known && day != at.Weekday():
@@ -113,12 +113,12 @@ func orderOf(dates []head, asked string) (best string, labels map[string]time.We
 			if at.Before(last) {
 				faults++
 			}
-			last = at
+			last, read = at, read+at.Format("060102")
 		}
-		equal := faults == fewest && !sameDays(dates, best, order)
+		equal := faults == fewest && read != days
 		tie = tie && faults >= fewest || equal
 		if fewest < 0 || faults < fewest || equal && order == asked {
-			best, fewest, labels = order, faults, learned
+			best, fewest, labels, days = order, faults, learned, read
 		}
 	}
 	if tie && asked != best {
@@ -128,27 +128,13 @@ func orderOf(dates []head, asked string) (best string, labels map[string]time.We
 	return best, labels, err
 }
 
-func sameDays(dates []head, one, other string) bool {
-	for _, h := range dates {
-		a, _ := dayOf(h.date, one)
-		if b, _ := dayOf(h.date, other); !a.Equal(b) {
-			return false
-		}
-	}
-	return true
-}
-
 // longerNames finds names of several words, where spaces are between a name and a text: what begins so
 // never goes on otherwise, five times at least.
 func longerNames(messages []head) map[string]string {
-	longer := map[string]string{}
 	next, times := map[string]string{}, map[string]int{}
 	for _, h := range messages {
 		words := strings.SplitN(h.rest, " ", 5)
-		if happened.MatchString(h.rest) {
-			continue
-		}
-		for n := 1; n < len(words)-1; n++ {
+		for n := 1; n < len(words)-1 && !h.happened(); n++ {
 			name := strings.Join(words[:n], " ")
 			if known, seen := next[name]; seen && known != words[n] {
 				next[name] = ""
@@ -158,10 +144,6 @@ func longerNames(messages []head) map[string]string {
 			times[name]++
 		}
 	}
-	for name, word := range next {
-		if word != "" && times[name] >= 5 {
-			longer[name] = word
-		}
-	}
-	return longer
+	maps.DeleteFunc(next, func(name, word string) bool { return times[name] < 5 })
+	return next
 }

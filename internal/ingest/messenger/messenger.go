@@ -34,10 +34,7 @@ var signs = []export.Sign{
 	{Sure: 90, Paths: "participants messages title thread_path"},
 }
 
-func threadFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".json"},
-		func(head []byte) bool { return export.Surest(head, signs...) > 0 })
-}
+func threadFiles(files fs.FS) []string { return export.JSONFiles(files, signs...) }
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {

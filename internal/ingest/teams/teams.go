@@ -20,7 +20,7 @@ var Format = export.Format{
 	Signs: append(graph.At("", "[]", "value[]", "[].value[]"), export.Sign{Sure: 95, Paths: "conversations[].MessageList"},
 		export.Sign{Sure: 85, Paths: "userId exportDate conversations"}),
 	Tell: func(t *export.Teller, src export.Source) error {
-		r := reader{Teller: t}
+		r := reader{Teller: t, file: cmp.Or(export.Title(src.Name), "chat")}
 		return t.Held(parts(src), r.take)
 	},
 }
@@ -44,6 +44,7 @@ func parts(src export.Source) export.Parts {
 
 type reader struct {
 	*export.Teller
+	file string      // its name, for messages that do not say their chat
 	at   int         // the conversation at hand of one's own export, from 1
 	chat export.Chat // which it is
 	post string      // of a channel: what the conversation answers
@@ -151,7 +152,7 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 		return err
 	}
 	at, err := export.Time(string(m.Created), time.UTC)
-	chat := cmp.Or(string(m.Chat), m.Channel.Str("channelId"))
+	chat := cmp.Or(string(m.Chat), m.Channel.Str("channelId"), r.file)
 	user, app := m.From.Fields("user"), m.From.Fields("application")
 	by := cmp.Or(user.Str("id"), app.Str("id"))
 	switch {
@@ -159,8 +160,6 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 		return export.Missing("id", "id")
 	case err != nil:
 		return err
-	case chat == "":
-		return export.Missing("chat", "chatId")
 	case by == "" && m.Type == "message" && m.Deleted == "":
 		return export.Missing("author", "from")
 	}
