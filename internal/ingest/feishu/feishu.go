@@ -18,7 +18,8 @@ import (
 var Format = export.Format{
 	Name:  "feishu",
 	Title: "Feishu or Lark: messages of the API (im/v1/messages), JSON or JSONL",
-	Signs: signs.At("", "[]", "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]"),
+	Signs: append(signs.At("", "[]", "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]"),
+		happened.At("", "[]")...),
 	Tell: func(t *export.Teller, src export.Source) error {
 		r := reader{Teller: t, file: cmp.Or(export.Title(src.Name), "chat"), names: map[string]string{}}
 		for part := range parts(export.Source{Head: src.Head, Reader: bytes.NewReader(src.Head)}) {
@@ -28,11 +29,15 @@ var Format = export.Format{
 	},
 }
 
-var signs = export.Sign{Sure: 95, Paths: "message_id msg_type chat_id|body.content|sender.id"}
+var (
+	signs = export.Sign{Sure: 95, Paths: "message_id msg_type|message_type chat_id|body.content|sender.id"}
+	// happened is the sign of an event, as it is sent when somebody writes.
+	happened = export.Sign{Sure: 95, Paths: "event.message.message_id event.message.chat_id"}
+)
 
 // parts tells the messages, whatever they stand in.
 func parts(src export.Source) export.Parts {
-	if export.Surest(src.Head, signs.At("", "[]")...) > 0 {
+	if export.Surest(src.Head, append(signs.At("", "[]"), happened.At("", "[]")...)...) > 0 {
 		return export.Values(src)
 	}
 	return export.JSONParts(src.Reader, "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]")
@@ -50,32 +55,49 @@ type message struct {
 	Thread   export.Text         `json:"thread_id"`
 	Upper    export.Text         `json:"upper_message_id"` // it was forwarded within that one
 	Type     export.Text         `json:"msg_type"`
+	Kind     export.Text         `json:"message_type"` // the same, of an event
+	ReplyTo  export.Text         `json:"reply_to"`     // parent_id, of lark-cli
 	Created  export.Text         `json:"create_time"`
 	Deleted  bool                `json:"deleted"`
 	Chat     export.Text         `json:"chat_id"`
 	Sender   export.JSONFields   `json:"sender"`
 	Body     export.JSONFields   `json:"body"`
-	Shown    export.Text         `json:"content"` // as lark-cli has it, in the place of body: a text to read
+	Content  export.Text         `json:"content"` // of an event in the place of body; of lark-cli a text to read
 	Mentions []export.JSONFields `json:"mentions"`
+}
+
+// idOf is an id, or the first of its several ones.
+func idOf(raw json.RawMessage) string {
+	of := export.JSONFieldsOf(raw)
+	return cmp.Or(export.TextOf(raw), of.Str("open_id"), of.Str("user_id"), of.Str("union_id"))
 }
 
 // learn takes down the names of those whom a message mentions.
 func (r *reader) learn(m export.JSONFields) {
 	for _, who := range m.List("mentions") {
-		if id := who.Str("id"); id != "" && len(r.names) < export.MaxNames {
+		if id := idOf(who["id"]); id != "" && len(r.names) < export.MaxNames {
 			r.names[id] = export.Shortened(who.Str("name"))
 		}
 	}
 }
 
 func (r *reader) take(part export.Part) error {
+	event := export.JSONFieldsOf(part.Value).Fields("event")
+	if len(event) > 0 {
+		part.Value = event["message"]
+	}
 	r.learn(export.JSONFieldsOf(part.Value))
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
+	if len(event) > 0 {
+		m.Sender = event.Fields("sender")
+	}
+	m.Type = cmp.Or(m.Type, m.Kind)
 	at, err := export.Time(string(m.Created), r.Zone)
-	by := m.Sender.Str("id")
+	by := cmp.Or(idOf(m.Sender["id"]), idOf(m.Sender["sender_id"]))
+	program := m.Sender.Str("sender_type")
 	switch {
 	case m.ID == "":
 		return export.Missing("id", "message_id")
@@ -85,9 +107,9 @@ func (r *reader) take(part export.Part) error {
 		return export.Missing("author", "sender")
 	}
 	chat := cmp.Or(string(m.Chat), r.file)
-	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: m.Sender.Str("sender_type") == "app",
+	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
 		Event: m.Deleted || events[string(m.Type)]}
-	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(m.Parent),
+	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
 		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by, chat)}
 	if !m.Deleted {
 		rec.Message.Text = m.said()
@@ -109,13 +131,9 @@ var mention = text.NewPattern(`@_(?:user_\d+|all)\b|<at [^<>]{0,200}>([^<>]{0,20
 
 // said is what a message says: its content is JSON in a string, other for each kind.
 func (m message) said() string {
-	raw := m.Body.Str("content")
-	if raw == "" {
-		return export.UnlessPlaceholder(string(m.Shown))
-	}
-	var c export.JSONFields
-	if json.Unmarshal([]byte(raw), &c) != nil {
-		return ""
+	c := export.JSONFieldsOf([]byte(cmp.Or(m.Body.Str("content"), string(m.Content))))
+	if c == nil && len(m.Body) == 0 {
+		return export.UnlessPlaceholder(string(m.Content))
 	}
 	said := ""
 	switch m.Type {
