@@ -24,6 +24,16 @@ var large = map[string][3]string{
 		`{"id":"%d","timestamp":1768478400000,"sender":{"uid":"u_1","uin":"7","name":"L"},"type":"type_1","content":{"text":"%s","elements":[]},"recalled":false,"system":false}`, `]}`},
 	"zulip": {`{"result":"success","messages":[`,
 		`{"id":%d,"sender_id":7,"sender_full_name":"L","type":"stream","stream_id":5,"display_recipient":"s","subject":"t","content":"%s","timestamp":1768478400}`, `]}`},
+	"messenger": {`{"participants":[{"name":"L"}],"messages":[`,
+		`{"sender_name":"L","timestamp_ms":1768478400%03d,"content":"%s"}`, `],"title":"n","thread_path":"inbox/n_1"}`},
+	"wechat": {`{"weflow":{"version":"1"},"session":{"wxid":"1@chatroom","displayName":"n"},"messages":[`,
+		`{"localId":%d,"createTime":1768478400,"type":"文本消息","content":"%s","senderUsername":"wxid_a","senderDisplayName":"L"}`, `]}`},
+	"rocketchat": {`{"messages":[`,
+		`{"_id":"%d","rid":"R","msg":"%s","ts":"2026-01-15T12:00:00Z","u":{"_id":"u","username":"l"}}`, `],"count":9}`},
+	"slackdump": {`{"channel_id":"C1","name":"n","messages":[`,
+		`{"type":"message","ts":"1768478400.%06d","user":"U1","text":"%s"}`, `]}`},
+	"feishu": {`{"code":0,"data":{"items":[`,
+		`{"message_id":"om_%d","msg_type":"text","create_time":"1768478400000","chat_id":"oc","sender":{"id":"u"},"body":{"content":"{\"text\":\"%s\"}"}}`, `]}}`},
 	"jsonl": {"", `{"id":"%d","author":"L","sent_at":"2026-01-15T12:00:00Z","text":"%s"}` + "\n", ""},
 }
 

@@ -140,7 +140,7 @@ func TestTruncatedFixtures(t *testing.T) {
 		for r := range toldOf(t, name, path, whole) {
 			known[r.Message.ID] = r.Message.Text
 		}
-		text := name == "whatsapp" || name == "irc"
+		text := name == "whatsapp" || name == "irc" || name == "line"
 		for cut := len(whole) / 10; cut < len(whole)-1; cut += 1 + len(whole)/25 {
 			missing, last := text || whole[cut] == '\n' || whole[cut-1] == '\n', ""
 			for r, err := range toldOf(t, name, path, whole[:cut]) {

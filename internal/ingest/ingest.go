@@ -15,13 +15,22 @@ import (
 	"reverie/internal/ingest/chatlab"
 	"reverie/internal/ingest/discord"
 	"reverie/internal/ingest/export"
+	"reverie/internal/ingest/feishu"
+	"reverie/internal/ingest/googlechat"
 	"reverie/internal/ingest/irc"
 	"reverie/internal/ingest/jsonl"
+	"reverie/internal/ingest/line"
 	"reverie/internal/ingest/matrix"
+	"reverie/internal/ingest/mattermost"
+	"reverie/internal/ingest/messenger"
 	"reverie/internal/ingest/onebot"
 	"reverie/internal/ingest/qqchat"
+	"reverie/internal/ingest/rocketchat"
 	"reverie/internal/ingest/slack"
+	"reverie/internal/ingest/slackdump"
+	"reverie/internal/ingest/teams"
 	"reverie/internal/ingest/telegram"
+	"reverie/internal/ingest/wechat"
 	"reverie/internal/ingest/whatsapp"
 	"reverie/internal/ingest/zulip"
 	"reverie/internal/reverie"
@@ -54,6 +63,15 @@ func Formats() []Format {
 		irc.Format,
 		onebot.Format,
 		qqchat.Format,
+		messenger.Format,
+		line.Format,
+		wechat.Format,
+		googlechat.Format,
+		mattermost.Format,
+		slackdump.Format(func(t *export.Teller) slackdump.Slack { return slack.NewReader(t) }),
+		rocketchat.Format,
+		feishu.Format,
+		teams.Format,
 	}
 }
 

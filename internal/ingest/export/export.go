@@ -173,6 +173,15 @@ func (t *Teller) Skip(place string, bad *Bad) error {
 	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
+// SkipBad tells of an error that is of a bad record, and returns any other.
+func (t *Teller) SkipBad(place string, err error) error {
+	var bad *Bad
+	if errors.As(err, &bad) {
+		return t.Skip(place, bad)
+	}
+	return err
+}
+
 // Each hands over the parts of a file, until its context ends. What is bad, of them or by the listener's
 // error, is told, and the next ones follow.
 func (t *Teller) Each(parts Parts, take func(Part) error) error {
@@ -195,9 +204,7 @@ func (t *Teller) EachOrBad(parts Parts, take func(Part, *Bad) error) error {
 		if err == nil || errors.As(err, &bad) {
 			err = take(part, bad)
 		}
-		if errors.As(err, &bad) {
-			err = t.Skip(part.Place, bad)
-		}
+		err = t.SkipBad(part.Place, err)
 		switch {
 		case errors.Is(err, ErrEnoughRead):
 			return nil
@@ -294,6 +301,12 @@ func FileNames(files fs.FS) ([]string, error) {
 	return all, err
 }
 
+// Title is the name of a file without folders and ending: "" where it is read from a stream.
+func Title(name string) string {
+	base := path.Base(filepath.ToSlash(name))
+	return strings.TrimSpace(strings.Trim(strings.TrimSuffix(base, path.Ext(base)), "-./"))
+}
+
 // HeadOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
 // and nothing where it cannot be read.
 func HeadOf(files fs.FS, name string) []byte {
@@ -323,6 +336,11 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	}
 	slices.Sort(list)
 	return list
+}
+
+// JSONFiles lists the JSON files of a folder or archive that have one of these signs.
+func JSONFiles(files fs.FS, signs ...Sign) []string {
+	return KnownFiles(files, []string{".json"}, func(head []byte) bool { return Surest(head, signs...) > 0 })
 }
 
 // peeker is a folder or archive that notes which of its files are read: Peek opens one of

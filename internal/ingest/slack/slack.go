@@ -87,7 +87,7 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 }
 
 func tell(t *export.Teller, src export.Source) error {
-	s := reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
+	s := newReader(t)
 	if src.Files == nil {
 		chat := export.Chat{ID: channelOf(filepath.ToSlash(src.Name))}
 		chat.Name = chat.ID
@@ -128,6 +128,23 @@ type reader struct {
 	names slackNames
 }
 
+func newReader(t *export.Teller) *reader {
+	return &reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
+}
+
+// Reader reads what other programs keep as Slack's API gives it.
+type Reader struct{ in *reader }
+
+func NewReader(t *export.Teller) Reader { return Reader{newReader(t)} }
+
+// User takes down who an id is, Chat what a conversation is; Message tells a message of one.
+func (r Reader) User(part export.Part) { r.in.user(part) }
+func (r Reader) Chat(part export.Part) export.Chat {
+	chat, _ := r.in.chat(part)
+	return chat
+}
+func (r Reader) Message(chat export.Chat, part export.Part) error { return r.in.record(chat, part) }
+
 // lists reads who and what the ids in one folder stand for, and adds the chats under the
 // paths of their folders.
 func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) error {
@@ -138,32 +155,39 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 	}
 	for _, list := range chatLists {
 		err := export.EachPart(files, path.Join(root, list), func(part export.Part) {
-			c := export.As[struct {
-				ID      string   `json:"id"`
-				Name    string   `json:"name"`
-				Members []string `json:"members"`
-			}](part.Value)
-			if c.ID == "" {
-				return
+			if c, folder := s.chat(part); c.ID != "" {
+				chats[path.Join(root, folder)] = c
 			}
-			folder := c.Name
-			if folder == "" { // a conversation of two
-				folder = c.ID
-				var names []string
-				for _, id := range c.Members {
-					names = append(names, s.names.user(id))
-				}
-				c.Name = cmp.Or(strings.Join(names, ", "), c.ID)
-			}
-			c.Name = export.Shortened(c.Name)
-			s.names.channels[c.ID] = c.Name
-			chats[path.Join(root, folder)] = export.Chat{ID: c.ID, Name: c.Name}
 		}, "[]")
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// chat reads what a conversation is, and the name of its folder: where it has no name it is one of two people.
+func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
+	c := export.As[struct {
+		ID      string   `json:"id"`
+		Name    string   `json:"name"`
+		Members []string `json:"members"`
+		User    string   `json:"user"` // the other one
+	}](part.Value)
+	if folder = c.Name; folder == "" {
+		folder = c.ID
+		if len(c.Members) == 0 && c.User != "" {
+			c.Members = []string{c.User}
+		}
+		var names []string
+		for _, id := range c.Members {
+			names = append(names, s.names.user(id))
+		}
+		c.Name = cmp.Or(strings.Join(names, ", "), c.ID)
+	}
+	c.Name = export.Shortened(c.Name)
+	s.names.channels[c.ID] = c.Name
+	return export.Chat{ID: c.ID, Name: c.Name}, folder
 }
 
 func (s *reader) user(part export.Part) {

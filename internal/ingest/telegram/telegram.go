@@ -53,10 +53,7 @@ var signs = append(export.Sign{Sure: 90, Paths: aMessage}.At("chats.list[]"),
 	export.Sign{Sure: 70, Paths: "name type id messages"})
 
 // telegramFiles finds the exports of a folder or archive.
-func telegramFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".json"},
-		func(head []byte) bool { return export.Surest(head, signs...) > 0 })
-}
+func telegramFiles(files fs.FS) []string { return export.JSONFiles(files, signs...) }
 
 // reader reads one file.
 type reader struct {

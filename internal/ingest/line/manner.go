@@ -1,0 +1,149 @@
+package line
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/reverie"
+)
+
+// manner is how a text is written, as its lines tell.
+type manner struct {
+	tab    bool   // between time, name and text; else there are spaces
+	order  string // of dates
+	shape  string // of them, too
+	labels map[string]time.Weekday
+	longer map[string]string // with spaces: the next word of a name, by the words before it
+}
+
+// weekdays are the labels of days whose language leaves no doubt; others are learned from the dates.
+var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6,
+	"日": 0, "月": 1, "火": 2, "水": 3, "木": 4, "金": 5, "土": 6,
+	"อา": 0, "จ": 1, "อ": 2, "พ": 3, "พฤ": 4, "ศ": 5, "ส": 6}
+
+// mannerOf looks at the beginning of a text.
+func mannerOf(ahead []byte, asked string) (m manner, err error) {
+	var dates, messages []head
+	tabs := 0
+	for l := range bytes.Lines(ahead) {
+		switch h, ok := split(export.UTF8Line(bytes.TrimRight(l, "\r\n"))); {
+		case ok && h.kind == 'd':
+			dates = append(dates, h)
+		case ok && len(dates) > 0:
+			if messages = append(messages, h); h.tab {
+				tabs++
+			}
+		}
+	}
+	if len(dates) == 0 {
+		return m, fmt.Errorf("no line of it is a date, as LINE writes them: %w", reverie.ErrInvalid)
+	}
+	if m.tab = tabs*2 >= len(messages); !m.tab {
+		m.longer = longerNames(messages)
+	}
+	m.shape = dates[0].shape
+	dates = slices.DeleteFunc(dates, func(h head) bool { return h.shape != m.shape })
+	m.order, m.labels, err = orderOf(dates, asked)
+	return m, err
+}
+
+// dayOf reads a date. Years of the Buddhist era are beyond 2400.
+func dayOf(date [3]string, order string) (time.Time, bool) {
+	year, month, day := date[2], date[1], date[0]
+	switch order {
+	case "mdy":
+		month, day = day, month
+	case "ymd":
+		year, day = day, year
+	}
+	y, _ := strconv.Atoi(year)
+	mo, _ := strconv.Atoi(month)
+	d, _ := strconv.Atoi(day)
+	switch {
+	case len(year) == 2:
+		y += 2000
+	case y > 2400:
+		y -= 543
+	}
+	at := time.Date(y, time.Month(mo), d, 0, 0, 0, 0, time.UTC)
+	return at, len(year) != 3 && y >= 2011 && y < 2100 && int(at.Month()) == mo && at.Day() == d
+}
+
+// right tells whether a date is one, and, unless it stands apart, its label the day's.
+func (m manner) right(h head, apart bool) bool {
+	at, ok := dayOf(h.date, m.order)
+	day, known := weekday(h.label, m.labels)
+	return ok && (apart || !known || day == at.Weekday())
+}
+
+// weekday is the day that a label stands for: Thu, Thursday and 木曜日 by themselves.
+func weekday(label string, learned map[string]time.Weekday) (day time.Weekday, known bool) {
+	if day, known = weekdays[label]; !known && len(label) > 3 && label[0] != 0xe0 { // which begins Thai
+		day, known = weekdays[label[:3]]
+	}
+	if !known {
+		day, known = learned[label]
+	}
+	return day, known
+}
+
+// orderOf says in which order dates are written: the one in which most are dates at all, each label of a
+// weekday stands for one, and time goes on and not back.
+func orderOf(dates []head, asked string) (best string, labels map[string]time.Weekday, err error) {
+	fewest, days, tie := -1, "", false
+	for _, order := range []string{"ymd", "dmy", "mdy"} {
+		faults, learned, read, last := 0, map[string]time.Weekday{}, "", time.Time{}
+		for _, h := range dates {
+			at, ok := dayOf(h.date, order)
+			day, known := weekday(h.label, learned)
+			switch {
+			case !ok:
+				faults += 100
+			case !known && h.label != "":
+				learned[h.label] = at.Weekday()
+			case known && day != at.Weekday():
+				faults += 10
+			}
+			if at.Before(last) {
+				faults++
+			}
+			last, read = at, read+at.Format("060102")
+		}
+		equal := faults == fewest && read != days
+		tie = tie && faults >= fewest || equal
+		if fewest < 0 || faults < fewest || equal && order == asked {
+			best, fewest, labels, days = order, faults, learned, read
+		}
+	}
+	if tie && asked != best {
+		err = fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+
+			"--date-order dmy, mdy or ymd: %w", strings.Join(dates[0].date[:], "/"), reverie.ErrInvalid)
+	}
+	return best, labels, err
+}
+
+// longerNames finds names of several words, where spaces are between a name and a text: what begins so
+// never goes on otherwise, five times at least.
+func longerNames(messages []head) map[string]string {
+	next, times := map[string]string{}, map[string]int{}
+	for _, h := range messages {
+		words := strings.SplitN(h.rest, " ", 5)
+		for n := 1; n < len(words)-1 && !h.happened(); n++ {
+			name := strings.Join(words[:n], " ")
+			if known, seen := next[name]; seen && known != words[n] {
+				next[name] = ""
+			} else if !seen && len(next) < export.MaxNames {
+				next[name] = words[n]
+			}
+			times[name]++
+		}
+	}
+	maps.DeleteFunc(next, func(name, word string) bool { return times[name] < 5 })
+	return next
+}

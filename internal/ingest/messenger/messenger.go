@@ -1,0 +1,208 @@
+// Package messenger reads the messages in the copy of one's data that Facebook and Instagram hand out as
+// JSON: a folder a chat, with files message_1.json and on, the newest first; and the files of Messenger's
+// end-to-end encrypted chats. They have neither ids of messages nor of people, who are known by their names.
+package messenger
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// Format is what the package reads.
+var Format = export.Format{
+	Name:   "messenger",
+	Title:  "Facebook Messenger or Instagram: one's information as JSON (zip, folder, file)",
+	Signs:  signs,
+	Folder: func(files fs.FS) int { return 94 * min(1, len(threadFiles(files))) },
+	Tell:   tell,
+}
+
+var signs = []export.Sign{
+	{Sure: 95, Paths: "participants[].name messages[].sender_name|messages[].timestamp_ms"},
+	{Sure: 90, Paths: "participants[] threadName messages[].senderName"},
+	{Sure: 90, Paths: "participants messages title thread_path"},
+}
+
+func threadFiles(files fs.FS) []string { return export.JSONFiles(files, signs...) }
+
+func tell(t *export.Teller, src export.Source) error {
+	if src.Files == nil {
+		th := thread{Teller: t}
+		for part, err := range export.JSONParts(bytes.NewReader(src.Head), aboutThread...) {
+			if err != nil { // the head ends within the messages
+				break
+			}
+			th.note(part)
+		}
+		return th.tell(filepath.ToSlash(src.Name), export.JSONParts(src.Reader, "messages[]"))
+	}
+	for _, name := range threadFiles(src.Files) {
+		th := thread{Teller: t}
+		_ = export.EachPart(src.Files, name, th.note, aboutThread...) // what is broken is told with the messages
+		err := t.Messages(src.Files, name, "messages[]", func(parts export.Parts) error {
+			return th.tell(path.Join(filepath.ToSlash(src.Name), name), parts)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aboutThread is what says which chat it is. Most of it stands behind the messages.
+var aboutThread = []string{"participants[]", "title", "thread_path", "threadName"}
+
+type thread struct {
+	*export.Teller
+	title, path  string
+	participants []string
+	ids          export.Ordinals
+}
+
+func (th *thread) note(part export.Part) {
+	said := string(export.As[meta](part.Value))
+	switch part.Pattern {
+	case "title":
+		th.title = said
+	case "participants[]":
+		if name := cmp.Or(said, string(export.As[person](part.Value).Name)); len(th.participants) < export.MaxNames {
+			th.participants = append(th.participants, name)
+		}
+	default:
+		th.path = said
+	}
+}
+
+// numbered is how the files of a chat are called, in a folder that is called after it.
+var numbered = text.NewPattern(`^message_\d+\.json$`)
+
+// chat is the chat of a file: by its path within the download, which stays as it is.
+func (th *thread) chat(name string) export.Chat {
+	people := strings.Join(th.participants, ", ")
+	folder := path.Base(path.Dir(name))
+	if !numbered.MatchString(path.Base(name)) || strings.Trim(folder, "./") == "" {
+		folder = ""
+	}
+	id := cmp.Or(strings.Trim(path.Base(th.path), "./"), folder, people, "chat")
+	return export.Chat{ID: id, Name: export.Shortened(cmp.Or(th.title, people, id))}
+}
+
+func (th *thread) tell(name string, parts export.Parts) error {
+	chat := th.chat(name)
+	if !th.Wants(chat) {
+		return nil
+	}
+	return th.Each(parts, func(part export.Part) error {
+		var m message
+		if err := part.Decode(&m, "no message"); err != nil {
+			return err
+		}
+		stamp, author := string(cmp.Or(m.Millis, m.Timestamp)), string(cmp.Or(m.Sender, m.SenderName))
+		at, err := export.Time(stamp, time.UTC)
+		switch {
+		case err != nil:
+			return err
+		case author == "":
+			return export.Missing("author", "sender_name")
+		}
+		r := export.Record{Chat: chat, Place: part.Place}
+		r.Message = reverie.Message{ID: th.ids.ID(chat.ID, stamp, author), AuthorID: author, Author: author, SentAt: at}
+		r.Message.Text, r.Event = m.said(author)
+		return th.Tell(r)
+	})
+}
+
+type person struct {
+	Name meta `json:"name"`
+}
+
+// meta is a text of which each letter beyond ASCII is written as the bytes of its UTF-8, a letter each.
+type meta string
+
+var highLetters = text.NewPattern(`[\x{80}-\x{ff}]+`)
+
+func (m *meta) UnmarshalJSON(raw []byte) error {
+	s := string(export.As[export.Text](raw))
+	*m = meta(highLetters.ReplaceAllStringFunc(s, func(run string) string {
+		var octets []byte
+		for _, c := range run {
+			octets = append(octets, byte(c))
+		}
+		if !utf8.Valid(octets) { // it was right as it was
+			return run
+		}
+		return string(octets)
+	}))
+	return nil
+}
+
+// message is one message, in either form.
+type message struct {
+	Sender  meta            `json:"sender_name"`
+	Millis  export.Text     `json:"timestamp_ms"`
+	Content meta            `json:"content"`
+	Type    export.Text     `json:"type"`          // new downloads have none
+	Call    json.RawMessage `json:"call_duration"` // in seconds
+	Unsent  json.RawMessage `json:"is_unsent"`
+	Share   json.RawMessage `json:"share"`
+
+	SenderName meta            `json:"senderName"`
+	Timestamp  export.Text     `json:"timestamp"`
+	Text       meta            `json:"text"`
+	IsUnsent   json.RawMessage `json:"isUnsent"`
+}
+
+// happened are the types of what is nobody's words.
+var happened = map[export.Text]bool{"Call": true, "Subscribe": true, "Unsubscribe": true, "Payment": true, "Plan": true}
+
+var (
+	// reacted is what the app says of a reaction.
+	reacted = text.NewPattern(`^(?:(?:Reacted|Reagiu com|Reaccionó con|A réagi avec|Ha reagito con|Hat mit|Reageerde met) \S{1,40} ` +
+		`\pL[\pL ]{5,40}|Liked a message|Curtiu uma mensagem|Le gustó un mensaje|A aimé un message|Gefällt eine Nachricht)\s*$`)
+	// ownDeed is what the app says of what the downloading account did.
+	ownDeed = text.NewPattern(`^You (?:(?:named|created|left|joined|changed|set|turned|added|removed|pinned|unpinned)\b[^\n]*` +
+		`\b(?:group|chat|call|theme|nickname|reaction|photo|message)\b|sent an attachment|unsent a message|` +
+		`(?:missed|started) a (?:video |voice )?(?:call|chat))[^\n]*\.\s*$`)
+)
+
+// said is what a message says, and whether that is nobody's words. A sentence that begins with the whole name of
+// who sent it is the app's own.
+func (m message) said(author string) (said string, event bool) {
+	said = string(cmp.Or(m.Content, m.Text))
+	if export.As[bool](m.Unsent) || export.As[bool](m.IsUnsent) {
+		return "", true
+	}
+	share := export.As[struct {
+		Link  meta `json:"link"`
+		Text  meta `json:"share_text"`
+		Owner meta `json:"original_content_owner"`
+	}](m.Share)
+	shares := share.Link+share.Text != ""
+	deed := ownDeed.MatchString(said) || strings.HasPrefix(said, author+" ") &&
+		strings.HasSuffix(strings.TrimSpace(said), ".") && (shares || strings.Contains(author, " "))
+	switch {
+	case happened[m.Type], export.TextOf(m.Call) != "", reacted.MatchString(said), deed && !shares:
+		return said, true
+	case deed || string(share.Link) == said:
+		said = ""
+	}
+	if strings.Contains(said, string(share.Link)) {
+		share.Link = ""
+	}
+	shared := string(share.Text)
+	if shared != "" {
+		shared = export.Forwarded(string(share.Owner), shared)
+	}
+	return export.JoinLines(said, string(share.Link), shared), false
+}

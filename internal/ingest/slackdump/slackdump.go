@@ -1,0 +1,184 @@
+// Package slackdump reads what slackdump keeps of Slack: its dumps, a JSON a conversation, and its archives of
+// recorded chunks, JSON Lines in .json.gz or .jsonl.gz. Ids are Slack's own, as in package slack.
+package slackdump
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"reverie/internal/ingest/export"
+)
+
+// Slack reads what Slack's API gives: who an id is, what a conversation is, a message of one.
+type Slack interface {
+	User(part export.Part)
+	Chat(part export.Part) export.Chat
+	Message(chat export.Chat, part export.Part) error
+}
+
+// Format is what the package reads, with what reads Slack's own messages.
+func Format(slack func(*export.Teller) Slack) export.Format {
+	return export.Format{
+		Name:   "slackdump",
+		Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
+		Signs:  signs,
+		Folder: func(files fs.FS) int { return 92 * min(1, len(conversations(files))) },
+		Tell: func(t *export.Teller, src export.Source) error {
+			return (&reader{Teller: t, slack: slack(t), chats: map[string]export.Chat{}}).tell(src)
+		},
+	}
+}
+
+var (
+	dumped = export.Sign{Sure: 95, Paths: "channel_id name messages[].ts"}
+	chunks = export.Sign{Sure: 95, Paths: "t ts id m[].ts"}
+	// beside are chunks without messages.
+	beside = []export.Sign{{Sure: 90, Paths: "t ts u[].id"}, {Sure: 90, Paths: "t ts ch[].id"}, {Sure: 90, Paths: "t ts ci.id"}}
+	signs  = append([]export.Sign{dumped, chunks}, beside...)
+)
+
+// conversations finds the files of an archive, or of dumps, with those first that say who is who.
+func conversations(files fs.FS) []string {
+	list := export.KnownFiles(files, []string{".json", ".json.gz", ".jsonl.gz", ".jsonl"}, func(head []byte) bool {
+		plain, _ := io.ReadAll(unzipped(bytes.NewReader(head))) // it is cut off
+		return export.Surest(plain, signs...) > 0
+	})
+	rank := map[string]int{"users.json.gz": -2, "channels.json.gz": -1}
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank[path.Base(a)], rank[path.Base(b)]) })
+	return list
+}
+
+// unzipped is what is in a file, whether it is packed or not.
+func unzipped(r io.Reader) io.Reader {
+	in := bufio.NewReader(r)
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		if z, err := gzip.NewReader(in); err == nil {
+			return z
+		}
+	}
+	return in
+}
+
+func (r *reader) tell(src export.Source) error {
+	if src.Files == nil {
+		return r.file(src.Head, src.Reader)
+	}
+	for _, name := range conversations(src.Files) {
+		// Dumps have the list of people in a file of its own, where there is one.
+		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "users.json"), r.slack.User, "[]")
+		err := r.File(src.Files, name, func(f io.Reader) error {
+			in := bufio.NewReaderSize(unzipped(f), export.HeadSize)
+			head, _ := in.Peek(export.HeadSize) // what fails here fails once more when it is read
+			return r.file(head, in)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type reader struct {
+	*export.Teller
+	slack Slack
+	chats map[string]export.Chat
+}
+
+func (r *reader) file(head []byte, in io.Reader) error {
+	if export.Surest(head, dumped) > 0 {
+		return r.dump(export.JSONParts(in, "channel_id", "name", "messages[]"))
+	}
+	return r.Each(export.JSONLines(in), r.chunk)
+}
+
+func (r *reader) chat(id string) export.Chat {
+	if c, known := r.chats[id]; known {
+		return c
+	}
+	return export.Chat{ID: id, Name: id}
+}
+
+// dump tells a conversation that is one document.
+func (r *reader) dump(parts export.Parts) error {
+	var id, name string
+	return r.Each(parts, func(part export.Part) error {
+		switch part.Pattern {
+		case "channel_id":
+			id = export.TextOf(part.Value)
+			return nil
+		case "name":
+			name = export.TextOf(part.Value)
+			return nil
+		}
+		if id == "" {
+			return r.NoChat(part.Place, "channel_id")
+		}
+		return r.message(export.Chat{ID: id, Name: export.Shortened(cmp.Or(name, r.chat(id).Name))}, part)
+	})
+}
+
+// message tells a message, and what a dump has within it: the answers in its thread.
+func (r *reader) message(chat export.Chat, part export.Part) error {
+	err := r.SkipBad(part.Place, r.slack.Message(chat, part))
+	if err != nil {
+		return err
+	}
+	answers := export.As[[]json.RawMessage](export.JSONFieldsOf(part.Value)["slackdump_thread_replies"])
+	return r.all(chat, part.Place+", answers", answers)
+}
+
+func (r *reader) all(chat export.Chat, within string, messages []json.RawMessage) error {
+	for i, raw := range messages {
+		part := export.Part{Place: fmt.Sprintf("%s %d", within, i+1), Value: raw}
+		if err := r.SkipBad(part.Place, r.slack.Message(chat, part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk tells what one answer of Slack's API said: messages of a channel or thread, people, channels.
+func (r *reader) chunk(part export.Part) error {
+	var c struct {
+		Type     export.Text       `json:"t"`
+		Channel  export.Text       `json:"id"`
+		Info     json.RawMessage   `json:"ci"`
+		Messages []json.RawMessage `json:"m"`
+		Users    []json.RawMessage `json:"u"`
+		Channels []json.RawMessage `json:"ch"`
+	}
+	if err := part.Decode(&c, "no chunk"); err != nil {
+		return err
+	}
+	if c.Type == "" {
+		return export.Missing("type", "t")
+	}
+	for _, u := range c.Users {
+		r.slack.User(export.Part{Value: u})
+	}
+	if c.Info != nil {
+		c.Channels = append(c.Channels, c.Info)
+	}
+	for _, raw := range c.Channels {
+		if chat := r.slack.Chat(export.Part{Value: raw}); chat.ID != "" && len(r.chats) < export.MaxNames {
+			r.chats[chat.ID] = chat
+		}
+	}
+	const messages, thread = "0", "1"
+	if len(c.Messages) == 0 || c.Type != messages && c.Type != thread {
+		return nil
+	}
+	chat := r.chat(string(c.Channel))
+	if chat.ID == "" {
+		return export.Missing("chat", "id")
+	}
+	return r.all(chat, part.Place+", messages", c.Messages)
+}
