@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io/fs"
 	"sync"
 
 	"reverie/internal/reverie"
@@ -77,3 +78,11 @@ func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string
 		return UsageCounts(ctx, t, groupID, lineageIDs)
 	})
 }
+
+// MigrateTo brings the schema up to date by other migrations than this binary's.
+func MigrateTo(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStatus, error) {
+	return migrate(ctx, opts, files)
+}
+
+// Compatibilities are what migrations say of the binaries that work with them.
+var Compatibilities = compatibilities

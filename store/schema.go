@@ -45,10 +45,15 @@ const minServer = 150000
 // Migrate brings the schema up to date and returns the steps it applied, none
 // when there was nothing to do. Concurrent calls wait for each other under a
 // session lock, so the URL must lead to the server itself or to a pooler in
-// session mode. A missing pgvector is reverie.ErrConfiguration.
+// session mode. A missing pgvector is reverie.ErrConfiguration. A schema that is newer is left
+// as it is: it is reverie.ErrOutdatedSchema where this binary does not work with it.
 func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
+	return migrate(ctx, opts, Migrations())
+}
+
+func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStatus, error) {
 	var applied []MigrationStatus
-	err := withProvider(ctx, opts, func(db *sql.DB, p *goose.Provider) error {
+	err := withProvider(ctx, opts, files, func(db *sql.DB, p *goose.Provider) error {
 		if err := checkServer(ctx, db); err != nil {
 			return err
 		}
@@ -64,6 +69,13 @@ func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 		if err != nil {
 			return pg.Translate(ctx, err, "migrate the schema")
 		}
+		var schema schemaState
+		if err := pg.ReadRow(ctx, db, &schema, schemaQuery, newest(files)); err != nil {
+			return pg.Translate(ctx, err, "read the schema's version")
+		}
+		if err := schema.fits(newest(files)); err != nil {
+			return err
+		}
 		return confineReader(ctx, db, opts.ReaderRole)
 	})
 	return applied, err
@@ -72,7 +84,7 @@ func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 // MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
 func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var all []MigrationStatus
-	err := withProvider(ctx, opts, func(_ *sql.DB, p *goose.Provider) error {
+	err := withProvider(ctx, opts, Migrations(), func(_ *sql.DB, p *goose.Provider) error {
 		found, err := p.Status(ctx)
 		if err != nil {
 			return pg.Translate(ctx, err, "read the schema's status")
@@ -90,7 +102,7 @@ func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus,
 	return all, err
 }
 
-func withProvider(ctx context.Context, opts pg.Options, do func(*sql.DB, *goose.Provider) error) error {
+func withProvider(ctx context.Context, opts pg.Options, files fs.FS, do func(*sql.DB, *goose.Provider) error) error {
 	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
 	db, err := pg.Connect(opts)
 	if err != nil {
@@ -107,7 +119,11 @@ func withProvider(ctx context.Context, opts pg.Options, do func(*sql.DB, *goose.
 	if err != nil {
 		return fmt.Errorf("make the migration lock: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, Migrations(),
+	table, err := newVersionTable(files)
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectCustom, db, files, goose.WithStore(table),
 		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
@@ -138,8 +154,11 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 }
 
 // WantedVersion is the schema version that this binary is made for.
-func WantedVersion() int64 {
-	names, err := fs.Glob(Migrations(), "*.sql") // in order
+func WantedVersion() int64 { return newest(Migrations()) }
+
+// newest is the version of the last migration.
+func newest(files fs.FS) int64 {
+	names, err := fs.Glob(files, "*.sql") // in order
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
@@ -151,22 +170,14 @@ func WantedVersion() int64 {
 	return newest
 }
 
-// CheckSchema refuses a schema that is older or newer than this binary with
-// reverie.ErrOutdatedSchema.
+// CheckSchema refuses a schema that is older than this binary, or newer and not compatible
+// with it, by reverie.ErrOutdatedSchema.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	info, err := s.Info(ctx)
 	if err != nil {
 		return err
 	}
-	switch wanted := WantedVersion(); {
-	case info.SchemaVersion < wanted:
-		return fmt.Errorf("the schema is at version %d and this binary needs %d: %w: run `reverie migrate up`",
-			info.SchemaVersion, wanted, reverie.ErrOutdatedSchema)
-	case info.SchemaVersion > wanted:
-		return fmt.Errorf("the schema is at version %d, newer than the %d that this binary knows: %w: update reverie",
-			info.SchemaVersion, wanted, reverie.ErrOutdatedSchema)
-	}
-	return nil
+	return schemaState{info.SchemaVersion, info.SchemaNeeds}.fits(WantedVersion())
 }
 
 // Info is what a check-up wants to know about the database.
@@ -174,6 +185,7 @@ type Info struct {
 	Server        string    // PostgreSQL's version
 	Vector        string    // pgvector's version, "" where the extension is not created
 	SchemaVersion int64     // 0 where nothing was migrated yet
+	SchemaNeeds   int64     // of a schema that is newer than this binary, the oldest version whose binaries work with it
 	Clock         time.Time // the server's
 	Skew          time.Duration
 }
@@ -219,7 +231,9 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		if !row.Migrated {
 			return info, MaySee(ctx, t)
 		}
-		err = t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
+		var schema schemaState
+		err = t.Get(ctx, &schema, schemaQuery, WantedVersion())
+		info.SchemaVersion, info.SchemaNeeds = schema.Version, schema.Needs
 		return info, err
 	})
 }

@@ -149,7 +149,8 @@ func WriteWhole(name string, write func(io.Writer) error) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(place), "."+filepath.Base(place)+".*")
 	if err != nil {
-		return fmt.Errorf("make the file %s: %w", name, err)
+		return fmt.Errorf("make the file %s: %w: choose a folder that can be written to, such as %s, or /dev/stdout", name, err,
+			os.TempDir())
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // renamed by then, or unfinished
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {

@@ -535,7 +535,7 @@ const maxSecretFile = 64 << 10
 
 // readSecrets reads each secret whose _file twin is set at least as strongly as
 // the secret itself. Both in one layer is a problem: it is not clear which is
-// meant.
+// meant. A dash before the name says that the file may be missing.
 func (m *merger) readSecrets(in Input) []error {
 	var problems []error
 	for _, s := range configSchema().settings {
@@ -553,7 +553,11 @@ func (m *merger) readSecrets(in Input) []error {
 				fmt.Errorf("%s is set too (%s): keep one of them", twin.path, at.position())))
 			continue
 		}
+		name, optional := strings.CutPrefix(name, "-")
 		text, err := readSecret(in.besideOrigin(name, at, m.prov.File))
+		if optional && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			problems = append(problems, twin.problem(strconv.Quote(name), at, err))
 			continue
@@ -573,12 +577,23 @@ func (in Input) besideOrigin(name string, at Origin, file string) string {
 	return in.absolute(name)
 }
 
+// unreadable is a file of a secret that cannot be read.
+type unreadable struct {
+	name string
+	err  error
+}
+
+func (u unreadable) Error() string {
+	return fmt.Sprintf("cannot read the file %s: %s", u.name, reason(u.err))
+}
+func (u unreadable) Unwrap() error { return u.err }
+
 // readSecret reads a file that holds one secret, less one line end.
 func readSecret(name string) (string, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("cannot read the file %s: %s", name, reason(err))
+		return "", unreadable{name, err}
 	case info.IsDir():
 		return "", fmt.Errorf("%s is a folder: name the file in it that holds the secret", name)
 	case info.Size() > maxSecretFile:

@@ -44,6 +44,9 @@ func TestSecretFiles(t *testing.T) {
 		{name: "both", env: []string{"REVERIE_LLM_API_KEY=hunter2", "REVERIE_LLM_API_KEY_FILE=" + unix},
 			err: "llm.api_key = •••• (REVERIE_LLM_API_KEY): llm.api_key_file is set too (REVERIE_LLM_API_KEY_FILE): keep one of them"},
 		{name: "missing", env: []string{"REVERIE_LLM_API_KEY_FILE=" + gone}, err: "cannot read the file " + gone},
+		{name: "may be missing, and is there", env: []string{"REVERIE_LLM_API_KEY_FILE=-" + unix}, want: "k1", origin: "REVERIE_LLM_API_KEY_FILE (" + unix + ")"},
+		{name: "may be missing, and is empty", env: []string{"REVERIE_LLM_API_KEY_FILE=-" + empty}, err: "the file " + empty + " is empty"},
+		{name: "may be missing, and its folder is a file", env: []string{"REVERIE_LLM_API_KEY_FILE=-" + unix + "/key"}, err: "cannot read the file"},
 		{name: "empty", env: []string{"REVERIE_LLM_API_KEY_FILE=" + empty}, err: "the file " + empty + " is empty"},
 		{name: "folder", env: []string{"REVERIE_LLM_API_KEY_FILE=" + in.WorkDir}, err: in.WorkDir + " is a folder"},
 		{name: "huge", env: []string{"REVERIE_LLM_API_KEY_FILE=" + huge}, err: "the file " + huge + " has 65537 bytes"},
@@ -177,4 +180,27 @@ func FuzzRedactAddress(f *testing.F) {
 			t.Errorf("%q shows the password %q", got, password)
 		}
 	})
+}
+
+// A model that needs no key has no file for one; one that needs it says so.
+func TestSecretFileThatMayBeMissing(t *testing.T) {
+	dir := t.TempDir()
+	load := func(provider string) (*Config, error) {
+		cfg, _, _, err := Load(Input{WorkDir: dir, Env: []string{"REVERIE_LLM_PROVIDER=" + provider,
+			"REVERIE_LLM_API_KEY_FILE=-" + filepath.Join(dir, "gone")}})
+		return cfg, err
+	}
+	cfg, err := load("offline")
+	if err != nil || cfg.LLM.APIKey.Reveal() != "" {
+		t.Fatalf("%v", err)
+	}
+	if _, err := cfg.Generation("evolve"); err != nil {
+		t.Errorf("a model without a key: %v", err)
+	}
+	if cfg, err = load("gemini"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cfg.Generation("evolve"); !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "REVERIE_LLM_API_KEY") {
+		t.Errorf("a model that needs one: %v", err)
+	}
 }

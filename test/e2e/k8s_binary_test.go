@@ -85,6 +85,8 @@ func parseArgs(args []string) error {
 // that counts against the limit.
 var podActions = map[string]map[int32]batchv1.PodFailurePolicyAction{
 	"migrate":  {command.ExitUsage: "FailJob"},
+	"pull":     {command.ExitUsage: "FailJob", command.ExitPartial: "FailJob", command.ExitDeferred: "FailJob"},
+	"tools":    {command.ExitUsage: "FailJob", command.ExitPartial: "FailJob", command.ExitDeferred: "FailJob"},
 	"evolve":   {command.ExitUsage: "FailJob", command.ExitPartial: "FailJob", command.ExitDeferred: "FailJob"},
 	"dream":    {command.ExitUsage: "FailJob", command.ExitPartial: "FailJob", command.ExitDeferred: "FailJob"},
 	"extract":  {command.ExitUsage: "FailJob", command.ExitPartial: "FailJob", command.ExitDeferred: "FailJob"},
@@ -158,24 +160,39 @@ func keepsSecrets(w workload) bool {
 	c := w.container()
 	if slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.ValueFrom != nil }) ||
 		slices.ContainsFunc(c.EnvFrom, func(f corev1.EnvFromSource) bool { return f.SecretRef != nil }) ||
-		len(w.pod.Volumes) != 1 || len(c.VolumeMounts) != 1 {
+		len(w.pod.Volumes) != 2 || len(c.VolumeMounts) != 2 {
 		return false
 	}
 	keys := []string{"database-url"}
-	if w.asksModel() {
+	switch {
+	case w.component() == "pull":
+		keys = append(keys, "pull-token")
+	case w.asksModel():
 		keys = append(keys, "llm-api-key")
 	}
-	s, p := w.pod.Volumes[0].Secret, podSecurity(w)
-	if s == nil || len(s.Items) != len(keys) {
+	s, p := w.pod.Volumes[0].Projected, podSecurity(w)
+	if s == nil || len(s.Sources) != len(keys) {
 		return false
 	}
-	for i, item := range s.Items {
-		if item.Key != keys[i] {
+	for i, source := range s.Sources { // the database's address is needed, keys of models are not
+		if source.Secret == nil || source.Secret.Name != "reverie" || is(source.Secret.Optional, true) != (i > 0) ||
+			len(source.Secret.Items) != 1 || source.Secret.Items[0].Key != keys[i] || source.Secret.Items[0].Path != keys[i] {
 			return false
 		}
 	}
-	return s.SecretName == "reverie" && is(s.DefaultMode, 0o440) && c.VolumeMounts[0].ReadOnly &&
+	return is(s.DefaultMode, 0o440) && c.VolumeMounts[0].ReadOnly && c.VolumeMounts[0].MountPath == "/etc/reverie/secrets" &&
 		p.FSGroup != nil && p.RunAsGroup != nil && *p.FSGroup == *p.RunAsGroup
+}
+
+// keepsTemp tells whether the pod has a folder for temporary files, and of bounded size.
+func keepsTemp(w workload) bool {
+	m := w.container().VolumeMounts
+	if len(w.pod.Volumes) != 2 {
+		return false
+	}
+	v := w.pod.Volumes[1]
+	return v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && v.EmptyDir.Medium == "" && len(m) == 2 && m[1].Name == v.Name &&
+		m[1].MountPath == "/tmp" && !m[1].ReadOnly
 }
 
 var mebibytes = regexp.MustCompile(`^([0-9]+)MiB$`)

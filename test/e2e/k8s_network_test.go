@@ -33,8 +33,8 @@ var (
 )
 
 var (
-	components = []string{"migrate", "evolve", "extract", "dream", "maintain", "daemon", "backfill", "api"}
-	askers     = []string{"evolve", "extract", "dream", "daemon", "backfill", "api"} // of models
+	components = []string{"migrate", "evolve", "extract", "dream", "maintain", "pull", "tools", "daemon", "backfill", "api"}
+	askers     = []string{"evolve", "extract", "dream", "pull", "tools", "daemon", "backfill", "api"} // of models, or servers of chats
 )
 
 // connections are what each component may and may not do: "in" to it, "out" of it.

@@ -48,15 +48,15 @@ var jobRules = []rule{
 			func(w workload) { w.job.PodFailurePolicy.Rules[1].Action = batchv1.PodFailurePolicyActionCount },
 			func(w workload) { w.job.PodFailurePolicy.Rules[0].OnPodConditions[0].Status = corev1.ConditionFalse },
 		}},
-	{name: "spends nothing before a person has resumed it", of: func(w workload) bool { return w.component() == "backfill" },
-		keeps:  func(w workload) bool { return is(w.job.Suspend, true) },
-		breaks: []func(workload){func(w workload) { w.job.Suspend = to(false) }}},
+	{name: "starts nothing by itself", of: isTemplate,
+		keeps:  func(w workload) bool { return w.cron != nil && is(w.cron.Suspend, true) && w.job.Suspend == nil },
+		breaks: []func(workload){func(w workload) { w.cron.Suspend = to(false) }}},
 	{name: "is suspended where the daemon does its work, and only there, unless it is off by default", of: isCron,
 		keeps: func(w workload) bool {
 			return is(w.cron.Suspend, true) == (w.overlay == "daemon") || w.overlay != "daemon" && w.schedule() == ""
 		},
 		breaks: []func(workload){func(w workload) { w.cron.Suspend = to(w.overlay != "daemon") }}},
-	{name: "starts at an odd minute, in UTC, when the daemon would", of: isCron,
+	{name: "starts at an odd minute, in UTC, when the daemon would", of: isScheduled,
 		keeps: func(w workload) bool {
 			at, err := cron.ParseStandard(w.cron.Schedule)
 			return err == nil && !strings.Contains(w.cron.Schedule, "TZ=") && is(w.cron.TimeZone, "Etc/UTC") &&
@@ -67,6 +67,12 @@ var jobRules = []rule{
 			func(w workload) { w.cron.Schedule = "CRON_TZ=UTC 17 * * * *" },
 			func(w workload) { w.cron.TimeZone = to("Europe/Berlin") },
 		}},
+	{name: "has a date that never comes, in UTC", of: isTemplate,
+		keeps: func(w workload) bool {
+			at, err := cron.ParseStandard(w.cron.Schedule)
+			return err == nil && at.Next(time.Unix(0, 0)).IsZero() && is(w.cron.TimeZone, "Etc/UTC")
+		},
+		breaks: []func(workload){func(w workload) { w.cron.Schedule = "0 0 28 2 *" }}},
 	{name: "does not overlap, and makes a late start up for hours", of: isCron,
 		keeps: func(w workload) bool {
 			return w.cron.ConcurrencyPolicy == batchv1.ForbidConcurrent && within(w.cron.StartingDeadlineSeconds, 3600, 86400) &&

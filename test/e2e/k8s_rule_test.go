@@ -22,8 +22,12 @@ func isJob(w workload) bool     { return w.job != nil }
 func isCron(w workload) bool    { return w.cron != nil }
 func isIndexed(w workload) bool { return w.job != nil && w.job.CompletionMode != nil }
 func isSingle(w workload) bool  { return w.job != nil && w.job.CompletionMode == nil }
-func isDaemon(w workload) bool  { return w.daemon != nil } // any that stays
-func isAPI(w workload) bool     { return w.component() == "api" }
+func isTemplate(w workload) bool {
+	return w.component() == "backfill" || w.component() == "tools"
+}
+func isScheduled(w workload) bool { return isCron(w) && !isTemplate(w) }
+func isDaemon(w workload) bool    { return w.daemon != nil } // any that stays
+func isAPI(w workload) bool       { return w.component() == "api" }
 
 func to[T any](v T) *T { return &v }
 
@@ -107,7 +111,7 @@ var podRules = []rule{
 	{name: "shares nothing with its node",
 		keeps: func(w workload) bool {
 			return !w.pod.HostNetwork && !w.pod.HostPID && !w.pod.HostIPC &&
-				!slices.ContainsFunc(w.pod.Volumes, func(v corev1.Volume) bool { return v.Secret == nil }) &&
+				!slices.ContainsFunc(w.pod.Volumes, func(v corev1.Volume) bool { return v.Projected == nil && v.EmptyDir == nil }) &&
 				!slices.ContainsFunc(w.container().Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 		},
 		breaks: []func(workload){
@@ -130,7 +134,7 @@ var podRules = []rule{
 	{name: "gets secrets as files only, which its group may read and nobody write",
 		keeps: keepsSecrets,
 		breaks: []func(workload){
-			func(w workload) { w.pod.Volumes[0].Secret.DefaultMode = to[int32](0o444) },
+			func(w workload) { w.pod.Volumes[0].Projected.DefaultMode = to[int32](0o444) },
 			func(w workload) { w.pod.SecurityContext.FSGroup = to[int64](1) },
 			func(w workload) { w.pod.Containers[0].VolumeMounts[0].ReadOnly = false },
 			func(w workload) {
@@ -140,6 +144,20 @@ var podRules = []rule{
 			func(w workload) {
 				w.pod.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}}
 			},
+		}},
+	{name: "has a folder for temporary files, of a bounded size",
+		keeps: keepsTemp,
+		breaks: []func(workload){
+			func(w workload) { w.pod.Containers[0].VolumeMounts[1].MountPath = "/var/tmp" },
+			func(w workload) { w.pod.Volumes[1].EmptyDir.SizeLimit = nil },
+			func(w workload) { w.pod.Volumes[1].EmptyDir.Medium = corev1.StorageMediumMemory },
+		}},
+	{name: "says at the pod why it failed",
+		keeps: func(w workload) bool {
+			return w.container().TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError
+		},
+		breaks: []func(workload){
+			func(w workload) { w.pod.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageReadFile },
 		}},
 	{name: "is limited in memory and not in CPU, and its heap limit is 80 to 92% of that",
 		keeps: keepsResources,
@@ -187,7 +205,7 @@ var podRules = []rule{
 			func(w workload) { w.pod.Containers[0].Command = []string{"/bin/sh"} },
 			func(w workload) { setEnv(w, "REVERIE_LOG_LEVELS", "info") },
 			func(w workload) { setEnv(w, "REVERIE_LOG_LEVEL", "loud") },
-			func(w workload) { w.pod.Volumes[0].Secret.Items[0].Path = "elsewhere" },
+			func(w workload) { w.pod.Volumes[0].Projected.Sources[0].Secret.Items[0].Path = "elsewhere" },
 			func(w workload) { w.pod.Containers[0].EnvFrom = nil },
 		}},
 }

@@ -129,10 +129,10 @@ func TestOverlays(t *testing.T) {
 	}
 	want := map[string]string{
 		"api":      "Deployment/api NetworkPolicy/api PodDisruptionBudget/api Service/api",
-		"backfill": "Job/backfill-2026-01",
-		"cronjob": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
+		"backfill": "CronJob/backfill",
+		"cronjob": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain CronJob/pull CronJob/tools Job/migrate NetworkPolicy/default-deny " +
 			"NetworkPolicy/model NetworkPolicy/names-and-database ServiceAccount/reverie",
-		"daemon": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain Deployment/daemon Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
+		"daemon": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain CronJob/pull CronJob/tools Deployment/daemon Job/migrate NetworkPolicy/default-deny " +
 			"NetworkPolicy/metrics NetworkPolicy/model NetworkPolicy/names-and-database ServiceAccount/reverie",
 	}
 	for _, overlay := range overlays {
@@ -140,11 +140,11 @@ func TestOverlays(t *testing.T) {
 		for _, o := range manifests(t, overlay) {
 			meta := o.(metav1.Object)
 			names = append(names, o.GetObjectKind().GroupVersionKind().Kind+"/"+meta.GetName())
-			if _, ns := o.(*corev1.Namespace); !ns && meta.GetNamespace() != "reverie" {
+			if meta.GetNamespace() != "reverie" {
 				t.Errorf("%s: %s is in namespace %q", overlay, meta.GetName(), meta.GetNamespace())
 			}
-			if c, ok := o.(*batchv1.CronJob); ok && overlay == "cronjob" && is(c.Spec.Suspend, true) != slices.Contains([]string{"extract", "dream"}, c.Name) {
-				t.Errorf("CronJob %s: suspended are those for sessions and dreams, which cost, and no other", c.Name)
+			if c, ok := o.(*batchv1.CronJob); ok && overlay == "cronjob" && is(c.Spec.Suspend, true) != slices.Contains([]string{"extract", "dream", "pull", "tools"}, c.Name) {
+				t.Errorf("CronJob %s: suspended are those that cost, that need an address, and templates, and no other", c.Name)
 			}
 			if meta.GetLabels()["app.kubernetes.io/name"] != "reverie" || meta.GetLabels()["app.kubernetes.io/part-of"] != "reverie" {
 				t.Errorf("%s: %s lacks the recommended labels: %v", overlay, meta.GetName(), meta.GetLabels())

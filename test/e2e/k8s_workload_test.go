@@ -32,6 +32,7 @@ type workload struct {
 
 	overlay  string            // that it was rendered for
 	settings map[string]string // of the ConfigMap
+	keyless  bool              // the Secret has no key of a model
 	scratch  string            // a folder for what is mounted
 }
 
@@ -58,7 +59,9 @@ func workloadOf(o runtime.Object) (workload, bool) {
 func (w workload) component() string { return w.labels["app.kubernetes.io/component"] }
 
 // asksModel tells whether it needs the model's key.
-func (w workload) asksModel() bool { return w.component() != "migrate" && w.component() != "maintain" }
+func (w workload) asksModel() bool {
+	return !slices.Contains([]string{"migrate", "maintain", "pull"}, w.component())
+}
 
 // schedule is when the daemon does by default what the workload does, "" for never.
 func (w workload) schedule() string {
@@ -106,12 +109,39 @@ func (w workload) env(name string) string {
 // variables that it does not know. What says the same is loaded once.
 func (w workload) config() (*config.Config, error) {
 	c := w.container()
-	key, err := json.Marshal([]any{w.name, w.settings, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
+	key, err := json.Marshal([]any{w.name, w.settings, w.keyless, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
 	if err != nil {
 		return nil, err
 	}
 	load, _ := loadedConfigs.LoadOrStore(string(key), sync.OnceValues(w.loadConfig))
 	return load.(func() (*config.Config, error))()
+}
+
+// secret is what the Secret holds.
+func (w workload) secret() map[string]string {
+	s := map[string]string{"database-url": "postgres://reverie@db/reverie\n", "llm-api-key": "k\n", "pull-token": "t\n"}
+	if w.keyless {
+		delete(s, "llm-api-key")
+	}
+	return s
+}
+
+// Models without a key need none in the Secret; others say that it is missing.
+func TestWorkloadsWithoutKey(t *testing.T) {
+	t.Parallel()
+	for _, overlay := range overlays {
+		for _, w := range workloads(t, overlay) {
+			w.keyless, w.settings = true, map[string]string{"REVERIE_LLM_PROVIDER": "openai", "REVERIE_LLM_BASE_URL": "http://model:8000/v1",
+				"REVERIE_LLM_MODEL": "m"}
+			if _, err := w.config(); err != nil {
+				t.Errorf("%s of %s: %v", w.name, overlay, err)
+			}
+			w.settings = map[string]string{"REVERIE_LLM_PROVIDER": "gemini"}
+			if _, err := w.config(); w.asksModel() == (err == nil) {
+				t.Errorf("%s of %s with a model that needs a key: %v", w.name, overlay, err)
+			}
+		}
+	}
 }
 
 // loadedConfigs are loads by what they read.
@@ -129,17 +159,25 @@ func (w workload) loadConfig() (*config.Config, error) {
 	}
 	for _, v := range w.pod.Volumes {
 		for _, m := range w.container().VolumeMounts {
-			if m.Name != v.Name || v.Secret == nil {
+			if m.Name != v.Name || v.Projected == nil {
 				continue
 			}
-			for _, item := range v.Secret.Items {
-				name := filepath.Join(root, m.MountPath, item.Path)
-				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-					return nil, err
+			for _, source := range v.Projected.Sources {
+				if source.Secret == nil {
+					continue
 				}
-				value := map[string]string{"database-url": "postgres://reverie@db/reverie\n", "llm-api-key": "k\n"}[item.Key]
-				if err := os.WriteFile(name, []byte(value), 0o600); err != nil {
-					return nil, err
+				for _, item := range source.Secret.Items {
+					name := filepath.Join(root, m.MountPath, item.Path)
+					if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+						return nil, err
+					}
+					value, there := w.secret()[item.Key]
+					if !there && is(source.Secret.Optional, true) {
+						continue
+					}
+					if err := os.WriteFile(name, []byte(value), 0o600); err != nil {
+						return nil, err
+					}
 				}
 			}
 		}
@@ -151,7 +189,10 @@ func (w workload) loadConfig() (*config.Config, error) {
 	for _, v := range w.container().Env {
 		vars[v.Name] = v.Value
 		if strings.HasSuffix(v.Name, "_FILE") {
-			vars[v.Name] = filepath.Join(root, v.Value)
+			name, optional := strings.CutPrefix(v.Value, "-")
+			if vars[v.Name] = filepath.Join(root, name); optional {
+				vars[v.Name] = "-" + vars[v.Name]
+			}
 		}
 	}
 	var env []string

@@ -18,6 +18,7 @@ import (
 	"reverie/cmd/reverie/command"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
+	"reverie/store"
 )
 
 // servedGroup has everything in its id that a path must escape.
@@ -267,6 +268,34 @@ func TestRunListens(t *testing.T) {
 	}
 	if code, _ := get(t, base+"/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz answers %d", code)
+	}
+	p.stop()
+}
+
+// TestNewerSchema: while a newer binary has migrated, this one goes on where the migration says
+// that it may: it stays ready, and starts. Else it says what to do.
+func TestNewerSchema(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.exec(`alter table goose_db_version add column if not exists compatible_with bigint`)
+	p, base := s.serve(nil, "serve")
+	later := store.WantedVersion() + 1
+	for _, c := range []struct {
+		oldest int64 // whose binaries work with the next version
+		status int
+		exit   int
+	}{{later - 1, http.StatusOK, 0}, {later - 2, http.StatusOK, 0}, {later, http.StatusServiceUnavailable, 2}} {
+		s.exec(`delete from goose_db_version where version_id = $1`, later)
+		s.exec(`insert into goose_db_version (version_id, is_applied, compatible_with) values ($1, true, $2)`, later, c.oldest)
+		if code, body := get(t, base+"/readyz"); code != c.status || c.exit != 0 && !strings.Contains(body, "update reverie") {
+			t.Errorf("compatible with %d: /readyz answers %d %s", c.oldest, code, body)
+		}
+		if code, _ := get(t, base+"/healthz"); code != http.StatusOK {
+			t.Errorf("compatible with %d: /healthz answers %d", c.oldest, code)
+		}
+		for _, args := range [][]string{{"groups", "list"}, {"migrate", "up"}} {
+			s.run(args...).want(t, c.exit)
+		}
 	}
 	p.stop()
 }

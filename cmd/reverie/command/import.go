@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -160,7 +161,7 @@ func newPull(a *app) *cobra.Command {
 	importFlags(cmd, &o.Import)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
-	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN)")
+	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
 	a.sinceFlag(cmd, &o.Since,
 		"messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
 			"pull ended)")
@@ -240,12 +241,17 @@ func pullError(res ingest.Result, failed []application.PullFailure, asked int) e
 	return nil
 }
 
-// pullToken is the server's token, "" where none is given.
+// pullToken is the server's token, "" where none is given. A dash before the file's name says
+// that it may be missing.
 func (a *app) pullToken(file string) (string, error) {
 	if file == "" {
 		return strings.TrimSpace(a.Getenv(config.EnvPullToken)), nil
 	}
+	file, optional := strings.CutPrefix(file, "-")
 	raw, err := os.ReadFile(file)
+	if optional && errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", usageError(fmt.Errorf("--token-file: %w", err))
 	}

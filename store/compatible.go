@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// compatibleLine says in a migration which binaries still work once it is applied: those that
+// were made for this version of the schema, and later ones. A migration without it is
+// compatible with its own binary only.
+var compatibleLine = text.NewPattern(`(?m)^-- compatible with: ([0-9]+)$`)
+
+// compatibilities are, by the version of each migration, the oldest version of the schema
+// whose binaries work once it is applied.
+func compatibilities(files fs.FS) (map[int64]int64, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	oldest := map[int64]int64{}
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		said := compatibleLine.FindSubmatch(text)
+		if said == nil {
+			if strings.Contains(string(text), "compatible with:") {
+				return nil, fmt.Errorf("migration %s: write the line as `-- compatible with: %d`", path.Base(name), version-1)
+			}
+			oldest[version] = version
+			continue
+		}
+		from, err := strconv.ParseInt(string(said[1]), 10, 64)
+		if err != nil || from < 1 || from > version {
+			return nil, fmt.Errorf("migration %s is compatible with %s: write a version from 1 to its own", name, said[1])
+		}
+		oldest[version] = from
+	}
+	return oldest, nil
+}
+
+// versionTable keeps goose's table of versions. Each row says with whom its migration is
+// compatible, and commits with the migration: a binary that has never heard of it reads it there.
+type versionTable struct {
+	database.StoreExtender
+	oldest map[int64]int64
+}
+
+func newVersionTable(files fs.FS) (*versionTable, error) {
+	oldest, err := compatibilities(files)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := database.NewStore(database.DialectPostgres, goose.DefaultTablename)
+	if err != nil {
+		return nil, err
+	}
+	extended, ok := inner.(database.StoreExtender)
+	if !ok {
+		return nil, fmt.Errorf("goose's store %T cannot tell whether its table exists", inner)
+	}
+	return &versionTable{extended, oldest}, nil
+}
+
+// Databases of earlier binaries have no such column.
+const addCompatible = `do $$ begin
+	if not exists (select from pg_attribute
+			where attrelid = 'goose_db_version'::regclass and attname = 'compatible_with' and not attisdropped) then
+		alter table goose_db_version add column compatible_with bigint;
+	end if;
+end $$`
+
+// Insert notes a version that was applied.
+func (v *versionTable) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+	if _, err := db.ExecContext(ctx, addCompatible); err != nil {
+		return fmt.Errorf("add the column compatible_with: %w", err)
+	}
+	_, err := db.ExecContext(ctx, `insert into goose_db_version (version_id, is_applied, compatible_with) values ($1, true, $2)`,
+		req.Version, v.oldest[req.Version])
+	return err
+}
+
+// schemaState is the schema's version, 0 for none, and the oldest one whose binaries work with
+// all that was applied after the version that was asked for.
+type schemaState struct {
+	Version int64 `db:"version"`
+	Needs   int64 `db:"needs"`
+}
+
+// Older tables have no column for what is needed.
+const schemaQuery = `select coalesce(max(version_id), 0) as version,
+	coalesce(max(coalesce((to_jsonb(v) ->> 'compatible_with')::bigint, version_id)) filter (where version_id > $1), 0) as needs
+	from goose_db_version v where is_applied`
+
+// fits refuses a schema that a binary cannot work with by reverie.ErrOutdatedSchema. The
+// binary is made for the version wanted.
+func (s schemaState) fits(wanted int64) error {
+	switch {
+	case s.Version < wanted:
+		return fmt.Errorf("the schema is at version %d and this binary needs %d: %w: run `reverie migrate up`",
+			s.Version, wanted, reverie.ErrOutdatedSchema)
+	case s.Needs > wanted:
+		return fmt.Errorf("the schema is at version %d, newer than the %d that this binary knows, and needs one of version "+
+			"%d or later: %w: update reverie", s.Version, wanted, s.Needs, reverie.ErrOutdatedSchema)
+	}
+	return nil
+}
