@@ -65,9 +65,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 func readSummary(said string) string {
 	read := answer.Read(said)
 	for _, l := range read.Lines {
-		var raw struct {
-			Summary *string `json:"summary"`
-		}
+		var raw answer.Summary
 		if json.Unmarshal(l.Object, &raw) == nil && raw.Summary != nil {
 			return strings.TrimSpace(*raw.Summary)
 		}

@@ -46,6 +46,7 @@ const (
 	ReasonCutOff    = "cut off"          // the object has no end; it is never completed
 	ReasonBroken    = "broken"           // no JSON object, even with goodwill
 	ReasonAmbiguous = "ambiguous"        // a key twice, or text that can be read in two ways
+	ReasonSwallowed = "key in a text"    // a text reads as if it went on into the next pair
 	ReasonTooLong   = "too long"         // beyond MaxAnswer or MaxObject
 	ReasonTooDeep   = "too deep"         // beyond MaxDepth
 	ReasonTooMany   = "too many"         // beyond MaxLines; nothing after it was read
@@ -109,6 +110,7 @@ type reader struct {
 	pos     int  // what comes next
 	fresh   bool // nothing but white space between the start of the line and pos
 	stopped bool // a bound was reached
+	depth   int  // of texts inside a text
 
 	work  int // steps left to the scanner, which keeps the whole linear
 	count counter
@@ -144,7 +146,9 @@ func (r *reader) step() {
 		r.pos, r.fresh = at+width(r.src[at:]), false // an array, read element by element
 		return
 	}
-	r.prose()
+	if !r.fresh || !r.quotedAnswer() && !r.lead() {
+		r.prose()
+	}
 }
 
 // between skips white space, and what stands between objects: commas, the ends
@@ -178,6 +182,9 @@ func (r *reader) object(at int) {
 	case f.reason == "":
 		r.take(at, f.object, f.repaired)
 		r.pos, r.fresh = f.end, false
+	case f.reason != ReasonSwallowed && r.encoded(at, ""):
+	case f.end == 0 && structural(r.src[skipBlank(r.src, at+width(r.src[at:])):]) == '{': // {{...}}
+		r.pos, r.fresh = skipBlank(r.src, at+width(r.src[at:])), false
 	case f.end > at: // its extent is known: what follows is not affected
 		r.skip(at, f.reason, r.src[at:f.end])
 		r.pos, r.fresh = f.end, false
