@@ -75,7 +75,7 @@ func (a *reply) unusable(s *chunkInput) string {
 		}
 		actions++
 	}
-	if actions == 0 && nothing {
+	if actions == 0 && (nothing || len(a.Swallowed()) > 0) {
 		return ""
 	}
 	if actions == 0 {
@@ -114,6 +114,10 @@ func parse(a reply) ([]proposal, []reverie.Refusal) {
 			proposals = append(proposals, p)
 		}
 	}
+	for no, why := range a.Swallowed() {
+		refusals = append(refusals, reverie.Refusal{Line: no, Rule: ruleForm, Detail: why})
+	}
+	slices.SortStableFunc(refusals, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return proposals, refusals
 }
 

@@ -53,6 +53,11 @@ func parse(b batch, c *participants, loc *time.Location, read answer.Result) (li
 			}
 		}
 	}
+	for no, why := range read.Swallowed() {
+		p.line, usable = no, true
+		p.refuse("", "", ruleForm, why)
+	}
+	slices.SortStableFunc(p.refused, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return list, p.refused, usable
 }
 

@@ -68,6 +68,10 @@ func ReadProposals(read answer.Result, closes bool, untyped string, types ...str
 			summary = &p
 		}
 	}
+	for no, why := range read.Swallowed() {
+		refused = append(refused, Proposal{Line: no}.Refusal(RuleForm, why))
+	}
+	slices.SortStableFunc(refused, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return list, summary, refused
 }
 

@@ -71,7 +71,7 @@ func readSummary(said string) string {
 		}
 	}
 	prose := strings.TrimSpace(said)
-	if len(read.Lines) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
+	if len(read.Lines) > 0 || len(read.Swallowed()) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
 		return "" // an object of another kind, JSON that is cut off, a thought, a fence
 	}
 	return prose

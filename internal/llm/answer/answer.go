@@ -2,17 +2,20 @@
 // reader of answers: whatever asks a model reads through it.
 //
 // Models decorate and bend JSON. The reader sees through what is harmless
-// (fences, bullets, comments, thoughts, arrays, full-width punctuation, missing
-// quotes around keys, stray commas) and says what it skipped. It never guesses
-// at content: an object that is cut off, that holds a key twice, or whose
-// strings could be divided in more than one way is skipped whole, and nothing
-// that the answer does not literally say can come out.
+// (fences, bullets, labels, comments, thoughts, arrays, full-width punctuation,
+// missing quotes around keys, stray commas, an answer that is escaped as a whole)
+// and says what it skipped. It never guesses at content: an object that is cut off,
+// that holds a key twice, or whose strings could be divided in more than one way is
+// skipped whole, and nothing that the answer does not literally say can come out.
+// A text that holds the end of a string and one of our keys is never taken for one.
 //
 // # What counts as a line
 //
 // An object counts where it starts a line, after indentation, a bullet, a number
 // or a backtick, or where it directly follows another object or an array's
-// punctuation. An object in the middle of a sentence is prose.
+// punctuation. One that was asked for also counts behind other marks, a label, a
+// tag, and an introduction at the start of an answer that ends in a colon, where
+// nothing but marks follows. An object in the middle of a sentence is prose.
 //
 // # Thoughts
 //
@@ -73,6 +76,18 @@ type Skip struct {
 	No      int    // 1-based line of the answer where it starts
 	Reason  string // one of the Reason constants
 	Excerpt string // its beginning: one line, at most 120 characters, nothing invisible
+}
+
+// Swallowed are the lines that have one of our keys in a text, by what to say of them. They are answers all the
+// same: a chat that has somebody write JSON must not stop its group.
+func (r Result) Swallowed() (lines map[int]string) {
+	lines = map[int]string{}
+	for _, s := range r.Skipped {
+		if s.Reason == ReasonSwallowed {
+			lines[s.No] = "a text holds a quotation mark and then a key of the line: it can be read in two ways"
+		}
+	}
+	return lines
 }
 
 // Read reads an answer. It never fails: what cannot be used is in Skipped. It
@@ -176,6 +191,8 @@ func (r *reader) object(at int) {
 	}
 	f := r.find(at)
 	switch {
+	case f.object != nil && r.nested(at, soleText(f.object)):
+		r.pos, r.fresh = f.end, false
 	case f.reason == ReasonTangled && f.end == 0:
 		r.skip(at, f.reason, r.src[at:])
 		r.stopped = true

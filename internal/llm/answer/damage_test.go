@@ -26,11 +26,8 @@ var trueLines = []string{
 	`{"subject":"Maya","kind":"person","aliases":["May"],"impressions":[{"text":"patient, and kind to new members","confidence":0.8,"evidence":[{"message":3,"quote":"take your time, really"}]}]}`,
 }
 
-// ours are the keys that stand behind a text in trueLines.
+// behindText finds the keys that stand behind a text in trueLines.
 var behindText = regexp.MustCompile(`", ?"(change_reason|tags|confidence|evidence|kind|type)":`)
-
-// field matches a pair whose value is a text, but none with a quote in it.
-var pairOf = regexp.MustCompile(`"([a-z_]+)":"((?:[^"\\]|\\.)*)"`)
 
 // spaced is a line with spaces behind its punctuation, as most models write it.
 func spaced(line string) string {
@@ -146,7 +143,6 @@ var damages = map[string]func(string) string{
 	"number in brackets":      around("[1] ", ""),
 	"number, colon":           around("1: ", ""),
 	"number, tab":             around("1\t", ""),
-	"hash number":             around("#1 ", ""),
 	"bold":                    around("**", "**"),
 	"bold bullet":             around("- **", "**"),
 	"italic":                  around("_", "_"),
@@ -235,7 +231,7 @@ var damages = map[string]func(string) string{
 	"no commas, lines":    func(l string) string { return outside(",", "\n")(l) },
 	"commas twice":        outside(",", ",,"),
 	"trailing comma":      func(l string) string { return replaceLast(l, "}", ",}") },
-	"trailing commas":     func(l string) string { return strings.ReplaceAll(l, "]", ",]") },
+	"trailing commas":     func(l string) string { return outside("]", ",]")(l) },
 	"leading comma":       first("{", "{,"),
 	"equals signs":        outside(":", "="),
 	"arrows":              outside(":", "=>"),
@@ -288,7 +284,6 @@ var damages = map[string]func(string) string{
 	"key: text's quote curly":    slip(`”, "K": `),
 	"key: single quote, mixed":   slip(`", 'K": `),
 	"key: text in single quotes": slip(`', "K": `),
-	"key: closing brace between": slip(`"}, {"K": `),
 	"value: no opening quote": func(l string) string {
 		return regexp.MustCompile(`"change_reason":"`).ReplaceAllString(l, `"change_reason":`)
 	},

@@ -98,8 +98,8 @@ func (r *reader) encoded(at int, mark string) bool {
 		}
 	case strings.HasPrefix(inner, "&"):
 		plain = html.UnescapeString(line[:end])
-	case strings.HasPrefix(inner, `""`):
-		plain = strings.ReplaceAll(line[:end], `""`, `"`)
+	case strings.HasPrefix(inner, `""`), strings.HasPrefix(inner, "''"):
+		plain = strings.ReplaceAll(line[:end], inner[:2], `"`)
 	}
 	r.work -= end
 	if !r.nested(at, plain) {
@@ -155,7 +155,7 @@ func (r *reader) nested(at int, plain string) bool {
 		return false
 	}
 	for _, l := range inner.res.Lines {
-		r.take(at, l.Object, true)
+		r.take(at, l.Object, r.depth == 0)
 	}
 	return true
 }

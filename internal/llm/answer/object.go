@@ -59,8 +59,11 @@ func (r *reader) exact(at int) (finding, bool) {
 		return finding{}, false
 	}
 	f.object = compact.Bytes()
-	return f, true
+	return f, f.reason != reasonSpaced
 }
+
+// reasonSpaced has an object scanned, which trims its keys.
+const reasonSpaced = "a key with white space"
 
 // quote appends a text as JSON, without the escapes that are for HTML.
 func quote(out []byte, text string) []byte {
@@ -94,7 +97,7 @@ func examineValue(dec *json.Decoder, of string, depth int) (reason string) {
 	begin, nested := t.(json.Delim)
 	written, isText := t.(string)
 	switch {
-	case isText && of != "quote" && swallows(written):
+	case isText && !strings.EqualFold(of, "quote") && swallows(written):
 		return ReasonSwallowed
 	case !nested:
 		return ""
@@ -113,7 +116,9 @@ func examineValue(dec *json.Decoder, of string, depth int) (reason string) {
 				return ReasonAmbiguous
 			}
 			keys[folded] = true
-			of = folded
+			if of = folded; strings.TrimSpace(of) != of {
+				return reasonSpaced
+			}
 		}
 		if reason := examineValue(dec, of, depth+1); reason != "" {
 			return reason
@@ -176,12 +181,23 @@ func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 	return inner
 }
 
+// soleText returns the text that is all there is in an object, under a name that is none of our keys.
+func soleText(object json.RawMessage) (text string) {
+	var fields map[string]json.RawMessage
+	if !bytes.Contains(object, []byte(`{\"`)) || json.Unmarshal(object, &fields) != nil || len(fields) != 1 || isOurs(object) {
+		return ""
+	}
+	for _, value := range fields {
+		_ = json.Unmarshal(value, &text) // anything but a text is none
+	}
+	return text
+}
+
 // labelled returns the values of an object that has nothing but lines under names that are none of our keys, as in
 // {"result":{...}} and {"1":{...},"2":{...}}, in the order of the names.
 func labelled(fields map[string]json.RawMessage) (lines []json.RawMessage) {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		_, known := slices.BinarySearch(keys, strings.ToLower(key))
-		if known || fields[key][0] != '{' || !isOurs(fields[key]) {
+		if isKey(key) || fields[key][0] != '{' || !isOurs(fields[key]) {
 			return nil
 		}
 		lines = append(lines, fields[key])

@@ -116,7 +116,7 @@ func (s *scan) colon() {
 // bentKey takes one of our keys that has a slip at its quotes or its colon.
 func (s *scan) bentKey() bool {
 	rest := s.window(s.pos)
-	if quotedKey.MatchString(rest) || bareKey.MatchString(rest) {
+	if !startsOurKey(rest) || isPlainKey(rest) {
 		return false
 	}
 	for _, p := range bentKeys {
@@ -130,9 +130,19 @@ func (s *scan) bentKey() bool {
 	return false
 }
 
+// isPlainKey tells whether a key starts a text that needs no goodwill.
+func isPlainKey(rest string) bool {
+	if key := quotedKey.FindString(rest); key != "" {
+		begin, _ := utf8.DecodeRuneInString(key)
+		end, _ := utf8.DecodeRuneInString(key[strings.LastIndexFunc(key, isQuote):])
+		return ends(begin, end)
+	}
+	return bareKey.MatchString(rest)
+}
+
 // startsBentKey tells whether a text is one of our keys with a slip.
 func startsBentKey(rest string) bool {
-	return slices.ContainsFunc(bentKeys, func(p *text.Pattern) bool { return p.MatchString(rest) })
+	return startsOurKey(rest) && slices.ContainsFunc(bentKeys, func(p *text.Pattern) bool { return p.MatchString(rest) })
 }
 
 // top is the bracket that is open, 0 for none.
@@ -314,7 +324,9 @@ func (s *scan) quoted() {
 // to end on its line, and neither another quote nor one of our keys may stand in it.
 func (s *scan) unopened(start int) bool {
 	before := *s
-	s.pos = start
+	if s.pos = start; s.src[start] == '\\' && start+1 < s.limit && s.src[start+1] == '"' {
+		s.pos += 2 // it is there, but escaped
+	}
 	s.string('"', false)
 	read := s.src[start:s.pos]
 	if s.reason == "" && !strings.Contains(strings.TrimSuffix(strings.ReplaceAll(read, `\"`, ""), `"`), `"`) &&
@@ -342,6 +354,9 @@ func (s *scan) string(begin rune, isKey bool) {
 	for !s.spent() {
 		c, size := utf8.DecodeRuneInString(s.src[s.pos:])
 		switch {
+		case c != begin && s.endsOtherwise(text.String, begin):
+			s.finish(text.String(), begin, inner, first, last)
+			return
 		case c == '\\':
 			s.escape(&text)
 			continue
@@ -382,10 +397,12 @@ func (s *scan) string(begin rune, isKey bool) {
 // may as well be one in quotes, or 27" long, nobody can tell.
 func (s *scan) finish(written string, begin rune, inner, first, last int) {
 	atStart, atEnd := inner > 0 && first == 0, inner > 0 && last == len(written)-1
+	if begin == '\'' && atStart && atEnd {
+		s.reason = ReasonAmbiguous // ''two'' for one
+	}
 	if begin == '"' && (atStart || atEnd) {
-		before, _ := utf8.DecodeLastRuneInString(written[:max(last, 0)])
 		switch odd := strings.Count(written, `"`)%2 == 1; {
-		case !odd && inner == 2 && atStart && atEnd, odd && atEnd && unicode.IsDigit(before), odd && atStart && atEnd && inner > 1:
+		case atStart && atEnd && (odd && inner > 1 || inner == 2), odd && atEnd && inches.MatchString(written):
 			s.reason = ReasonAmbiguous
 		case odd && atEnd:
 			written = written[:last]
@@ -401,6 +418,39 @@ func (s *scan) finish(written string, begin rune, inner, first, last int) {
 		s.reason = ReasonAmbiguous
 	}
 	s.text(written, false)
+}
+
+// inches are a text that ends in a measure.
+var inches = text.NewPattern(`(?:^|\s)[0-9.]+"$`)
+
+// endsOtherwise takes a quote at pos that ends a text though it is escaped, or of another kind than the one that
+// began it. One of our keys has to follow, and the quote must not be the end of what is quoted in the text.
+func (s *scan) endsOtherwise(written func() string, begin rune) bool {
+	size := 0
+	switch rest := s.src[s.pos:]; {
+	case begin != '"' || s.top() != '{':
+		return false
+	case strings.HasPrefix(rest, `\"`):
+		size = 2
+	case strings.HasPrefix(rest, "”"):
+		size = len("”")
+	default:
+		return false
+	}
+	next, _ := s.ahead(s.pos + size)
+	if first, _ := utf8.DecodeRuneInString(s.src[next:]); !isSeparator(first) {
+		return false
+	}
+	next, _ = s.ahead(next + width(s.src[next:]))
+	if rest := s.window(next); !startsBentKey(rest) {
+		return false
+	}
+	text := written()
+	if *s.work -= len(text); size == 2 && strings.Count(text, `"`)%2 == 1 || size == 3 && strings.ContainsAny(text, "“„") {
+		return false
+	}
+	s.pos += size
+	return true
 }
 
 // escape takes a backslash and what it escapes. A backslash that escapes nothing

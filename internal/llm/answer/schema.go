@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reverie/internal/text"
 )
@@ -93,6 +94,12 @@ func keysOf(lines ...any) (names []string) {
 	return slices.Compact(names)
 }
 
+// isKey tells whether a name is one of our keys.
+func isKey(name string) bool {
+	_, found := slices.BinarySearch(keys, strings.ToLower(name))
+	return found
+}
+
 // isOurs tells whether a valid object has a key that a job asked for.
 func isOurs(object json.RawMessage) bool {
 	var fields map[string]json.RawMessage
@@ -100,7 +107,7 @@ func isOurs(object json.RawMessage) bool {
 		return false
 	}
 	for key := range fields {
-		if _, found := slices.BinarySearch(keys, strings.ToLower(key)); found {
+		if isKey(key) {
 			return true
 		}
 	}
@@ -137,7 +144,48 @@ var (
 	looseKey = withKeys(`(?:^|[,，;；、{}\[\]\s"])` + ourKey + anyQuotes + `*` + blanks + equals)
 )
 
+// keyMarks are what may stand around a key.
+const keyMarks = doubleQuotes + singleQuotes + otherQuotes + `\,，;；、{}[]`
+
+// margin is how much around a key says whether a text has swallowed it.
+const margin = 48
+
 // swallows tells whether a text reads as if it went on into the next pair of its object.
 func swallows(text string) bool {
-	return strings.ContainsAny(text, doubleQuotes+singleQuotes+otherQuotes) && swallowedKey.MatchString(text)
+	if !strings.ContainsAny(text, doubleQuotes+singleQuotes+otherQuotes) {
+		return false
+	}
+	text = strings.Join(strings.FieldsFunc(text, isBlank), " ")
+	marked := false // a mark stands before, with nothing but a space between
+	for i := 0; i < len(text); {
+		if !isASCIIName(text[i]) {
+			c, size := utf8.DecodeRuneInString(text[i:])
+			marked = marked && c == ' ' || strings.ContainsRune(keyMarks, c)
+			i += size
+			continue
+		}
+		end := i
+		for end < len(text) && isASCIIName(text[end]) {
+			end++
+		}
+		if marked && isKey(text[i:end]) && swallowedKey.MatchString(text[max(0, i-margin):min(len(text), end+margin)]) {
+			return true
+		}
+		i, marked = end, false
+	}
+	return false
+}
+
+func isASCIIName(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// startsOurKey tells whether a text starts with one of our keys, behind quotes and such marks.
+func startsOurKey(rest string) bool {
+	rest = strings.TrimLeft(rest, keyMarks)
+	end := 0
+	for end < len(rest) && isASCIIName(rest[end]) {
+		end++
+	}
+	return end > 0 && isKey(rest[:end])
 }
