@@ -60,7 +60,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 			read := answer.Read(text)
 			r.recorder.LogSkipped("chunk", s.no, read.Skipped)
 			a.proposals, a.narrative, a.refused = pipeline.ReadProposals(read, true, "", dreamTypes()...)
-			if len(a.proposals) == 0 && a.narrative == nil {
+			if len(a.proposals) == 0 && a.narrative == nil && len(read.Swallowed()) == 0 {
 				return "the answer held neither an item nor a summary"
 			}
 			return ""

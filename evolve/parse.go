@@ -75,7 +75,7 @@ func (a *reply) unusable(s *chunkInput) string {
 		}
 		actions++
 	}
-	if actions == 0 && nothing {
+	if actions == 0 && (nothing || len(a.Swallowed()) > 0) {
 		return ""
 	}
 	if actions == 0 {
@@ -114,6 +114,10 @@ func parse(a reply) ([]proposal, []reverie.Refusal) {
 			proposals = append(proposals, p)
 		}
 	}
+	for no, why := range a.Swallowed() {
+		refusals = append(refusals, reverie.Refusal{Line: no, Rule: ruleForm, Detail: why})
+	}
+	slices.SortStableFunc(refusals, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return proposals, refusals
 }
 
@@ -121,16 +125,7 @@ func parse(a reply) ([]proposal, []reverie.Refusal) {
 // loosely where a model's habit does no harm: numbers as strings, one evidence
 // instead of a list, keys that we do not know.
 func readProposal(l answer.Line) (proposal, error) {
-	var raw struct {
-		Action       *string         `json:"action"`
-		OldID        json.RawMessage `json:"old_id"`
-		Statement    *string         `json:"statement"`
-		Type         json.RawMessage `json:"type"`
-		Due          json.RawMessage `json:"due"`
-		ChangeReason *string         `json:"change_reason"`
-		Tags         json.RawMessage `json:"tags"`
-		Evidence     json.RawMessage `json:"evidence"`
-	}
+	var raw answer.Action
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
 		return proposal{}, fmt.Errorf("a field has the wrong type: %w", err)
 	}

@@ -149,12 +149,7 @@ func (d *planner) readVerdicts(f *fact, open []*candidate, said string, verdicts
 // readVerdict reads one object of an answer. The handle is returned also beside
 // an error.
 func readVerdict(l answer.Line) (handle string, v verdict, err error) {
-	var raw struct {
-		ID        json.RawMessage `json:"id"`
-		Reason    json.RawMessage `json:"reason"`
-		Relation  json.RawMessage `json:"relation"`
-		Statement json.RawMessage `json:"statement"`
-	}
+	var raw answer.Verdict
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
 		return "", v, fmt.Errorf("the line is no verdict: %w", err)
 	}

@@ -53,6 +53,11 @@ func parse(b batch, c *participants, loc *time.Location, read answer.Result) (li
 			}
 		}
 	}
+	for no, why := range read.Swallowed() {
+		p.line, usable = no, true
+		p.refuse("", "", ruleForm, why)
+	}
+	slices.SortStableFunc(p.refused, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return list, p.refused, usable
 }
 
@@ -74,7 +79,7 @@ func (p *parser) refuse(what, of, rule, detail string) {
 func handle(name string) string { return text.Excerpt(safety.MaskSecrets(name), 40) }
 
 // check holds one line against the question.
-func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
+func (p *parser) check(r answer.Observation) (o reverie.Observation, ok bool) {
 	if o, ok = p.subject(r); !ok {
 		return o, false
 	}
@@ -109,7 +114,7 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 // subject settles whom a line is about: an account of the participants by its label, or
 // a name. A thing is no account, though a person here may be called like it; a bot,
 // or a label with a number, is nothing else.
-func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
+func (p *parser) subject(r answer.Observation) (o reverie.Observation, ok bool) {
 	key, kind := text.NameKey(r.Subject), reverie.EntityKind(strings.ToLower(strings.TrimSpace(r.Kind)))
 	if a := p.participants.labelled(r.Subject); a != nil && (kind != reverie.EntityThing ||
 		a.kind == reverie.EntityBot || bare(a.label) != key) {
@@ -152,7 +157,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 }
 
 // claim checks one thing that is said of a subject. rule says by what it is refused.
-func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answerLine, o reverie.Observation,
+func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answer.Observation, o reverie.Observation,
 	shared []reverie.Evidence) (c reverie.ObservedClaim, rule, detail string) {
 	said, name, value, err := readClaim(aspect, raw)
 	if err != nil {
@@ -224,40 +229,8 @@ func (a *account) name() string {
 	return nameless
 }
 
-// answerLine is one line of an answer that has the form of an observation; nothing in
-// it has been checked yet. Keys that are not listed here are passed over, so that an id
-// which a model makes up chooses nothing.
-type answerLine struct {
-	None    bool     `json:"none"` // it says on purpose that there is nothing
-	Subject string   `json:"subject"`
-	Kind    string   `json:"kind"`
-	Aliases []string `json:"aliases"`
-	grounds
-	Impressions []json.RawMessage `json:"impressions"`
-	Features    []json.RawMessage `json:"features"`
-	Relations   []json.RawMessage `json:"relations"`
-}
-
-// grounds are what a line rests on, or one claim of it that differs from its line.
-type grounds struct {
-	Reason     string          `json:"reason"`
-	Confidence json.RawMessage `json:"confidence"`
-	Evidence   json.RawMessage `json:"evidence"`
-}
-
-// lineClaim is one claim of a line.
-type lineClaim struct {
-	Text     string          `json:"text"` // of an impression
-	Key      string          `json:"key"`  // of a feature
-	Value    json.RawMessage `json:"value"`
-	Kind     string          `json:"kind"` // of a relation
-	Target   string          `json:"target"`
-	Replaces string          `json:"replaces"`
-	grounds
-}
-
 // readLine reads one object.
-func readLine(object json.RawMessage) (r answerLine, err error) {
+func readLine(object json.RawMessage) (r answer.Observation, err error) {
 	if err := json.Unmarshal(object, &r); err != nil {
 		return r, fmt.Errorf("a field has the wrong type: %w", err)
 	}
@@ -269,7 +242,7 @@ func readLine(object json.RawMessage) (r answerLine, err error) {
 
 // readClaim reads a claim, what it is called and its value. An impression may be its
 // text alone.
-func readClaim(aspect reverie.Aspect, raw json.RawMessage) (c lineClaim, name, value string, err error) {
+func readClaim(aspect reverie.Aspect, raw json.RawMessage) (c answer.Claim, name, value string, err error) {
 	if aspect != reverie.AspectImpression || json.Unmarshal(raw, &c.Text) != nil {
 		err = json.Unmarshal(raw, &c)
 	}

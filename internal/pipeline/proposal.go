@@ -68,14 +68,15 @@ func ReadProposals(read answer.Result, closes bool, untyped string, types ...str
 			summary = &p
 		}
 	}
+	for no, why := range read.Swallowed() {
+		refused = append(refused, Proposal{Line: no}.Refusal(RuleForm, why))
+	}
+	slices.SortStableFunc(refused, func(a, b reverie.Refusal) int { return a.Line - b.Line })
 	return list, summary, refused
 }
 
 func readProposal(l answer.Line, closes bool, untyped string, types []string) (Proposal, error) {
-	var raw struct {
-		Type, Content                                            *string
-		Tags, Confidence, Replace, Evidence, Sources, Done, Keep json.RawMessage
-	}
+	var raw answer.Fact
 	p := Proposal{Line: l.No, Type: untyped}
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
 		return p, fmt.Errorf("a field has the wrong type: %w", err)

@@ -65,7 +65,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	q.Use = func(text string) (why string) {
 		read := answer.Read(text)
 		r.recorder.LogSkipped("chunk", s.no, read.Skipped)
-		if a = parse(read); !a.usable() {
+		if a = parse(read); !a.usable() && len(read.Swallowed()) == 0 {
 			return "the answer held neither a fact nor a summary"
 		}
 		return ""

@@ -65,15 +65,13 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 func readSummary(said string) string {
 	read := answer.Read(said)
 	for _, l := range read.Lines {
-		var raw struct {
-			Summary *string `json:"summary"`
-		}
+		var raw answer.Summary
 		if json.Unmarshal(l.Object, &raw) == nil && raw.Summary != nil {
 			return strings.TrimSpace(*raw.Summary)
 		}
 	}
 	prose := strings.TrimSpace(said)
-	if len(read.Lines) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
+	if len(read.Lines) > 0 || len(read.Swallowed()) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
 		return "" // an object of another kind, JSON that is cut off, a thought, a fence
 	}
 	return prose

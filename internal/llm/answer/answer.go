@@ -2,17 +2,20 @@
 // reader of answers: whatever asks a model reads through it.
 //
 // Models decorate and bend JSON. The reader sees through what is harmless
-// (fences, bullets, comments, thoughts, arrays, full-width punctuation, missing
-// quotes around keys, stray commas) and says what it skipped. It never guesses
-// at content: an object that is cut off, that holds a key twice, or whose
-// strings could be divided in more than one way is skipped whole, and nothing
-// that the answer does not literally say can come out.
+// (fences, bullets, labels, comments, thoughts, arrays, full-width punctuation,
+// missing quotes around keys, stray commas, an answer that is escaped as a whole)
+// and says what it skipped. It never guesses at content: an object that is cut off,
+// that holds a key twice, or whose strings could be divided in more than one way is
+// skipped whole, and nothing that the answer does not literally say can come out.
+// A text that holds the end of a string and one of our keys is never taken for one.
 //
 // # What counts as a line
 //
 // An object counts where it starts a line, after indentation, a bullet, a number
 // or a backtick, or where it directly follows another object or an array's
-// punctuation. An object in the middle of a sentence is prose.
+// punctuation. One that was asked for also counts behind other marks, a label, a
+// tag, and an introduction at the start of an answer that ends in a colon, where
+// nothing but marks follows. An object in the middle of a sentence is prose.
 //
 // # Thoughts
 //
@@ -46,6 +49,7 @@ const (
 	ReasonCutOff    = "cut off"          // the object has no end; it is never completed
 	ReasonBroken    = "broken"           // no JSON object, even with goodwill
 	ReasonAmbiguous = "ambiguous"        // a key twice, or text that can be read in two ways
+	ReasonSwallowed = "key in a text"    // a text reads as if it went on into the next pair
 	ReasonTooLong   = "too long"         // beyond MaxAnswer or MaxObject
 	ReasonTooDeep   = "too deep"         // beyond MaxDepth
 	ReasonTooMany   = "too many"         // beyond MaxLines; nothing after it was read
@@ -72,6 +76,18 @@ type Skip struct {
 	No      int    // 1-based line of the answer where it starts
 	Reason  string // one of the Reason constants
 	Excerpt string // its beginning: one line, at most 120 characters, nothing invisible
+}
+
+// Swallowed are the lines that have one of our keys in a text, by what to say of them. They are answers all the
+// same: a chat that has somebody write JSON must not stop its group.
+func (r Result) Swallowed() (lines map[int]string) {
+	lines = map[int]string{}
+	for _, s := range r.Skipped {
+		if s.Reason == ReasonSwallowed {
+			lines[s.No] = "a text holds a quotation mark and then a key of the line: it can be read in two ways"
+		}
+	}
+	return lines
 }
 
 // Read reads an answer. It never fails: what cannot be used is in Skipped. It
@@ -109,6 +125,7 @@ type reader struct {
 	pos     int  // what comes next
 	fresh   bool // nothing but white space between the start of the line and pos
 	stopped bool // a bound was reached
+	depth   int  // of texts inside a text
 
 	work  int // steps left to the scanner, which keeps the whole linear
 	count counter
@@ -144,7 +161,9 @@ func (r *reader) step() {
 		r.pos, r.fresh = at+width(r.src[at:]), false // an array, read element by element
 		return
 	}
-	r.prose()
+	if !r.fresh || !r.quotedAnswer() && !r.lead() {
+		r.prose()
+	}
 }
 
 // between skips white space, and what stands between objects: commas, the ends
@@ -172,12 +191,17 @@ func (r *reader) object(at int) {
 	}
 	f := r.find(at)
 	switch {
+	case f.object != nil && r.nested(at, soleText(f.object)):
+		r.pos, r.fresh = f.end, false
 	case f.reason == ReasonTangled && f.end == 0:
 		r.skip(at, f.reason, r.src[at:])
 		r.stopped = true
 	case f.reason == "":
 		r.take(at, f.object, f.repaired)
 		r.pos, r.fresh = f.end, false
+	case f.reason != ReasonSwallowed && r.encoded(at, ""):
+	case f.end == 0 && structural(r.src[skipBlank(r.src, at+width(r.src[at:])):]) == '{': // {{...}}
+		r.pos, r.fresh = skipBlank(r.src, at+width(r.src[at:])), false
 	case f.end > at: // its extent is known: what follows is not affected
 		r.skip(at, f.reason, r.src[at:f.end])
 		r.pos, r.fresh = f.end, false

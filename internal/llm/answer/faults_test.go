@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,7 +22,7 @@ func faults(answer string, res Result) (found []string) {
 		add("%d lines and %d skips", len(res.Lines), len(res.Skipped))
 	}
 	last := strings.Count(answer, "\n") + strings.Count(answer, "\r") + 1
-	plain, unescaped := bare(answer), bare(unescape(answer))
+	plain, unescaped := bare(answer), bare(unescape(html.UnescapeString(answer)))
 	var objects []string
 	for i, l := range res.Lines {
 		if l.No < 1 || l.No > last || i > 0 && l.No < res.Lines[i-1].No {
@@ -33,6 +35,13 @@ func faults(answer string, res Result) (found []string) {
 		for _, text := range texts(l.Object) {
 			if b := bare(text); !strings.Contains(plain, b) && !strings.Contains(unescaped, b) {
 				add("%q is not in the answer", text)
+			}
+		}
+		for _, key := range keys {
+			for _, bent := range []string{`", "` + key + `"`, `","` + key + `"`, `", "` + key + `:`, `", ` + key + `":`} {
+				if bent, _ := json.Marshal(bent); bytes.Contains(withoutQuotes(l.Object), bent[1:len(bent)-1]) {
+					add("the key %s in a text of %s", key, l.Object)
+				}
 			}
 		}
 		objects = append(objects, string(l.Object))
@@ -55,6 +64,11 @@ func faults(answer string, res Result) (found []string) {
 		}
 	}
 	return found
+}
+
+// withoutQuotes is an object without the quotes of its evidence, which may hold what they like.
+func withoutQuotes(object []byte) []byte {
+	return regexp.MustCompile(`(?i)"quote":(\["?)?"(?:[^"\\]|\\.)*"`).ReplaceAll(object, nil)
 }
 
 // objectFault says what is wrong with an object of a result.

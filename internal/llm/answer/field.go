@@ -61,10 +61,7 @@ func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
 	}
 	var list []reverie.Citation
 	for _, item := range items {
-		var c struct {
-			Message json.RawMessage `json:"message"`
-			Quote   *string         `json:"quote"`
-		}
+		var c citation
 		if item = bytes.TrimSpace(item); len(item) == 0 || item[0] != '{' {
 			c.Message = item
 		} else if err := json.Unmarshal(item, &c); err != nil {

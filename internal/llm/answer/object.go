@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -58,8 +59,11 @@ func (r *reader) exact(at int) (finding, bool) {
 		return finding{}, false
 	}
 	f.object = compact.Bytes()
-	return f, true
+	return f, f.reason != reasonSpaced
 }
+
+// reasonSpaced has an object scanned, which trims its keys.
+const reasonSpaced = "a key with white space"
 
 // quote appends a text as JSON, without the escapes that are for HTML.
 func quote(out []byte, text string) []byte {
@@ -80,17 +84,21 @@ func examine(object []byte) (reason string) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(object))
 	dec.UseNumber()
-	return examineValue(dec, 0)
+	return examineValue(dec, "", 0)
 }
 
-// examineValue examines the next value, inside so many objects and arrays.
-func examineValue(dec *json.Decoder, depth int) (reason string) {
+// examineValue examines the next value of a key, inside so many objects and arrays. A quote may hold what it likes:
+// it has to stand in a message.
+func examineValue(dec *json.Decoder, of string, depth int) (reason string) {
 	t, err := dec.Token()
 	if err != nil {
 		return ReasonBroken
 	}
 	begin, nested := t.(json.Delim)
+	written, isText := t.(string)
 	switch {
+	case isText && !strings.EqualFold(of, "quote") && swallows(written):
+		return ReasonSwallowed
 	case !nested:
 		return ""
 	case depth == MaxDepth:
@@ -108,8 +116,11 @@ func examineValue(dec *json.Decoder, depth int) (reason string) {
 				return ReasonAmbiguous
 			}
 			keys[folded] = true
+			if of = folded; strings.TrimSpace(of) != of {
+				return reasonSpaced
+			}
 		}
-		if reason := examineValue(dec, depth+1); reason != "" {
+		if reason := examineValue(dec, of, depth+1); reason != "" {
 			return reason
 		}
 	}
@@ -148,10 +159,13 @@ var (
 // has a name that says so. {"subject":"...","evidence":[{...}]} is none.
 func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 	var fields map[string]json.RawMessage
-	if !bytes.Contains(object, []byte("[{")) || json.Unmarshal(object, &fields) != nil {
+	if !bytes.Contains(object[1:], []byte("{")) || json.Unmarshal(object, &fields) != nil {
 		return nil
 	}
 	arrays, named := 0, len(fields) == 1
+	if list := labelled(fields); list != nil {
+		return list
+	}
 	for key, value := range fields {
 		if strings.EqualFold(key, "action") {
 			return nil
@@ -165,6 +179,30 @@ func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 		return nil
 	}
 	return inner
+}
+
+// soleText returns the text that is all there is in an object, under a name that is none of our keys.
+func soleText(object json.RawMessage) (text string) {
+	var fields map[string]json.RawMessage
+	if !bytes.Contains(object, []byte(`{\"`)) || json.Unmarshal(object, &fields) != nil || len(fields) != 1 || isOurs(object) {
+		return ""
+	}
+	for _, value := range fields {
+		_ = json.Unmarshal(value, &text) // anything but a text is none
+	}
+	return text
+}
+
+// labelled returns the values of an object that has nothing but lines under names that are none of our keys, as in
+// {"result":{...}} and {"1":{...},"2":{...}}, in the order of the names.
+func labelled(fields map[string]json.RawMessage) (lines []json.RawMessage) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if isKey(key) || fields[key][0] != '{' || !isOurs(fields[key]) {
+			return nil
+		}
+		lines = append(lines, fields[key])
+	}
+	return lines
 }
 
 // objects returns the elements of an array of objects and of nothing else, nil for any

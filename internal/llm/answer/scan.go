@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -67,16 +68,16 @@ func (s *scan) next() {
 		s.opens(c)
 	case c == '}' || c == ']':
 		s.closes(c)
-	case c == ':' && s.want == wantColon:
-		s.want = wantValue
-		s.pass()
-	case c == ',' && s.want == wantComma:
-		s.want = wantKey
+	case s.want == wantColon:
+		s.colon()
+	case isSeparator(first) && s.want != wantValue:
+		s.want = wantKey // commas too many say nothing
 		if s.top() == '[' {
 			s.want = wantElement
 		}
 		s.pass()
-	case c != 0 || s.want == wantColon:
+	case s.wantsKey() && s.bentKey():
+	case c != 0:
 		s.reason = ReasonBroken
 	case isQuote(first):
 		s.quoted()
@@ -99,6 +100,49 @@ func (s *scan) spent() bool {
 		s.reason = ReasonCutOff
 	}
 	return true
+}
+
+// colon takes what stands between a key and its value.
+func (s *scan) colon() {
+	mark := equalSign.FindString(s.window(s.pos))
+	if mark == "" {
+		s.reason = ReasonBroken
+		return
+	}
+	s.want = wantValue
+	s.pos += len(mark)
+}
+
+// bentKey takes one of our keys that has a slip at its quotes or its colon.
+func (s *scan) bentKey() bool {
+	rest := s.window(s.pos)
+	if !startsOurKey(rest) || isPlainKey(rest) {
+		return false
+	}
+	for _, p := range bentKeys {
+		if groups := p.FindStringSubmatchIndex(rest); groups != nil {
+			s.text(rest[groups[4]:groups[5]], true)
+			s.want = wantValue
+			s.pos += groups[3]
+			return true
+		}
+	}
+	return false
+}
+
+// isPlainKey tells whether a key starts a text that needs no goodwill.
+func isPlainKey(rest string) bool {
+	if key := quotedKey.FindString(rest); key != "" {
+		begin, _ := utf8.DecodeRuneInString(key)
+		end, _ := utf8.DecodeRuneInString(key[strings.LastIndexFunc(key, isQuote):])
+		return ends(begin, end)
+	}
+	return bareKey.MatchString(rest)
+}
+
+// startsBentKey tells whether a text is one of our keys with a slip.
+func startsBentKey(rest string) bool {
+	return startsOurKey(rest) && slices.ContainsFunc(bentKeys, func(p *text.Pattern) bool { return p.MatchString(rest) })
 }
 
 // top is the bracket that is open, 0 for none.
@@ -157,8 +201,13 @@ func (s *scan) word() {
 	start := s.pos
 	for s.pos < s.limit && structural(s.src[s.pos:]) == 0 && !s.atComment(s.pos) {
 		c, size := utf8.DecodeRuneInString(s.src[s.pos:])
-		if isBreak(c) || isQuote(c) && !betweenLetters(s.src, s.pos, size) {
+		if isBreak(c) || isQuote(c) && !betweenLetters(s.src, s.pos, size) || escapedBlank(s.src[s.pos:]) {
 			break
+		}
+		if isSeparator(c) {
+			if at, _ := s.ahead(s.pos + size); at < s.limit && s.afterComma(at) {
+				break
+			}
 		}
 		s.pos += size
 		*s.work--
@@ -167,6 +216,7 @@ func (s *scan) word() {
 	text := strings.TrimFunc(written, isBlank)
 	next, _ := utf8.DecodeRuneInString(s.src[s.pos:])
 	switch {
+	case s.want == wantValue && s.goesOn(next) && s.unopened(start):
 	case isQuote(next) && text == strings.TrimLeftFunc(written, isBlank): // as in r"x" or x"
 		s.reason = ReasonBroken
 	case strings.Trim(text, ".…") == "": // dots stand for what was left out
@@ -182,6 +232,8 @@ func (s *scan) word() {
 		s.text(text, true)
 	case isNumber(text):
 		s.value(text)
+	case isNumber(strings.TrimSuffix(strings.TrimPrefix(text, "+"), ".")): // +4 and 4.
+		s.value(strings.TrimSuffix(strings.TrimPrefix(text, "+"), "."))
 	case literals[text] != "":
 		s.value(literals[text])
 	default:
@@ -193,6 +245,7 @@ func (s *scan) word() {
 var literals = map[string]string{
 	"true": "true", "false": "false", "null": "null",
 	"True": "true", "False": "false", "None": "null",
+	"TRUE": "true", "FALSE": "false", "NULL": "null", "undefined": "null",
 }
 
 // wantsKey tells whether what comes is a key; the comma before it may be missing.
@@ -214,6 +267,9 @@ func (s *scan) value(element string) {
 
 // text adds a string, or a key.
 func (s *scan) text(text string, isKey bool) {
+	if isKey {
+		text = strings.TrimFunc(text, isBlank)
+	}
 	s.value(string(quote(nil, text)))
 	if isKey {
 		s.out, s.want = append(s.out, ':'), wantColon
@@ -223,17 +279,21 @@ func (s *scan) text(text string, isKey bool) {
 const (
 	doubleQuotes = "\"“”„‟＂"
 	singleQuotes = "'‘’‚‛＇"
+	otherQuotes  = "`«»「」『』"
 )
 
 // isQuote tells whether a character can delimit a string.
-func isQuote(c rune) bool { return strings.ContainsRune(doubleQuotes+singleQuotes, c) }
+func isQuote(c rune) bool { return strings.ContainsRune(doubleQuotes+singleQuotes+otherQuotes, c) }
+
+// closing are the quotes that another one alone can end.
+var closing = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '«': '»', '»': '«', '「': '」', '『': '』'}
 
 // ends tells whether a quote can end what another one began. An ASCII quote
 // ends with itself alone, since other quotes are text in it.
 func ends(begin, c rune) bool {
 	switch {
-	case begin == '"' || begin == '\'':
-		return c == begin
+	case closing[begin] != 0:
+		return c == closing[begin]
 	case strings.ContainsRune(doubleQuotes, begin):
 		return strings.ContainsRune(doubleQuotes, c)
 	}
@@ -257,11 +317,46 @@ func (s *scan) quoted() {
 	isKey := s.wantsKey()
 	begin, size := utf8.DecodeRuneInString(s.src[s.pos:])
 	s.pos += size
+	s.string(begin, isKey)
+}
+
+// unopened takes the value at start as a string whose first quote is missing, as in "reason": she says so". It has
+// to end on its line, and neither another quote nor one of our keys may stand in it.
+func (s *scan) unopened(start int) bool {
+	before := *s
+	if s.pos = start; s.src[start] == '\\' && start+1 < s.limit && s.src[start+1] == '"' {
+		s.pos += 2 // it is there, but escaped
+	}
+	s.string('"', false)
+	read := s.src[start:s.pos]
+	if s.reason == "" && !strings.Contains(strings.TrimSuffix(strings.ReplaceAll(read, `\"`, ""), `"`), `"`) &&
+		!strings.ContainsAny(read, "\n\r") && !looseKey.MatchString(read) {
+		return true
+	}
+	s.pos, s.want, s.out, s.reason, s.inString = before.pos, before.want, before.out, "", false
+	return false
+}
+
+// goesOn tells whether a value without quotes cannot end before the mark at pos.
+func (s *scan) goesOn(next rune) bool {
+	if structural(s.src[s.pos:]) == ',' {
+		at, _ := s.ahead(s.pos + width(s.src[s.pos:]))
+		return at < s.limit && !s.afterComma(at)
+	}
+	return s.pos < s.limit && (isQuote(next) || strings.IndexByte("[]{:", structural(s.src[s.pos:])) >= 0)
+}
+
+// string takes the rest of a string, behind the quote that begins it.
+func (s *scan) string(begin rune, isKey bool) {
 	var text strings.Builder
-	inner := 0 // quotes that turned out to be text
+	inner := 0            // quotes that turned out to be text
+	first, last := -1, -1 // where in the text they are
 	for !s.spent() {
 		c, size := utf8.DecodeRuneInString(s.src[s.pos:])
 		switch {
+		case c != begin && s.endsOtherwise(text.String, begin):
+			s.finish(text.String(), begin, inner, first, last)
+			return
 		case c == '\\':
 			s.escape(&text)
 			continue
@@ -271,10 +366,17 @@ func (s *scan) quoted() {
 				if !isKey && inner > 0 && s.top() == '[' {
 					s.reason = ReasonAmbiguous // ["a", "b"] could be one string or two
 				}
-				s.text(text.String(), isKey)
+				if isKey {
+					s.text(text.String(), true)
+				} else {
+					s.finish(text.String(), begin, inner, first, last)
+				}
 				return
 			}
-			inner++
+			if inner++; inner == 1 {
+				first = text.Len()
+			}
+			last = text.Len()
 			if c != '“' && c != '‘' && s.endsElse(s.pos+size) {
 				s.reason = ReasonAmbiguous
 				return
@@ -289,6 +391,66 @@ func (s *scan) quoted() {
 		s.pos += size
 	}
 	s.inString = true
+}
+
+// finish adds a string whose inner quotes were not escaped. One too many at an end of it is a slip; where the text
+// may as well be one in quotes, or 27" long, nobody can tell.
+func (s *scan) finish(written string, begin rune, inner, first, last int) {
+	atStart, atEnd := inner > 0 && first == 0, inner > 0 && last == len(written)-1
+	if begin == '\'' && atStart && atEnd {
+		s.reason = ReasonAmbiguous // ''two'' for one
+	}
+	if begin == '"' && (atStart || atEnd) {
+		switch odd := strings.Count(written, `"`)%2 == 1; {
+		case atStart && atEnd && (odd && inner > 1 || inner == 2), odd && atEnd && inches.MatchString(written):
+			s.reason = ReasonAmbiguous
+		case odd && atEnd:
+			written = written[:last]
+		case odd:
+			written = written[1:]
+		}
+	}
+	next, _ := s.ahead(s.pos)
+	if s.top() == '{' && structural(s.src[next:]) == 0 { // a comma is missing: it may be in the text
+		written = strings.TrimRight(written, ",，")
+	}
+	if swallows(written) {
+		s.reason = ReasonAmbiguous
+	}
+	s.text(written, false)
+}
+
+// inches are a text that ends in a measure.
+var inches = text.NewPattern(`(?:^|\s)[0-9.]+"$`)
+
+// endsOtherwise takes a quote at pos that ends a text though it is escaped, or of another kind than the one that
+// began it. One of our keys has to follow, and the quote must not be the end of what is quoted in the text.
+func (s *scan) endsOtherwise(written func() string, begin rune) bool {
+	size := 0
+	switch rest := s.src[s.pos:]; {
+	case begin != '"' || s.top() != '{':
+		return false
+	case strings.HasPrefix(rest, `\"`):
+		size = 2
+	case strings.HasPrefix(rest, "”"):
+		size = len("”")
+	default:
+		return false
+	}
+	next, _ := s.ahead(s.pos + size)
+	if first, _ := utf8.DecodeRuneInString(s.src[next:]); !isSeparator(first) {
+		return false
+	}
+	next, _ = s.ahead(next + width(s.src[next:]))
+	if rest := s.window(next); !startsBentKey(rest) {
+		return false
+	}
+	text := written()
+	if *s.work -= len(text); size == 2 && strings.Count(text, `"`)%2 == 1 || size == 3 && strings.ContainsAny(text, "“„") {
+		return false
+	}
+	s.pos += size
+	return true
 }
 
 // escape takes a backslash and what it escapes. A backslash that escapes nothing
@@ -351,7 +513,7 @@ const maxAhead = 256
 func (s *scan) blank() (newLine bool) {
 	for s.pos < s.limit {
 		start := s.pos
-		s.pos = skipBlank(s.src[:s.limit], s.pos)
+		s.pos = skipEscaped(s.src[:s.limit], s.pos)
 		if lineEnd(s.src[:s.pos], start) < s.pos {
 			newLine = true
 		}
@@ -395,11 +557,15 @@ func (s *scan) endsValue(pos int) bool {
 	if next >= s.limit {
 		return !remark
 	}
+	first, _ := utf8.DecodeRuneInString(s.src[next:])
 	switch c := structural(s.src[next:]); {
 	case c == '}' || c == ']':
 		return c == s.top()+2 // in ASCII, brackets close two characters after they open
-	case c == ',':
-		next, _ = s.ahead(next + width(s.src[next:]))
+	case isSeparator(first):
+		for next < s.limit && isSeparator(first) {
+			next, _ = s.ahead(next + width(s.src[next:]))
+			first, _ = utf8.DecodeRuneInString(s.src[next:])
+		}
 		return next >= s.limit || s.afterComma(next)
 	case c != 0:
 		return false
@@ -417,18 +583,18 @@ func (s *scan) afterComma(pos int) bool {
 		return c == '{' || c == '[' || c == ']' || elementStart.MatchString(rest)
 	}
 	return structural(rest) == '}' || quotedKey.MatchString(rest) || bareKey.MatchString(rest) ||
-		s.bare && bareName.MatchString(rest)
+		s.bare && bareName.MatchString(rest) || startsBentKey(rest)
 }
 
 const (
-	quotes = `["“”„‟＂'‘’‚‛＇]`
+	quotes = "[\"“”„‟＂'‘’‚‛＇`«»「」『』]"
 	blanks = `[\s\x{3000}]*`
 	name   = `[A-Za-z_$][A-Za-z0-9_$-]{0,63}`
 )
 
 var (
 	// quotedKey is a short string without quotes or punctuation, and a colon.
-	quotedKey = text.NewPattern(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
+	quotedKey = text.NewPattern(`^` + quotes + "[^\"“”„‟＂'‘’‚‛＇`«»「」『』:：,，{}\\[\\]\\\\\n\r]{0,64}" + quotes + blanks + `[:：]`)
 	// bareKey is a name, a colon, and what can only start a value.
 	bareKey = text.NewPattern(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
 		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
@@ -454,7 +620,7 @@ func (s *scan) endsElse(pos int) bool {
 // comment.
 func (s *scan) ahead(pos int) (next int, remark bool) {
 	for next = pos; next < s.limit; {
-		next = skipBlank(s.src[:s.limit], next)
+		next = skipEscaped(s.src[:s.limit], next)
 		if next >= s.limit || !s.atComment(next) {
 			break
 		}

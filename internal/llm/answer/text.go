@@ -22,6 +22,22 @@ func structural(s string) byte {
 	return 0
 }
 
+// isSeparator tells whether a character may divide pairs and elements.
+func isSeparator(c rune) bool { return strings.ContainsRune(",，;；、", c) }
+
+// escapedBlank tells whether s starts with white space that is written as an escape.
+func escapedBlank(s string) bool {
+	return len(s) > 1 && s[0] == '\\' && strings.IndexByte("nrt", s[1]) >= 0
+}
+
+// skipEscaped is skipBlank that passes over such escapes too.
+func skipEscaped(src string, pos int) int {
+	for pos = skipBlank(src, pos); pos < len(src) && escapedBlank(src[pos:]); {
+		pos = skipBlank(src, pos+2)
+	}
+	return pos
+}
+
 // width is the length in bytes of the character that s starts with.
 func width(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
