@@ -231,9 +231,12 @@ func (c *canon) drop(r rune) {
 // cannot): with what follows it would say something else.
 func (c *canon) endsInNegation() bool {
 	text := c.out.String()
-	switch text[len(strings.TrimRightFunc(text, IsSpaced)):] {
-	case "no", "not", "never", "cannot":
-		return true
+	for _, word := range [...]string{"no", "not", "never", "cannot"} {
+		if rest, ends := strings.CutSuffix(text, word); ends {
+			if r, _ := utf8.DecodeLastRuneInString(rest); rest == "" || !IsSpaced(r) {
+				return true
+			}
+		}
 	}
 	_, size := utf8.DecodeLastRuneInString(text)
 	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-size])
