@@ -53,6 +53,10 @@ func lookForPII(found []located, text string) []located {
 		from := max(at, at+i-piiReach)
 		part := text[from:min(len(text), at+i+piiReach)]
 		next := at + i + 1
+		if !hasDomain(text[next:]) {
+			at = next
+			continue
+		}
 		if m := piiShapes().email.FindStringIndex(part); m != nil && !accountOfHost(part, m) && !inAddress(text[max(0, from+m[0]-piiReach):from+m[0]]) {
 			found = append(found, located{Finding{"email", from + m[0], from + m[1]}, 0})
 			next = max(next, from+m[1])
@@ -76,6 +80,18 @@ func lookForPII(found []located, text string) []located {
 		}
 	}
 	return found
+}
+
+// hasDomain tells whether a text may begin with a domain: that of an address has a point.
+func hasDomain(text string) bool {
+	for i := range min(len(text), piiReach) {
+		if c := text[i]; c == '.' {
+			return i > 0
+		} else if !isASCIIWord(c) && c != '-' {
+			return false
+		}
+	}
+	return false
 }
 
 // continues tells what stands inside a longer number, a word or an address.

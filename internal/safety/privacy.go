@@ -45,10 +45,13 @@ func (p Privacy) Mask(s string) string {
 	}
 	// What is left beside a mask can read as something in its turn. Every round leaves less
 	// that is not mask, so the loop ends.
-	for found := FindPII(s); len(found) > 0; found = FindPII(s) {
-		s = MaskSecrets(maskFound(s, found, open))
+	for round := 1; ; round++ {
+		found := FindPII(s)
+		if len(found) == 0 {
+			return s
+		}
+		s = MaskSecrets(maskFound(s, widen(s, found, round), open))
 	}
-	return s
 }
 
 // Messages returns the messages with masked texts, as a model may be shown them and

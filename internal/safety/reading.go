@@ -266,15 +266,19 @@ func closeHan(s string) string {
 	}
 	in := []rune(s)
 	out := make([]rune, 0, len(in))
-	for i := 0; i < len(in); i++ {
+	for i := 0; i < len(in); {
 		end := i
 		for end < len(in) && strings.ContainsRune(" ·•*_|-~^`", in[end]) {
 			end++
 		}
-		if end > i && end < len(in) && len(out) > 0 && unicode.Is(unicode.Han, in[end]) && unicode.Is(unicode.Han, out[len(out)-1]) {
-			i = end
+		closes := end < len(in) && len(out) > 0 && unicode.Is(unicode.Han, in[end]) && unicode.Is(unicode.Han, out[len(out)-1])
+		if !closes {
+			out = append(out, in[i:end]...)
 		}
-		out = append(out, in[i])
+		if end < len(in) {
+			out = append(out, in[end])
+		}
+		i = end + 1
 	}
 	return string(out)
 }

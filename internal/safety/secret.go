@@ -98,10 +98,37 @@ var passwordRemains = text.NewPattern(`://[^\s:/?#@]*:([^\s/]+)$`)
 func MaskSecrets(text string) string {
 	// What a mask leaves beside it can read as a secret in its turn. Every round
 	// leaves less that is not mask, so the loop ends.
-	for found := FindSecrets(text); len(found) > 0; found = FindSecrets(text) {
-		text = maskFound(text, found, maskOpen)
+	for round := 1; ; round++ {
+		found := FindSecrets(text)
+		if len(found) == 0 {
+			return text
+		}
+		text = maskFound(text, widen(text, found, round), maskOpen)
 	}
-	return text
+}
+
+// maxRounds is after how many rounds of masking a stretch that still holds something is
+// masked whole. Nobody writes such a text but to keep the rules busy.
+const maxRounds = 8
+
+// widen makes findings of a late round the stretches between masks that they stand in.
+func widen(text string, found []Finding, round int) []Finding {
+	if round < maxRounds {
+		return found
+	}
+	masks := append(anyMask.FindAllStringIndex(text, -1), []int{len(text), len(text)})
+	var wide []Finding
+	at := 0
+	for _, f := range found {
+		for len(masks) > 1 && masks[0][1] <= f.Start {
+			at, masks = masks[0][1], masks[1:]
+		}
+		if n := len(wide); n > 0 && wide[n-1].End > f.Start {
+			continue
+		}
+		wide = append(wide, Finding{f.Rule, min(at, f.Start), max(masks[0][0], f.End)})
+	}
+	return wide
 }
 
 // maskFound replaces findings by open, their rule and a bracket.

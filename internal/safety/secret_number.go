@@ -62,40 +62,39 @@ func allDigits(s string) bool {
 }
 
 // card knows a payment card: 13 to 19 digits that begin as some network's do, with the
-// check digit of Luhn, in one row or in groups.
-func card(text string, i, end int) (string, int) {
+// check digit of Luhn, in one row or in groups. Of several that begin there it is the
+// longest. More groups may follow.
+func card(text string, i, end int) (rule string, ends int) {
 	if !allDigits(text[i:end]) || i > 0 && strings.ContainsRune(".-_/:=#", rune(text[i-1])) && !cardAhead(text, i) {
 		return "", 0
 	}
-	var number [20]byte
-	n, groups, to := 0, 0, i
-	short := false
-	for at := i; ; {
-		first := at
-		for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+	var number [19]byte
+	n := 0
+	for at, first := i, i; ; at, first = at+1, at+1 {
+		for ; at < len(text) && text[at] >= '0' && text[at] <= '9'; at++ {
 			if n == len(number) {
-				return "", 0
+				return rule, ends
 			}
 			number[n] = text[at]
 			n++
-			at++
 		}
-		short = short || groups > 0 && at-first < 2
-		groups, to = groups+1, at
+		if first > i && at-first < 2 {
+			return rule, ends
+		}
+		if n >= 13 && isCard(text, i, at, string(number[:n])) {
+			rule, ends = "bank-card", at
+		}
 		if at+1 >= len(text) || text[at] != ' ' && text[at] != '-' || text[at+1] < '0' || text[at+1] > '9' || at-first < 4 && n > 4 {
-			break
+			return rule, ends
 		}
-		at++
 	}
-	digits := string(number[:n])
-	switch {
-	case n < 13 || n > 19 || to < len(text) && (isASCIIWord(text[to]) || text[to] == '-' || text[to] == '_'):
-	case short || groups > 1 && !is("cardGroups", text[i:to]):
-	case numberOfElse(text[max(0, i-numberName):i]):
-	case cardNetwork(digits) && luhn(digits):
-		return "bank-card", to
-	}
-	return "", 0
+}
+
+// isCard tells whether the digits of text[i:to] are a card's.
+func isCard(text string, i, to int, digits string) bool {
+	return (to == len(text) || !isASCIIWord(text[to]) && text[to] != '-' && text[to] != '_') &&
+		cardNetwork(digits) && luhn(digits) && (to-i == len(digits) || is("cardGroups", text[i:to])) &&
+		!numberOfElse(text[max(0, i-numberName):i])
 }
 
 // cardAhead tells whether what stands before a number lets it be a card's all the same:

@@ -68,7 +68,7 @@ var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "�
 // Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
 func Figures(text string) (list []Detail) {
 	text = unusualNumerals.Replace(text)
-	last := 0 // where the one before ended
+	last, known := 0, map[Detail]bool{} // where the one before ended; those read, without their text
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if !strings.ContainsRune(hanFigures+"-–/,", r) && !(r < utf8.RuneSelf && IsWord(r)) {
@@ -100,8 +100,9 @@ func Figures(text string) (list []Detail) {
 		if ok && m.Kind == Number {
 			m.Unit = unitOf(before, text[end-len(group("measure", "halved")):])
 		}
-		m.Text = strings.TrimSpace(text[at:end])
-		if ok && !slices.ContainsFunc(list, m.again) {
+		if ok && !known[m] {
+			known[m] = true
+			m.Text = strings.TrimSpace(text[at:end])
 			list = append(list, m)
 		}
 		at, last = end, end
@@ -111,12 +112,6 @@ func Figures(text string) (list []Detail) {
 
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// again tells whether a detail is the same once more, however it is written.
-func (d Detail) again(o Detail) bool {
-	d.Text, o.Text = "", ""
-	return d == o
 }
 
 // readFigure reads a match by its groups and the text around it.

@@ -200,8 +200,10 @@ func FlagTags(before rune, s string) (n int) {
 	}
 	for _, r := range s {
 		switch n++; {
-		case r == 0xE007F && n > 2 && n <= 7:
+		case r == 0xE007F && n > 2:
 			return n
+		case n == 7:
+			return 0
 		case r >= 0xE0061 && r <= 0xE007A, r >= 0xE0030 && r <= 0xE0039:
 		default:
 			return 0

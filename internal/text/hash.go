@@ -37,7 +37,7 @@ func SummaryHash(sessionID, statement string) string {
 // canonical is the text that is hashed.
 func canonical(statement string) string {
 	folded := Simplify(Fold(splitNumbers(strings.ToValidUTF8(statement, "\uFFFD"))))
-	c := canon{in: []rune(folded)}
+	c := canon{in: []rune(folded), open: map[rune]int{}}
 	for c.at = 0; c.at < len(c.in); c.at++ {
 		c.step()
 	}
@@ -89,9 +89,10 @@ type canon struct {
 	at  int
 	out strings.Builder
 
-	last   rune   // last one written, 0 at the start
-	gap    bool   // something was dropped since
-	quotes string // the quotes that are open, as they are closed
+	last   rune         // last one written, 0 at the start
+	gap    bool         // something was dropped since
+	quotes []rune       // the quotes that are open, as they are closed
+	open   map[rune]int // how many of each
 }
 
 // step treats the rune at c.at.
@@ -122,15 +123,21 @@ func (c *canon) step() {
 // quotes: what stands behind a number while a quote is open that it would close
 // is its end.
 func (c *canon) prime(r rune) {
-	if open := strings.LastIndex(c.quotes, string(plainPrime(r))); open >= 0 && r != '′' {
-		c.quotes = c.quotes[:open]
+	if mark := plainPrime(r); r != '′' && c.open[mark] > 0 {
+		for closed := false; !closed; {
+			last := len(c.quotes) - 1
+			closed = c.quotes[last] == mark
+			c.open[c.quotes[last]]--
+			c.quotes = c.quotes[:last]
+		}
 		c.drop(r)
 		return
 	}
 	opens := r == '“' || r == '‘'
 	if opens || !unicode.IsDigit(c.peek(-1)) {
 		if opens || !IsSpaced(c.peek(-1)) {
-			c.quotes += string(plainPrime(r))
+			c.quotes = append(c.quotes, plainPrime(r))
+			c.open[plainPrime(r)]++
 		}
 		c.drop(r)
 		return
@@ -231,9 +238,12 @@ func (c *canon) drop(r rune) {
 // cannot): with what follows it would say something else.
 func (c *canon) endsInNegation() bool {
 	text := c.out.String()
-	switch text[len(strings.TrimRightFunc(text, IsSpaced)):] {
-	case "no", "not", "never", "cannot":
-		return true
+	for _, word := range [...]string{"no", "not", "never", "cannot"} {
+		if rest, ends := strings.CutSuffix(text, word); ends {
+			if r, _ := utf8.DecodeLastRuneInString(rest); rest == "" || !IsSpaced(r) {
+				return true
+			}
+		}
 	}
 	_, size := utf8.DecodeLastRuneInString(text)
 	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-size])

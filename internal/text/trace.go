@@ -2,6 +2,8 @@ package text
 
 import (
 	"cmp"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +35,13 @@ type Traces struct {
 	Shared []string // the id and names that are others', too, or are to be kept
 	Short  []string // the id and names that tell nobody apart in running text
 	brief  int      // texts that are too short
+	deep   bool     // some trace is longer than maxDepth
 }
 
 type trace struct {
 	runes []rune
+	sum   uint64 // of all of them
+	power uint64 // sumBase to as many
 	what  string
 	long  bool // a text that is found anywhere
 	said  bool // a text that others say, too
@@ -117,8 +122,10 @@ func (t *Traces) add(s, what string) *trace {
 	runes := foldTrace(s).runes
 	p := t.known[string(runes)]
 	if p == nil {
-		p = &trace{runes: runes, what: what}
+		sums := runeSums(runes)
+		p = &trace{runes: runes, sum: sums[len(runes)], power: basePower(len(runes)), what: what}
 		t.known[string(runes)] = p
+		t.deep = t.deep || len(runes) > maxDepth
 	}
 	return p
 }
@@ -183,12 +190,12 @@ func lines(text string) []string {
 // well, and is not looked for any more. A quote says nothing, nor does a message that
 // names the author.
 func (t *Traces) Hear(message string) {
-	f := foldTrace(message)
+	f := t.fold(message)
 	if t.find(f, true) != "" {
 		return
 	}
 	for i := range f.runes {
-		t.each(f.runes, i, func(p *trace, end int) {
+		t.each(f, i, func(p *trace, end int) {
 			if p.what == traceText && !p.said && !f.place(i, end).quoted() {
 				p.said = true
 			}
@@ -208,10 +215,10 @@ func (t *Traces) Unsought() int {
 }
 
 // Find says which sort of trace a text holds first, "" for none.
-func (t *Traces) Find(s string) string { return t.find(foldTrace(s), false) }
+func (t *Traces) Find(s string) string { return t.find(t.fold(s), false) }
 
 // FindName is Find for an id or a name alone.
-func (t *Traces) FindName(s string) string { return t.find(foldTrace(s), true) }
+func (t *Traces) FindName(s string) string { return t.find(t.fold(s), true) }
 
 func (t *Traces) find(f foldedTrace, named bool) string {
 	for i := 0; i < len(f.runes); {
@@ -237,7 +244,7 @@ func (t *Traces) Redact(s string) (text string, changed bool) {
 }
 
 func (t *Traces) redact(s string) (string, bool) {
-	f := foldTrace(s)
+	f := t.fold(s)
 	var b strings.Builder
 	last, found := 0, false
 	for i := 0; i < len(f.runes); {
@@ -259,7 +266,59 @@ func (t *Traces) redact(s string) (string, bool) {
 type foldedTrace struct {
 	runes        []rune
 	starts, ends []int
-	breaks       []bool // of white space: that a line ends there
+	breaks       []bool   // of white space: that a line ends there
+	sums         []uint64 // of the runes before each and of all, where some trace is long
+}
+
+// fold is [foldTrace] with what long traces are told by.
+func (t *Traces) fold(s string) foldedTrace {
+	f := foldTrace(s)
+	if t.deep {
+		f.sums = runeSums(f.runes)
+	}
+	return f
+}
+
+// maxDepth is how many runes of a trace are compared one by one: a text that repeats itself
+// would be compared as often as it is long. The rest is told by the sum of the whole.
+const maxDepth = 256
+
+// sumBase is drawn anew by each process, so that nobody can write two texts of one sum.
+var sumBase = rand.Uint64N(sumPrime-1<<32) + 1<<32
+
+const sumPrime = 1<<61 - 1
+
+// runeSums are the values of the first n runes as a polynomial of sumBase, for each n.
+func runeSums(runes []rune) []uint64 {
+	sums := make([]uint64, len(runes)+1)
+	for i, r := range runes {
+		sums[i+1] = (timesBase(sums[i], sumBase) + uint64(r) + 1) % sumPrime
+	}
+	return sums
+}
+
+func timesBase(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	_, rest := bits.Div64(hi, lo, sumPrime)
+	return rest
+}
+
+// is tells whether the long trace stands at i.
+func (f foldedTrace) is(p *trace, i int) bool {
+	n := len(p.runes)
+	return i+n <= len(f.runes) && p.sum == (f.sums[i+n]+sumPrime-timesBase(f.sums[i], p.power))%sumPrime
+}
+
+// basePower is sumBase to the power n.
+func basePower(n int) uint64 {
+	power := uint64(1)
+	for base := sumBase; n > 0; n /= 2 {
+		if n%2 == 1 {
+			power = timesBase(power, base)
+		}
+		base = timesBase(base, base)
+	}
+	return power
 }
 
 // foldTrace folds a text piece by piece, so that what is found can be cut out of it.
@@ -390,8 +449,9 @@ func escapedUnit(s string) (rune, bool) {
 
 // each hands over the traces that stand at i, in rising length. It goes down the ordered
 // list rune by rune, so that it takes as many steps as the longest beginning in common
-// has, however many traces begin alike.
-func (t *Traces) each(runes []rune, i int, take func(p *trace, end int)) {
+// has, however many traces begin alike, and at most maxDepth.
+func (t *Traces) each(f foldedTrace, i int, take func(p *trace, end int)) {
+	runes := f.runes
 	if i > 0 && joined(runes, i) {
 		return
 	}
@@ -409,6 +469,14 @@ func (t *Traces) each(runes []rune, i int, take func(p *trace, end int)) {
 		if i+n == len(runes) {
 			return
 		}
+		if n == maxDepth {
+			for _, p := range t.list[lo:hi] {
+				if end := i + len(p.runes); f.is(p, i) && (end == len(runes) || !joined(runes, end)) {
+					take(p, end)
+				}
+			}
+			return
+		}
 		r := runes[i+n]
 		if first := t.list[lo].runes[n]; first == t.list[hi-1].runes[n] {
 			if first != r {
@@ -424,7 +492,7 @@ func (t *Traces) each(runes []rune, i int, take func(p *trace, end int)) {
 
 // at returns the end of the longest trace at i, or of what is to stay there.
 func (t *Traces) at(f foldedTrace, i int, named bool) (end int, what string) {
-	t.each(f.runes, i, func(p *trace, n int) {
+	t.each(f, i, func(p *trace, n int) {
 		if p.what == traceText && (named || p.said || !p.long && f.place(i, n) == inside) {
 			return
 		}

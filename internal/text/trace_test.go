@@ -87,9 +87,23 @@ func TestTracesThatBeginAlike(t *testing.T) {
 	}
 	traces := NewTraces("u1", nil, texts, nil, none)
 	steps := 0
-	traces.each([]rune(long+"199"), 0, func(*trace, int) { steps++ })
+	traces.each(traces.fold(long+"199"), 0, func(*trace, int) { steps++ })
 	if steps != 1 || traces.Find(long+"x") != "" || traces.Find("> "+long+"7\n") != traceText {
 		t.Errorf("%d of the traces that end there", steps)
+	}
+}
+
+// A long text is found whole, anywhere, and nothing that only begins or ends as it does.
+func TestLongTraces(t *testing.T) {
+	long := strings.Repeat("走吧，明天再说。", 100)
+	traces := NewTraces("u1", nil, []string{long, long + "好"}, nil, none)
+	for text, left := range map[string]string{
+		"他说" + long + "对": "他说" + Erased + "对", long + "好": Erased, long + long: Erased + Erased,
+		long[3:]: long[3:], strings.Replace(long, "说。走", "说，走", 1): strings.Replace(long, "说。走", "说，走", 1),
+	} {
+		if got, _ := traces.Redact(text); got != left {
+			t.Errorf("%.40q is %.40q of %d bytes", text, got, len(got))
+		}
 	}
 }
 
