@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,5 +158,46 @@ func write(t *testing.T, name, text string) {
 	}
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestImportFolderOfChats: logs of two chats in one folder are two groups, or are refused for one; an import of
+// it that is interrupted says that, and brings the rest when it is run again.
+func TestImportFolderOfChats(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"#%s.log": "2026-01-15 20:01:00 <lin> glaze tonight\n",
+		"WhatsApp Chat with %s.txt": "[15/01/2026, 20:01:00] Lin: glaze tonight\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			dir := t.TempDir()
+			for _, chat := range []string{"kiln", "tea"} {
+				write(t, filepath.Join(dir, fmt.Sprintf(name, chat)), text)
+			}
+			s.run("import", dir, "--group", "g1").want(t, 2, "several chats", "kiln", "tea", "--chat")
+			s.run("groups", "add", "g1").want(t, 0)
+			lock, err := s.db.Begin()
+			if err == nil {
+				_, err = lock.Exec(`lock table messages`)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := s.launch("import", dir)
+			for s.one(`select count(*) from pg_locks where not granted and relation = 'messages'::regclass`) == "0" {
+				if p.err.String() != "" {
+					t.Fatal(p.err.String())
+				}
+			}
+			p.signal(syscall.SIGINT)
+			p.end().want(t, 130)
+			if err := lock.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			s.run("import", dir).want(t, 0)
+			if got := s.one(`select count(distinct group_id) || ' groups, ' || count(*) || ' messages' from messages`); got != "2 groups, 2 messages" {
+				t.Error(got)
+			}
+		})
 	}
 }
