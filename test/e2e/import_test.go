@@ -46,6 +46,10 @@ func TestImportTwice(t *testing.T) {
 	lines[0].Text = "one, edited since" // an id that is stored stays as it was
 	s.feed(jsonLines(t, append(lines, chatLine{ID: "new", Author: "Bo", Text: "four", SentAt: "2025-03-03T12:04:00.123456789Z"})),
 		"import", "-", "--group", "g1", "--json").want(t, 0).imported(t, 4, 1, 3, 0, 0)
+	o := s.feed(jsonLines(t, lines), "import", "-", "--group", "g1").want(t, 0)
+	if !strings.Contains(o.stdout, "3 known already (1 with another text now, left as they were)") {
+		t.Errorf("stdout is %q", o.stdout)
+	}
 	want := []string{"one|user|lin", "two|user|mia", "三|user|lin", "four|user|Bo"}
 	if diff := cmp.Diff(want, s.rows(`select text, role, author_id from messages order by sent_at`)); diff != "" {
 		t.Error(diff)
@@ -131,8 +135,8 @@ func TestImportStrict(t *testing.T) {
 	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "in no known format")
 }
 
-// TestImportMany: an export of more than one batch, within one group, twice the
-// same id in it.
+// TestImportMany: an export of more than one batch, within one group. Where another message has the id of one
+// before, both are kept, and importing it again adds nothing. The same one twice is known.
 func TestImportMany(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -144,9 +148,20 @@ func TestImportMany(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("import", file, "--group", "g1", "--json").want(t, 0).imported(t, 2500, 2400, 100, 0, 0)
-	if got := s.one(`select text from messages where message_id = '5'`); got != "message 5" {
-		t.Errorf("the first one of an id should stay, it is %q", got)
+	once := b.String()
+	write(t, file, once+once[:strings.IndexByte(once, '\n')+1]+once[strings.LastIndexByte(once[:len(once)-1], '\n')+1:])
+	o := s.run("import", file, "--group", "g1", "--json").want(t, 0)
+	if o.imported(t, 2502, 2500, 2, 0, 0); o.document(t)["same_id"] != 100.0 {
+		t.Errorf("%s", o.stdout)
+	}
+	if got := s.rows(`select text from messages where message_id like '5~%' or message_id = '5' order by message_id`); !cmp.Equal(got,
+		[]string{"message 5", "message 2405"}) {
+		t.Errorf("of id 5 are %q", got)
+	}
+	o = s.run("import", file, "--group", "g1").want(t, 0)
+	if !strings.Contains(o.stdout, "0 new, 2502 known already, 0 filtered") ||
+		!strings.Contains(o.stdout, "100 records with the id of another message: kept under an id of their own\n") {
+		t.Errorf("again: %s", o.stdout)
 	}
 }
 
