@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,9 +26,11 @@ const (
 	// One look-up by key for each id: a list of them would be looked for in all of the
 	// group, if that was planned while the table was empty.
 	// Of what was erased the hash alone is known.
-	knownMessagesQuery = `select k.id, w.there is null as erased from unnest($2::text[]) as k (id)
-		cross join lateral (select (select true from messages m where m.group_id = $1 and m.message_id = k.id) as there) w
-		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1
+	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256
+		from unnest($2::text[]) as k (id) cross join lateral (select (select case when m.pruned_at is null
+			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end
+			from messages m where m.group_id = $1 and m.message_id = k.id) as text_sha256) w
+		where w.text_sha256 is not null or not $3::bool and (select true from erased_messages e where e.group_id = $1
 			and e.message_sha256 = ` + ErasedMessageHash + `)`
 
 	// The messages m of a group whose ids are in $3, each looked up by its key.
@@ -50,7 +54,8 @@ const (
 
 // ImportMessages stores messages that are not there yet, in their order of
 // arrival, at most [MaxImport] at once. A message whose id is known, or comes
-// twice, is left as it was first. Each new one belongs to the session that it
+// twice, is left as it was first: memories quote it. Where it has another text now it is counted
+// as changed, too. Each new one belongs to the session that it
 // names, or else to one cut by silence (see reverie.CutBySilence), is counted
 // there, and waits to be extracted with it. One with a Filter is in no session,
 // counts nowhere and waits for nothing. An unknown group is
@@ -96,11 +101,11 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 	err := s.db.Run(ctx, pg.Work{
 		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
-			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
+			result, err = s.arrive(ctx, t, groupID, list, erased)
+			result.Known = len(messages) - result.New - result.Erased
 			if err == nil && note != nil {
-				err = note(ctx, t, n)
+				err = note(ctx, t, result.New)
 			}
 			return err
 		},
@@ -108,40 +113,44 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 	return result, err
 }
 
-// arrive stores those of the messages that are new, and says how many, and how many were
-// erased, which erased lets in all the same. Imports of a group follow each other, so that
+// arrive stores those of the messages that are new, and counts them, those that were
+// erased, which erased lets in all the same, and those that have another text now. Imports of a group follow each other, so that
 // each sees the sessions that those before made.
-func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message, erased bool) (fresh,
-	gone int, err error) {
+func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message,
+	erased bool) (res reverie.ImportResult, err error) {
 	group, err := LockGroup(ctx, t, groupID)
 	if err != nil {
-		return 0, 0, err
+		return res, err
 	}
 	silence, err := group.Silence(s.SessionSilence)
 	if err != nil {
-		return 0, 0, err
+		return res, err
 	}
 	var ids []string
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
 	var known []struct {
-		ID     string
-		Erased bool
+		ID         string
+		Erased     bool
+		TextSHA256 string `db:"text_sha256"`
 	}
 	if err := t.Select(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
-		return 0, 0, err
+		return res, err
 	}
-	there := map[string]bool{}
+	there := map[string]string{}
 	for _, k := range known {
-		if there[k.ID] = true; k.Erased {
-			gone++
+		if there[k.ID] = k.TextSHA256; k.Erased {
+			res.Erased++
 		}
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
-		switch {
-		case there[m.ID]:
+		switch stored, found := there[m.ID]; {
+		case found:
+			if sum := sha256.Sum256([]byte(m.Text)); stored != "" && m.Text != "" && stored != hex.EncodeToString(sum[:]) {
+				res.Changed++
+			}
 		case m.Filter != reverie.FilterNone:
 			m.SessionID = ""
 			a.filtered = append(a.filtered, m)
@@ -149,23 +158,23 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 			a.messages, a.tokens = append(a.messages, m), append(a.tokens, text.EstimateTokens(m.Text))
 		}
 	}
-	fresh = len(a.messages) + len(a.filtered)
+	res.New = len(a.messages) + len(a.filtered)
 	switch {
-	case fresh == 0:
-		return 0, gone, nil
+	case res.New == 0:
+		return res, nil
 	case len(a.messages) == 0:
-		return fresh, gone, a.insert(ctx, t)
+		return res, a.insert(ctx, t)
 	}
 	if err := a.divide(ctx, t); err != nil {
-		return 0, 0, err
+		return res, err
 	}
 	if err := a.look(ctx, t); err != nil {
-		return 0, 0, err
+		return res, err
 	}
 	if err := a.insert(ctx, t); err != nil {
-		return 0, 0, err
+		return res, err
 	}
-	return fresh, gone, a.count(ctx, t, s.db.Now())
+	return res, a.count(ctx, t, s.db.Now())
 }
 
 func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {

@@ -40,9 +40,11 @@ type Options struct {
 type Counts struct {
 	Records  int                    `json:"records"`
 	New      int                    `json:"new"`
-	Known    int                    `json:"known"`            // the id was stored before; left as it was
-	Erased   int                    `json:"erased,omitempty"` // had been erased, and did not come in again
-	Filtered map[reverie.Filter]int `json:"filtered"`         // of the new and the known ones
+	Known    int                    `json:"known"`             // the id was stored before; left as it was
+	Changed  int                    `json:"changed,omitempty"` // of these: the text is another one now
+	SameID   int                    `json:"same_id,omitempty"` // had the id of another message, and got one of their own
+	Erased   int                    `json:"erased,omitempty"`  // had been erased, and did not come in again
+	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and the known ones
 }
 
 func (c *Counts) add(m reverie.Message) {
@@ -55,6 +57,7 @@ func (c *Counts) add(m reverie.Message) {
 // Add adds those of other records.
 func (c *Counts) Add(o Counts) {
 	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
+	c.Changed, c.SameID = c.Changed+o.Changed, c.SameID+o.SameID
 	for f, n := range o.Filtered {
 		c.Filtered[f] += n
 	}
@@ -103,6 +106,7 @@ type Importer struct {
 	list  []*batch
 	held  int // messages of all batches
 	bytes int // of their texts
+	seen  seen
 	total Result
 }
 
@@ -169,6 +173,10 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return err
 	}
 	m.GroupID = b.GroupID
+	if im.seen.apart(&m) {
+		b.SameID++
+		im.total.SameID++
+	}
 	b.add(m)
 	im.total.add(m)
 	if b.First.IsZero() || m.SentAt.Before(b.First) {
@@ -252,7 +260,7 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
 	}
 	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
-		c.Add(Counts{New: res.New, Known: res.Known, Erased: res.Erased})
+		c.Add(Counts{New: res.New, Known: res.Known, Changed: res.Changed, Erased: res.Erased})
 	}
 	im.held -= len(b.messages)
 	for _, m := range b.messages {

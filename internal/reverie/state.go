@@ -66,6 +66,8 @@ func (h HeadState) Held() bool { return h.Status == StatusHeld }
 type ImportResult struct {
 	New   int `json:"new"`
 	Known int `json:"known"` // same id already stored; left as it was
+	// Changed are those of the known ones that have another text now.
+	Changed int `json:"changed,omitempty"`
 	// Erased had been forgotten with their author, and did not come in again.
 	Erased int `json:"erased,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,10 @@ func TestImportTwice(t *testing.T) {
 	lines[0].Text = "one, edited since" // an id that is stored stays as it was
 	s.feed(jsonLines(t, append(lines, chatLine{ID: "new", Author: "Bo", Text: "four", SentAt: "2025-03-03T12:04:00.123456789Z"})),
 		"import", "-", "--group", "g1", "--json").want(t, 0).imported(t, 4, 1, 3, 0, 0)
+	o := s.feed(jsonLines(t, lines), "import", "-", "--group", "g1").want(t, 0)
+	if !strings.Contains(o.stdout, "3 known already (1 with another text now, left as they were)") {
+		t.Errorf("stdout is %q", o.stdout)
+	}
 	want := []string{"one|user|lin", "two|user|mia", "三|user|lin", "four|user|Bo"}
 	if diff := cmp.Diff(want, s.rows(`select text, role, author_id from messages order by sent_at`)); diff != "" {
 		t.Error(diff)
@@ -130,8 +135,8 @@ func TestImportStrict(t *testing.T) {
 	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "in no known format")
 }
 
-// TestImportMany: an export of more than one batch, within one group, twice the
-// same id in it.
+// TestImportMany: an export of more than one batch, within one group. Where another message has the id of one
+// before, both are kept, and importing it again adds nothing. The same one twice is known.
 func TestImportMany(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -143,9 +148,20 @@ func TestImportMany(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("import", file, "--group", "g1", "--json").want(t, 0).imported(t, 2500, 2400, 100, 0, 0)
-	if got := s.one(`select text from messages where message_id = '5'`); got != "message 5" {
-		t.Errorf("the first one of an id should stay, it is %q", got)
+	once := b.String()
+	write(t, file, once+once[:strings.IndexByte(once, '\n')+1]+once[strings.LastIndexByte(once[:len(once)-1], '\n')+1:])
+	o := s.run("import", file, "--group", "g1", "--json").want(t, 0)
+	if o.imported(t, 2502, 2500, 2, 0, 0); o.document(t)["same_id"] != 100.0 {
+		t.Errorf("%s", o.stdout)
+	}
+	if got := s.rows(`select text from messages where message_id like '5~%' or message_id = '5' order by message_id`); !cmp.Equal(got,
+		[]string{"message 5", "message 2405"}) {
+		t.Errorf("of id 5 are %q", got)
+	}
+	o = s.run("import", file, "--group", "g1").want(t, 0)
+	if !strings.Contains(o.stdout, "0 new, 2502 known already, 0 filtered") ||
+		!strings.Contains(o.stdout, "100 records with the id of another message: kept under an id of their own\n") {
+		t.Errorf("again: %s", o.stdout)
 	}
 }
 
@@ -157,5 +173,46 @@ func write(t *testing.T, name, text string) {
 	}
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestImportFolderOfChats: logs of two chats in one folder are two groups, or are refused for one; an import of
+// it that is interrupted says that, and brings the rest when it is run again.
+func TestImportFolderOfChats(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"#%s.log": "2026-01-15 20:01:00 <lin> glaze tonight\n",
+		"WhatsApp Chat with %s.txt": "[15/01/2026, 20:01:00] Lin: glaze tonight\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			dir := t.TempDir()
+			for _, chat := range []string{"kiln", "tea"} {
+				write(t, filepath.Join(dir, fmt.Sprintf(name, chat)), text)
+			}
+			s.run("import", dir, "--group", "g1").want(t, 2, "several chats", "kiln", "tea", "--chat")
+			s.run("groups", "add", "g1").want(t, 0)
+			lock, err := s.db.Begin()
+			if err == nil {
+				_, err = lock.Exec(`lock table messages`)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := s.launch("import", dir)
+			for s.one(`select count(*) from pg_locks where not granted and relation = 'messages'::regclass`) == "0" {
+				if p.err.String() != "" {
+					t.Fatal(p.err.String())
+				}
+			}
+			p.signal(syscall.SIGINT)
+			p.end().want(t, 130)
+			if err := lock.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			s.run("import", dir).want(t, 0)
+			if got := s.one(`select count(distinct group_id) || ' groups, ' || count(*) || ' messages' from messages`); got != "2 groups, 2 messages" {
+				t.Error(got)
+			}
+		})
 	}
 }

@@ -99,7 +99,8 @@ func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq
 	}
 	return func(yield func(Record, error) bool) {
 		t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
-		if err := f.Tell(t, src); err != nil {
+		err := f.Tell(t, src)
+		if err = cmp.Or(ctx.Err(), err); err != nil { // a file that is not read any more looks empty, or broken
 			_ = t.told(Record{}, err) // the last
 		}
 	}
