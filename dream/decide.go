@@ -49,6 +49,9 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 		}
 	}
 	r.holdForReview(s, &plan)
+	for _, step := range decide.MakeRoom(&plan, s.state.Items, r.Limits.MaxActive) {
+		plan.Refusals = append(plan.Refusals, decide.NoRoom(step))
+	}
 	plan.Stats = r.recorder.Stats
 	plan.Count(&plan.Stats, s.state.Items)
 	plan.Stats.Sessions += len(plan.Dream.Sessions)
@@ -69,29 +72,13 @@ func (r *run) request(s *chunkInput, lines []plannedLine) decide.Request {
 		Location: s.loc, Heads: s.state.Items, Archived: s.state.Archived, FactsExempt: true, Untagged: reverie.TagSummary,
 		Exempt: map[string]bool{}, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff,
 		Lease: r.recorder.LeaseFunc()}
-	open := 0
 	for _, h := range s.state.Items {
 		if isDone(h) {
 			req.Exempt[h.ID] = true
-		} else {
-			open++
 		}
 	}
 	for _, w := range lines {
 		req.Lines = append(req.Lines, w.Line)
-		if w.Target != nil && !isDone(*w.Target) {
-			open--
-		}
-		if w.Target != nil && w.Action != reverie.ActionDelete && !slices.Contains(w.Tags, reverie.TagDone) {
-			open++
-		}
-	}
-	req.Full = func(created, freed int) string {
-		if open+created-freed < r.Limits.MaxActive {
-			return ""
-		}
-		return fmt.Sprintf("the group remembers as many preferences, themes and open threads as it may, %d",
-			r.Limits.MaxActive)
 	}
 	return req
 }
@@ -215,33 +202,43 @@ func isClosing(step reverie.Step) bool {
 	return step.Action == reverie.ActionUpdate && slices.Contains(step.Tags, reverie.TagDone)
 }
 
-// holdForReview holds the whole plan when the run, with it, would rewrite or delete more of
-// what the group remembers than may pass without a person, or close more than half of the
+// holdForReview has the items wait that would rewrite or delete more of what the group
+// remembered than may pass without a person, and those that would close more than half of the
 // open todos, and more than a few. To close what is done is no rewrite. What earlier chunks
 // of the run did counts.
 func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
-	judged := *plan
-	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
-	st, rewrites := &r.recorder.Stats, judged.Rewrites(s.state.Items)
-	closes := plan.Rewrites(s.state.Items) - rewrites
-	todos, closings := st.Closed, st.Closed+closes
+	counts := plan.Counts(s.state.Items, reverie.ActionDelete, reverie.ActionUpdate)
+	rewrites := func(step reverie.Step) bool { return counts(step) && !isClosing(step) }
+	closes := func(step reverie.Step) bool { return counts(step) && isClosing(step) }
+	st := &r.recorder.Stats
+	todos, closings := st.Closed, st.Closed+count(plan.Steps, closes)
 	for _, h := range s.state.Items {
 		if reverie.DreamTypeOf(h.Memory) == reverie.DreamTodo && !isDone(h) {
 			todos++
 		}
 	}
-	reason := pipeline.TooManyRewrites(st.Rewritten-st.Closed+rewrites, s.state.Active, r.Limits.HoldMin,
-		r.Limits.HoldRatio,
-		"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person")
-	if reason == "" && closings > max(holdClosings, todos/2) {
-		reason = fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
-			closings, todos, max(holdClosings, todos/2))
+	if n := count(plan.Steps, rewrites); n > 0 {
+		if reason := pipeline.TooManyRewrites(st.Rewritten-st.Closed+n, s.state.Active, r.Limits.HoldMin, r.Limits.HoldRatio,
+			"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person"); reason != "" {
+			pipeline.Hold(plan, s.state.Items, reason, rewrites)
+		}
 	}
-	if reason != "" {
-		pipeline.HoldAll(plan, reason)
-		return
+	if closings > max(holdClosings, todos/2) {
+		pipeline.Hold(plan, s.state.Items, fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
+			closings, todos, max(holdClosings, todos/2)), closes)
 	}
-	st.Closed += closes
+	plan.HeldAll = len(plan.Held) > 0 && len(plan.Steps) == 0
+	st.Closed += count(plan.Steps, closes)
+}
+
+// count is how many steps are so.
+func count(steps []reverie.Step, is func(reverie.Step) bool) (n int) {
+	for _, step := range steps {
+		if is(step) {
+			n++
+		}
+	}
+	return n
 }
 
 // holdClosings is how many todos a dream may close however few are open.

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -23,6 +24,7 @@ const (
 	ruleEvidence      = "evidence"        // nothing that it cites stands up
 	rulePerson        = decide.RulePerson // it would overwrite what a person wrote, and quotes nothing
 	ruleQuota         = decide.RuleQuota  // beyond the creates of a run or the memories of a group
+	ruleWaits         = "waits"           // what is to become of the memory waits for a person already
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.
@@ -159,6 +161,10 @@ func (c *checker) line(p proposal) (line, bool) {
 		}
 	case reverie.ActionDelete:
 		l.silent = !l.quoted && c.silence(*l.target).Stale()
+		if waits := l.target.Waits; waits != "" && (waits == c.runID || !l.quoted && !l.silent) {
+			c.refuse(p, ruleWaits, waitsDetail(waits))
+			return l, false
+		}
 		if !l.quoted && !l.silent {
 			l.reason = heldFor(l.reason, unproved)
 			c.held = append(c.held, l)
@@ -183,6 +189,17 @@ func (c *checker) holdOnce(l line, why string) {
 	l.reason = heldFor(l.reason, why)
 	c.held = append(c.held, l)
 }
+
+// waitsDetail says that something waits about a memory, held by a run.
+func waitsDetail(runID string) string {
+	if runID == thisPlan {
+		return "what is to become of the memory waits for a person already"
+	}
+	return "what is to become of the memory waits for a person already: `reverie runs show " + runID + "`"
+}
+
+// thisPlan stands for the run that a dry run has no id of.
+const thisPlan = "this plan"
 
 // unproved is why a delete waits for a person.
 const unproved = "no verified quote, and the memory is not stale"
@@ -353,21 +370,6 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	}
 }
 
-// room is how many memories more the group may have, once these lines are done.
-func (s *chunkInput) room(accepted []line) int {
-	room := s.maxActive - len(s.state.Heads)
-	for _, l := range accepted {
-		switch {
-		case l.target == nil || l.target.Kind != reverie.KindGroup:
-		case l.action == reverie.ActionDelete && !l.target.Held():
-			room++
-		case l.action == reverie.ActionUpdate && l.target.Held():
-			room--
-		}
-	}
-	return room
-}
-
 // full says why no further create is taken after so many, or nothing.
 func (s *chunkInput) full(created, _ int) string {
 	if created >= s.createsLeft {
@@ -399,9 +401,9 @@ func (c *checked) boundArchives(most int) {
 // leaveWaiting leaves alone what a plan writes that waits for a person: it is judged
 // again when that person has said no.
 func leaveWaiting(state *reverie.State) {
-	state.Again = slices.DeleteFunc(state.Again, func(h reverie.HeadState) bool { return h.Waits })
+	state.Again = slices.DeleteFunc(state.Again, func(h reverie.HeadState) bool { return h.Waits != "" })
 	for i := range state.Heads {
-		if h := &state.Heads[i]; h.Waits {
+		if h := &state.Heads[i]; h.Waits != "" {
 			h.JudgeAgain, h.Awaits = "", nil
 		}
 	}
@@ -511,10 +513,17 @@ func (s *chunkInput) judged(list []reverie.HeadState, plan reverie.Plan) {
 	for _, step := range slices.Concat(plan.Steps, plan.Held) {
 		done[step.LineageID] = true
 	}
+	waits := map[string]bool{}
+	for _, step := range plan.Held {
+		waits[step.LineageID] = true
+	}
 	for i := range list {
 		h := &list[i]
 		if h.Awaits = s.without(h.Awaits); done[h.LineageID] {
 			h.JudgeAgain = ""
+		}
+		if waits[h.LineageID] {
+			h.Waits = cmp.Or(plan.RunID, thisPlan)
 		}
 	}
 }

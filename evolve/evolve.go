@@ -8,10 +8,12 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"reverie/internal/decide"
@@ -46,12 +48,25 @@ type Limits struct {
 	MaxOutputTokens int                // tokens of an answer
 	MaxCreates      int                // creates of a run
 	MaxActive       int                // active memories, beyond which the weakest make room
+	MaxSession      int                // facts of sessions, for approving; 0: any number
+	MaxDream        int                // items of dreams, for approving; 0: any number
 	Target          int                // active memories that the prompt asks to aim for
 	MaxShown        int                // memories shown to the model
 	Forget          reverie.ForgetRule // when a memory may go without a quote
 	HoldRatio       float64            // share of the active memories that a run may delete or rewrite
 	HoldMin         int                // but always at least so many
 	ContextMessages int                // consumed messages shown with Days
+}
+
+// most is how many memories of a kind may be active.
+func (l Limits) most(kind reverie.Kind) int {
+	switch kind {
+	case reverie.KindSession:
+		return cmp.Or(l.MaxSession, math.MaxInt)
+	case reverie.KindDream:
+		return cmp.Or(l.MaxDream, math.MaxInt)
+	}
+	return l.MaxActive
 }
 
 // Pipeline evolves groups. Its fields are set once; it is safe for concurrent

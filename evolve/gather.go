@@ -34,7 +34,7 @@ type chunkInput struct {
 	forget      reverie.ForgetRule
 	nights      []string // active ones, the chunk's own among them
 	createsLeft int
-	maxActive   int
+	runID       string // thisPlan for a dry run
 	prompt      prompts.Rendered
 	compared    int // questions that the run has asked to compare facts, this chunk's included
 	answer      string
@@ -59,7 +59,7 @@ func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.forget, s.maxActive = r.Limits.Forget, r.Limits.MaxActive
+	s.forget, s.runID = r.Limits.Forget, cmp.Or(r.recorder.Row.ID, thisPlan)
 	s.createsLeft = max(r.Limits.MaxCreates-r.recorder.Stats.Created, 0)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -59,10 +58,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 
 // approve applies one held plan.
 func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
-	kind, room := held.Kind, math.MaxInt
-	if kind == reverie.KindGroup { // of sessions a group may remember any number of facts; a dream kept to its own limit
-		room = r.Limits.MaxActive
-	}
+	kind := held.Kind
 	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: kind, Until: r.now, Limit: 1})
 	if err != nil {
 		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
@@ -71,7 +67,7 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	if err != nil {
 		return err
 	}
-	steps, refused := recheck(state, standing, held, room)
+	steps, refused := recheck(state, standing, held, r.Limits.most(kind))
 	if len(steps) == 0 && len(refused) > 0 && r.recorder.Row.Job == reverie.JobDream {
 		return fmt.Errorf("nothing is left of what run %s holds (%s): nothing was changed, and `reverie runs reject --requeue %s` makes what it took in new again: %w",
 			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
@@ -133,23 +129,8 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 		byLineage[h.LineageID] = h
 	}
 	off := offSteps(byLineage, state.Taken, standing, held)
-	room := maxActive - len(state.Heads)
-	for i, s := range held.Steps {
-		switch {
-		case off[i] != "" || s.Judged == reverie.StatusHeld:
-		case s.Returns && s.Action == reverie.ActionUpdate:
-			room--
-		case ends(s) && !s.Returns:
-			room++
-		}
-	}
 	for i, s := range held.Steps {
 		refusal := reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale, Detail: off[i]}
-		if s.Action == reverie.ActionCreate && refusal.Detail == "" {
-			if room--; room < 0 {
-				refusal.Rule, refusal.Detail = ruleQuota, fmt.Sprintf("the group has as many active memories as it may, %d", maxActive)
-			}
-		}
 		if refusal.Detail != "" {
 			refused = append(refused, refusal)
 			continue
@@ -158,9 +139,22 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 		if h, ok := byLineage[s.LineageID]; ok && !ends(s) {
 			s.Strength, s.LastSupportedAt = decide.Strengthen(h, s.Evidence)
 		}
+		if ends(s) { // what was archived since is ended all the same
+			if status := byLineage[s.LineageID].Status; status == reverie.StatusHeld {
+				s.Judged = status
+			} else {
+				s.Returns = status == reverie.StatusArchived
+			}
+		}
 		steps = append(steps, s)
 	}
-	return steps, refused
+	plan := reverie.Plan{Kind: held.Kind, Steps: steps}
+	for _, s := range decide.MakeRoom(&plan, slices.Concat(state.Heads, state.Again), maxActive) {
+		refusal := decide.NoRoom(s)
+		refusal.Line = 1 + slices.IndexFunc(held.Steps, func(h reverie.Step) bool { return h.LineageID == s.LineageID })
+		refused = append(refused, refusal)
+	}
+	return plan.Steps, refused
 }
 
 // offSteps says, by index, why steps can no longer be applied. A step that is off
@@ -186,6 +180,8 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 			case s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID:
 				off[i] = "the memory has changed since the plan was held"
 				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
+			case s.Action != reverie.ActionCreate && !ends(s) && byLineage[s.LineageID].Status != restsOn(s):
+				off[i] = "the memory is " + string(byLineage[s.LineageID].Status) + " by now"
 			case s.Judged == reverie.StatusHeld || s.Returns: // it says nothing now
 			case off[i] == "" && (ends(s) || s.Action == reverie.ActionUpdate):
 				delete(stands, byLineage[s.LineageID].Text())
@@ -204,6 +200,14 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 		}
 	}
 	return off
+}
+
+// restsOn is the status of the head that a step was made for.
+func restsOn(s reverie.Step) reverie.Status {
+	if s.Returns {
+		return reverie.StatusArchived
+	}
+	return cmp.Or(s.Judged, reverie.StatusActive)
 }
 
 // unfounded says which steps rest on nothing that stands any more, or would write a

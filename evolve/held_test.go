@@ -3,11 +3,13 @@ package evolve
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store/history"
 )
 
 // remembering is a stage whose group has n memories, "Memory 1." and on.
@@ -30,7 +32,7 @@ func (s *stage) approve(runID string) (Result, error) {
 	return s.pipe.Approve(s.Context(), s.store, h, d.Run, d.Held)
 }
 
-// TestMassChange holds a plan whole that changes too much, consumes its
+// TestMassChange holds the lines that change too much, applies the others, consumes the
 // messages, and goes on.
 func TestMassChange(t *testing.T) {
 	s := remembering(t, 4)
@@ -38,18 +40,18 @@ func TestMassChange(t *testing.T) {
 	s.say(evening.Add(-2*day), "drop Memory 1.", "change Memory 2. => Two.", "change Memory 3. => Three.", "note New.",
 		"change Memory 4. => Four.", "note Newer.")
 	res := s.evolve()
-	want := reverie.Stats{Kept: 3, Updated: 1, Created: 1, Held: 4, Cited: 6, Chunks: 2, Base: 4, Rewritten: 1}
+	want := reverie.Stats{Kept: 3, Updated: 1, Created: 2, Held: 3, Cited: 6, Chunks: 2, Base: 4, Rewritten: 1}
 	if res.Stats != want || res.Status != reverie.RunHeld || len(res.Held) != 1 {
 		t.Errorf("stats %+v, held %q", res.Stats, res.Held)
 	}
-	if got := s.active(); !slices.Equal(got, []string{"Four. v2", "Memory 1. v1", "Memory 2. v1", "Memory 3. v1", "Newer. v1"}) {
+	if got := s.active(); !slices.Equal(got, []string{"Four. v2", "Memory 1. v1", "Memory 2. v1", "Memory 3. v1", "New. v1", "Newer. v1"}) {
 		t.Errorf("active: %q", got)
 	}
-	s.want(`select chunk_no, status from run_chunks where run_id = (select run_id from held_plans) order by 1`, "1|held", "2|applied")
-	s.want(`select whole, status from held_plans`, "true|waiting")
+	s.want(`select chunk_no, status from run_chunks where run_id = (select run_id from held_plans) order by 1`, "1|applied", "2|applied")
+	s.want(`select whole, status from held_plans`, "false|waiting")
 
 	approved, err := s.approve(res.RunID)
-	if err != nil || approved.Stats.Updated != 2 || approved.Stats.Created != 1 || approved.Stats.Deleted != 1 || len(approved.Refusals) != 0 {
+	if err != nil || approved.Stats.Updated != 2 || approved.Stats.Created != 0 || approved.Stats.Deleted != 1 || len(approved.Refusals) != 0 {
 		t.Errorf("approved: %+v, %v, refused %+v", approved.Stats, err, approved.Refusals)
 	}
 	if got := s.active(); !slices.Equal(got, []string{"Four. v2", "New. v1", "Newer. v1", "Three. v2", "Two. v2"}) {
@@ -61,6 +63,60 @@ func TestMassChange(t *testing.T) {
 	wantErr(t, err, reverie.ErrConflict)
 }
 
+// TestWaitsOnce has the same deletes wait once, whatever later chunks and nights propose of
+// them; what is new beside them is remembered, and a quote deletes one meanwhile within the limit.
+func TestWaitsOnce(t *testing.T) {
+	s := remembering(t, 5)
+	all := []string{"drop Memory 1.", "drop Memory 2.", "drop Memory 3.", "drop Memory 4."}
+	s.pipe.Limits.MaxMessages = 5
+	s.say(evening.Add(-4*day), slices.Concat(all, []string{"note New."}, all[:2], []string{"forget Memory 3.", "note Newer."})...)
+	first := s.evolve()
+	if first.Status != reverie.RunHeld || first.Stats.Held != 4 || first.Stats.Created != 2 || first.Stats.Deleted != 0 || first.Stats.Refused != 3 ||
+		first.Refusals[0].Rule != ruleWaits {
+		t.Fatalf("the first night: %+v, refused %+v", first.Stats, first.Refusals)
+	}
+	s.say(evening.Add(-3*day), append(all, "note Third.")...)
+	if res := s.evolve(); res.Status != reverie.RunSucceeded || res.Stats.Held != 0 || res.Stats.Created != 1 || res.Stats.Refused != 4 ||
+		!strings.Contains(res.Refusals[0].Detail, first.RunID) {
+		t.Errorf("the second: %s %+v, refused %+v", res.Status, res.Stats, res.Refusals)
+	}
+	s.say(evening.Add(-2*day), "forget Memory 4.", "drop Memory 1.")
+	if res := s.evolve(); res.Status != reverie.RunSucceeded || res.Stats.Deleted != 1 || res.Stats.Refused != 1 {
+		t.Errorf("the third: %+v, refused %+v", res.Stats, res.Refusals)
+	}
+	s.rows(`update memories set status = 'archived', ended_at = now() where statement = 'Memory 2.' returning 1`)
+	approved, err := s.approve(first.RunID)
+	if err != nil || approved.Stats.Deleted != 3 || len(approved.Refusals) != 1 || approved.Refusals[0].Rule != ruleStale {
+		t.Errorf("approved: %+v, %v, refused %+v", approved.Stats, err, approved.Refusals)
+	}
+	s.want(`select status from memories where statement = 'Memory 2.'`, "deprecated")
+	if got := s.active(); !slices.Equal(got, []string{"Memory 5. v1", "New. v1", "Newer. v1", "Third. v1"}) {
+		t.Errorf("active: %q", got)
+	}
+}
+
+// TestApproveWithoutRoom archives the weakest for what a person lets pass.
+func TestApproveWithoutRoom(t *testing.T) {
+	s := remembering(t, 3)
+	s.pipe.Limits.MaxActive = 3
+	s.say(evening.Add(-2*day), "again Memory 1.", "again Memory 3.", "note courts.example is the most trusted source for courts.")
+	res := s.evolve()
+	approved, err := s.approve(res.RunID)
+	if err != nil || approved.Stats.Created != 1 || approved.Stats.Archived != 1 || len(approved.Refusals) != 0 {
+		t.Fatalf("approved: %+v, %v, refused %+v", approved.Stats, err, approved.Refusals)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Memory 1. v1", "Memory 3. v1", "courts.example is the most trusted source for courts. v1"}) {
+		t.Errorf("active: %q", got)
+	}
+	s.want(`select action, change_summary like 'room for another%' from memory_change_log where action = 'archive'`, "archive|true")
+	h := s.hold()
+	must(history.New(s.store.DB()).Undo(t.Context(), h.lease, reverie.UndoQuery{GroupID: s.group, RunID: res.RunID}))(t)
+	s.release(h)
+	if got := s.active(); !slices.Equal(got, []string{"Memory 1. v1", "Memory 2. v2", "Memory 3. v1"}) {
+		t.Errorf("undone: %q", got)
+	}
+}
+
 // TestApproveAfterChanges refuses the lines whose memory has moved since, and
 // those whose statement the group has by now, and applies the rest.
 func TestApproveAfterChanges(t *testing.T) {
@@ -70,7 +126,7 @@ func TestApproveAfterChanges(t *testing.T) {
 	s.say(evening.Add(-day), "change Memory 1. => Moved on.", "note Two.", "again Memory 4.")
 	s.evolve()
 	res, err := s.approve(held.RunID)
-	if err != nil || res.Stats.Updated != 0 || res.Stats.Deleted != 1 || res.Stats.Created != 1 || res.Stats.Refused != 2 {
+	if err != nil || res.Stats.Updated != 0 || res.Stats.Deleted != 1 || res.Stats.Created != 0 || res.Stats.Refused != 2 {
 		t.Errorf("approved: %+v, %v", res.Stats, err)
 	}
 	if got := s.active(); !slices.Equal(got, []string{"Memory 2. v1", "Memory 4. v1", "Memory 5. v1", "Moved on. v2", "New. v1", "Two. v1"}) {

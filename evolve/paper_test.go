@@ -84,7 +84,7 @@ func (p paper) sheet(t testing.TB) *chunkInput {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, forget: forget, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
+	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, forget: forget, createsLeft: reverie.MaxCreates, runID: paperRun}
 	if p.CreatesLeft != nil {
 		s.createsLeft = *p.CreatesLeft
 	}

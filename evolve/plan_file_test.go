@@ -141,11 +141,11 @@ func TestPlanHolds(t *testing.T) {
 	s := remembering(t, 4)
 	s.say(evening.Add(-2*day), "drop Memory 1.", "change Memory 2. => Two.", "change Memory 3. => Three.", "note 新的一条。")
 	plan := s.planned(Request{})
-	if c := plan.Chunks[0].Plan; !c.HeldAll || len(c.Steps) != 0 || len(c.Held) != 4 {
+	if c := plan.Chunks[0].Plan; c.HeldAll || len(c.Steps) != 1 || len(c.Held) != 3 {
 		t.Fatalf("planned: %+v", c)
 	}
 	res, err := s.applyPlan(plan)
-	if err != nil || res.Status != reverie.RunHeld || res.Stats.Held != 4 || len(res.Changes) != 0 {
+	if err != nil || res.Status != reverie.RunHeld || res.Stats.Held != 3 || len(res.Changes) != 1 {
 		t.Fatalf("applied: %+v, %v", res, err)
 	}
 	must(s.approve(res.RunID))(t)

@@ -214,50 +214,26 @@ func TestErasedEvidence(t *testing.T) {
 	}
 }
 
-// TestHeldAndHeld has a plan wait for a person that brings a memory back: until then
-// nobody judges it, and afterwards it is back, or judged again.
-func TestHeldAndHeld(t *testing.T) {
-	for name, approve := range map[string]bool{"approved": true, "rejected": false} {
-		t.Run(name, func(t *testing.T) { heldAndHeld(t, approve) })
-	}
-}
-
-func heldAndHeld(t *testing.T, approve bool) {
+// TestJudgedBesideWhatWaits brings a memory back beside changes that wait for a person, which
+// are as sound afterwards.
+func TestJudgedBesideWhatWaits(t *testing.T) {
 	s := remembering(t, 4)
 	s.say(evening.Add(-4*day), "again Memory 1.")
 	s.evolve()
 	s.erase("m0001")
 	s.say(evening.Add(-2*day), "change Memory 2. => Two.", "change Memory 3. => Three.", "drop Memory 4.")
 	res := s.evolve()
-	if res.Status != reverie.RunHeld || res.Stats.Held != 4 || res.Stats.Kept != 3 {
+	if res.Status != reverie.RunHeld || res.Stats.Held != 3 || res.Stats.Updated != 1 || res.Stats.Kept != 3 {
 		t.Fatalf("%s, stats %+v", res.Status, res.Stats)
 	}
-	s.say(evening.Add(-day), "small talk")
-	if res := s.evolve(); res.Stats.Deleted != 0 {
-		t.Errorf("what waits was judged: %+v", res.Stats)
-	}
-	if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 held waits"}) {
+	if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 superseded", "Memory 1. v2 active"}) {
 		t.Errorf("lives %q", got)
 	}
-	if approve {
-		done, err := s.approve(res.RunID)
-		if err != nil || done.Stats.Updated != 3 || done.Stats.Deleted != 1 || done.Stats.Kept != 0 || len(done.Refusals) > 0 {
-			t.Errorf("approved: %+v, %v", done.Stats, err)
-		}
-		if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 superseded", "Memory 1. v2 active"}) {
-			t.Errorf("lives %q", got)
-		}
-		s.want(`select stats->>'kept', stats->>'updated', stats->>'held' from runs where status = 'succeeded' and stats->>'deleted' = '1'`, "0|3|0")
-		return
+	done, err := s.approve(res.RunID)
+	if err != nil || done.Stats.Updated != 2 || done.Stats.Deleted != 1 || done.Stats.Kept != 0 || len(done.Refusals) > 0 {
+		t.Errorf("approved: %+v, %v", done.Stats, err)
 	}
-	h := s.hold()
-	must(s.store.RejectHeld(t.Context(), h.lease, s.group, res.RunID, true))(t)
-	s.release(h)
-	s.evolve()
-	s.want(`select count(*) from held_plans where status = 'waiting'`, "1") // the same messages, the same plan
-	if got := s.lives(); !slices.Equal(got, []string{"Memory 1. v1 held waits"}) {
-		t.Errorf("lives %q", got)
-	}
+	s.want(`select stats->>'kept', stats->>'updated', stats->>'held' from runs where status = 'succeeded' and stats->>'deleted' = '1'`, "0|3|0")
 }
 
 // TestToJudge shows first what a chunk can judge, whatever the cut to those shown, and

@@ -41,15 +41,17 @@ const (
 	// mostly nothing.
 	// Which pending messages they rest on is looked up for all of them at once, and only where
 	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
-	headsQuery = `with awaited as materialized (
+	headsQuery = `with waiting as materialized (
+			select x ->> 'memory_id' as memory_id, max(h.run_id::text) as run_id from held_plans h
+			cross join lateral jsonb_array_elements(h.heads) x where h.group_id = $1 and h.status = 'waiting' group by 1),
+		awaited as materialized (
 			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
 			from messages x join memory_evidence e on e.group_id = x.group_id and e.message_id = x.message_id
 			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
 				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
 			group by e.lineage_id)
 		select ` + headColumns + `, ` + usedAt + ` as used_at, coalesce(reason, '') as judge_again,
-			reason is not null and exists (select 1 from held_plans h where h.group_id = m.group_id and h.status = 'waiting'
-				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
+			coalesce((select w.run_id from waiting w where w.memory_id = m.memory_id::text), '') as waits,
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
 			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m

@@ -56,7 +56,7 @@ func TestGatherToJudge(t *testing.T) {
 	for _, h := range slices.Concat(state.Heads, state.Again) {
 		heads[h.Statement] = h
 		want := map[string][]string{"is held": pending[:1], "is active": pending}[h.Statement]
-		if !slices.Equal(h.Awaits, want) || h.Waits {
+		if !slices.Equal(h.Awaits, want) || h.Waits != "" {
 			t.Errorf("%s awaits %q", h.Statement, h.Awaits)
 		}
 	}

@@ -131,7 +131,7 @@ func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 		Store: a.Store, Prompts: set, CompareShown: a.Config.Decide.CompareShown,
 		Impressions: a.Config.Impression.Enabled, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: maxOutput,
-			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
+			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, MaxSession: a.Config.Session.MaxActive, MaxDream: a.Config.Dream.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			Forget: a.forgetRule(), HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
 	}
 }
@@ -228,7 +228,7 @@ func (a *App) extraction(set *prompts.Set) (*session.Pipeline, error) {
 		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
 		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: maxOutput,
-			MaxSummaryTokens: maxSummary, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
+			MaxSummaryTokens: maxSummary, MaxFacts: c.MaxFacts, MaxActive: c.MaxActive, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
 	}
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional

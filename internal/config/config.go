@@ -162,6 +162,7 @@ type SessionConfig struct {
 	MaxMessages    int      `toml:"max_messages" min:"1" max:"2000"`
 	MaxInputTokens int      `toml:"max_input_tokens" min:"1000" max:"1000000"`
 	MaxFacts       int      `toml:"max_facts" min:"1" max:"100"`
+	MaxActive      int      `toml:"max_active" min:"1" max:"1000"`
 	MinConfidence  float64  `toml:"min_confidence" min:"0" max:"1"`
 	AutoTag        bool     `toml:"auto_tag"`
 }

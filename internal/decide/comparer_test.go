@@ -281,30 +281,6 @@ func TestRoomForWhatIsHeld(t *testing.T) {
 	same(t, "held", did(res.Held))
 }
 
-// TestNothingMakesRoomForWhatIsHeld archives for what is created, and not for what waits for a person.
-func TestNothingMakesRoomForWhatIsHeld(t *testing.T) {
-	room := 0
-	for _, c := range []struct{ facts, steps, held []string }{
-		{[]string{"Tea A."}, nil, []string{"create => Tea A."}},
-		{[]string{"Tea A.", "Milk."}, []string{"archive Beer is liked.", "create => Milk."}, []string{"create => Tea A."}},
-	} {
-		b := newBench(t, "Tea is liked.", "Beer is liked.")
-		b.layer.Options.Fallback = decide.FallbackHold
-		b.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
-		req := b.request()
-		for _, said := range c.facts {
-			req.Lines = append(req.Lines, fact(said))
-		}
-		for i := range req.Heads {
-			req.Heads[i].Status = reverie.StatusActive
-		}
-		req.Heads[0].Weight, req.Room = 1, &room
-		res := b.decide(req)
-		same(t, "steps", did(res.Steps), c.steps...)
-		same(t, "held", did(res.Held), c.held...)
-	}
-}
-
 // TestMaxCalls falls back beyond what a run may ask, whoever has asked.
 func TestMaxCalls(t *testing.T) {
 	b := newBench(t, "Tea A.")

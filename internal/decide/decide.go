@@ -59,10 +59,7 @@ type Request struct {
 	Untagged    string // memories with this tag are no candidates: summaries
 	// Full says why no further fact can be created, when so many have been and so
 	// many memories made room for them; "" while there is room. nil: there always is.
-	Full func(created, freed int) string
-	// Room is how many memories more there may be once the lines are done. Beyond it the
-	// weakest is archived for each. nil: any number.
-	Room          *int
+	Full          func(created, freed int) string
 	Asked         int  // questions that the run has asked so far
 	EmbeddingsOff bool // the embedder failed before in this run, and is not waited for again
 }

@@ -16,9 +16,6 @@ type planner struct {
 	facts   []fact
 
 	created, freed int // facts created, and heads deleted for them
-	awaited        int // of these, what waits for a person
-	returned       int // archived memories that facts bring back
-	archived       int // heads that made room
 	held           []waiting
 	reasons        []string
 	dropped        []Dropped
@@ -271,9 +268,9 @@ func (d *planner) support(e *entry, line int, l Line) {
 	e.step.Evidence = union(e.step.Evidence, l.Evidence)
 }
 
-// add creates the fact, if there is room beside freed further memories.
+// add creates the fact, if it may beside freed further memories.
 func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
-	if why := d.full(f, freed, false); why != "" {
+	if why := d.full(f, freed); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
 	e := &entry{id: reverie.NewID(), action: reverie.ActionCreate, line: f.line, step: f.Line}
@@ -283,14 +280,10 @@ func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
 	return o, e
 }
 
-// full counts a fact as created, or drops it and says why there is no room. Nothing is
-// archived for one that waits for a person.
-func (d *planner) full(f *fact, freed int, waits bool) (why string) {
+// full counts a fact as created, or drops it and says why it cannot be.
+func (d *planner) full(f *fact, freed int) (why string) {
 	if d.req.Full != nil {
 		why = d.req.Full(d.created, d.freed+freed)
-	}
-	if why == "" && !waits {
-		why = d.makeRoom(f.line, freed)
 	}
 	if why != "" {
 		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
@@ -298,43 +291,7 @@ func (d *planner) full(f *fact, freed int, waits bool) (why string) {
 	}
 	d.created++
 	d.freed += freed
-	if waits {
-		d.awaited += 1 - freed
-	}
 	return ""
-}
-
-// makeRoom archives the weakest head where there is no room for one memory more beside so
-// many that are freed: the lightest, then the least supported, then what was supported
-// longest ago. It says why, where none may go.
-func (d *planner) makeRoom(line, freed int) string {
-	if d.req.Room == nil || d.created+d.returned-d.freed-d.archived-d.awaited-freed < *d.req.Room {
-		return ""
-	}
-	var weakest *entry
-	for _, e := range d.entries {
-		if e.head == nil || e.action != "" || e.locked || e.restated || e.head.Status != reverie.StatusActive ||
-			e.head.Kind != d.req.Kind || e.head.Weight >= reverie.CoreWeight || e.head.Author != "" || e.head.JudgeAgain != "" {
-			continue
-		}
-		if weakest == nil || weaker(e.head, weakest.head) < 0 {
-			weakest = e
-		}
-	}
-	if weakest == nil {
-		return "the group has as many active memories as it may, and none of them can be archived for another; merge some first"
-	}
-	d.touch(weakest, line, reverie.ActionArchive)
-	weakest.step, weakest.deleted = Line{Target: weakest.head, Statement: weakest.head.Statement,
-		Reason: "the group has as many active memories as it may, and this is the weakest"}, true
-	d.archived++
-	return ""
-}
-
-// weaker compares two heads by what makes room first.
-func weaker(a, b *reverie.HeadState) int {
-	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Strength, b.Strength),
-		a.LastSupportedAt.Compare(b.LastSupportedAt), cmp.Compare(a.LineageID, b.LineageID))
 }
 
 // resting tells whether the entry is archived, and nothing has brought it back.
@@ -358,8 +315,8 @@ func (e *entry) foundBy() []string {
 }
 
 // update gives the target a statement that says both. It takes the place of most
-// of what the target says only by a quoted message. An archived target is back with it,
-// where there is room; by a duplicate it says what it said.
+// of what the target says only by a quoted message. An archived target is back with it;
+// by a duplicate it says what it said.
 func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	e, back := o.target, o.target.resting()
 	if o.action == reverie.DecisionNone {
@@ -373,11 +330,6 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten, 0)
 	case back:
-		if why := d.makeRoom(f.line, 0); why != "" {
-			d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
-			return outcome{action: reverie.DecisionSkip, target: e, reason: why}, nil
-		}
-		d.returned++
 		o.reason = joined("said again after it was archived", o.reason)
 	}
 	tags := safety.CleanTags(slices.Concat(e.step.Tags, f.Tags))
@@ -468,7 +420,7 @@ func (d *planner) end(e *entry, f *fact, o outcome) Line {
 // hold lets the creation of a fact wait for a person, if there is room beside
 // freed further memories. What says it once it is approved is among no entries.
 func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
-	if full := d.full(f, freed, true); full != "" {
+	if full := d.full(f, freed); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
 	}
 	l := f.Line

@@ -160,9 +160,9 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 			st.Held++
 		}
 	}
-	rewritten := p.count(heads, ActionDelete, ActionUpdate)
+	rewritten := p.Rewrites(heads)
 	st.Rewritten += rewritten
-	st.Kept -= rewritten + p.count(heads, ActionArchive)
+	st.Kept -= rewritten + len(filter(p.Steps, p.Counts(heads, ActionArchive)))
 	st.Refused += len(p.Refusals)
 	st.Chunks++
 }
@@ -170,20 +170,25 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 // Rewrites counts the deletes and rewrites of versions that the plan's run did not
 // write itself, by the heads that the plan rests on. What was to be judged again and is
 // none of these does not count: it was not among what the group remembered.
-func (p Plan) Rewrites(heads []HeadState) int { return p.count(heads, ActionDelete, ActionUpdate) }
+func (p Plan) Rewrites(heads []HeadState) int {
+	return len(filter(p.Steps, p.Counts(heads, ActionDelete, ActionUpdate)))
+}
 
-func (p Plan) count(heads []HeadState, actions ...Action) (n int) {
+// Counts tells whether a step is one of these actions on a version that the plan's run did
+// not write itself: see [Plan.Rewrites].
+func (p Plan) Counts(heads []HeadState, actions ...Action) func(Step) bool {
 	own := map[string]bool{}
 	for _, h := range heads {
 		own[h.LineageID] = h.RunID != nil && *h.RunID == p.RunID
 	}
-	for _, s := range p.Steps {
+	return func(s Step) bool {
 		_, known := own[s.LineageID]
-		if slices.Contains(actions, s.Action) && !own[s.LineageID] && (known || s.Judged == "" && !s.Returns) {
-			n++
-		}
+		return slices.Contains(actions, s.Action) && !own[s.LineageID] && (known || s.Judged == "" && !s.Returns)
 	}
-	return n
+}
+
+func filter(steps []Step, is func(Step) bool) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return !is(s) })
 }
 
 // Bounds of what agents propose.

@@ -56,7 +56,7 @@ type HeadState struct {
 	// Awaits are, where it is to be judged again, the pending messages that are or were
 	// its evidence.
 	Awaits []string
-	Waits  bool // a plan that waits for a person writes it
+	Waits  string // the run whose plan for it waits for a person, "" for none
 }
 
 // Held tells whether nobody recalls it until it has been judged again.

@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
@@ -32,6 +30,11 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	plan := result.Plan(req)
 	plan.Used, plan.Refusals = pipeline.IDs(s.messages), refused
 	holdRewrites(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
+	if r.Limits.MaxActive > 0 {
+		for _, step := range decide.MakeRoom(&plan, s.state.Heads, r.Limits.MaxActive) {
+			plan.Refusals = append(plan.Refusals, decide.NoRoom(step))
+		}
+	}
 	plan.Stats = r.count(s, plan, a)
 	text := r.summary(s, a)
 	if text == "" {
@@ -57,9 +60,9 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 		EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}
 }
 
-// holdRewrites holds what the plan creates, rewrites and deletes when the run, with
-// it, would rewrite or delete more of what was remembered before than may pass
-// without a person. Support is no harm, and the messages are used either way.
+// holdRewrites has the rewrites and deletes of what was remembered before wait for a person
+// when the run, with them, would make more of them than may pass. The messages are used either
+// way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
 	rewrites := plan.Rewrites(heads)
 	if rewrites == 0 { // also where the limit was lowered before the run went on
@@ -68,13 +71,9 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 	reason := pipeline.TooManyRewrites(stats.Rewritten+rewrites, stats.Base, limits.HoldMin, limits.HoldRatio,
 		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
 			"at most %d pass without a person")
-	if reason == "" {
-		return
+	if reason != "" {
+		pipeline.Hold(plan, heads, reason, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate))
 	}
-	isKeep := func(step reverie.Step) bool { return step.Action == reverie.ActionKeep }
-	plan.Held = append(slices.DeleteFunc(slices.Clone(plan.Steps), isKeep), plan.Held...)
-	plan.Steps = slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return !isKeep(step) })
-	plan.HeldReason = strings.TrimSuffix(reason+"; "+plan.HeldReason, "; ")
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.

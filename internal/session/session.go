@@ -47,6 +47,7 @@ type Limits struct {
 	MaxFacts         int // of a chunk
 	MinConfidence    float64
 	AutoTag          bool    // facts carry their type and the model's tags besides the tag session
+	MaxActive        int     // facts of the group's sessions, beyond which the weakest make room
 	MaxShown         int     // facts of earlier that the model sees
 	HoldRatio        float64 // share of the group's session facts that a run may rewrite or delete
 	HoldMin          int     // but always at least so many
