@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -293,5 +294,22 @@ func TestMixedExports(t *testing.T) {
 		if chats[chat] < n {
 			t.Errorf("%s: %d records of %d", chat, chats[chat], n)
 		}
+	}
+}
+
+// TestFlatFolder: files of several platforms beside each other are imported one by one.
+func TestFlatFolder(t *testing.T) {
+	dir, want := t.TempDir(), map[string]int{}
+	for path, name := range fixtures(t) {
+		if strings.Contains("messenger wechat feishu teams rocketchat mattermost slackdump line", name) && filepath.Ext(path) != "" {
+			raw, err := os.ReadFile(path)
+			check(t, errors.Join(err, os.WriteFile(filepath.Join(dir, filepath.Base(path)), raw, 0o600)))
+			chats, _, _, err := brought(t, path)
+			check(t, err)
+			maps.Copy(want, chats)
+		}
+	}
+	if chats, _, passed, err := brought(t, dir); len(chats) != len(want) || len(passed) > 0 || err != nil {
+		t.Errorf("%d chats of %d: %v, passed over %q, %v", len(chats), len(want), chats, passed, err)
 	}
 }

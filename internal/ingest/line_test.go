@@ -93,6 +93,14 @@ func TestLineMessages(t *testing.T) {
 	}
 }
 
+// TestLineOfDates: a text of nothing but dates takes a time that grows with its length.
+func TestLineOfDates(t *testing.T) {
+	got, err := toldBy(t, "line", file("x.txt", strings.Repeat("2026/01/15(Thu)\n", 250_000)+"19:05\tBo\thi\n"), ingest.ReadOptions{})
+	if err != nil || len(got) != 1 {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
 func FuzzLine(f *testing.F) {
 	for _, name := range []string{"ja", "en", "th", "zh", "pc"} {
 		raw, err := os.ReadFile("testdata/line_" + name + ".txt")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // HeadSize is how much of a file a format is known by, in bytes.
@@ -339,9 +340,11 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	return list
 }
 
-// JSONFiles lists the JSON files of a folder or archive that have one of these signs.
-func JSONFiles(files fs.FS, signs ...Sign) []string {
-	return KnownFiles(files, []string{".json"}, func(head []byte) bool { return Surest(head, signs...) > 0 })
+// JSONFiles lists the JSON files of a folder or archive that have one of these signs, and such a name: any,
+// where it is nil.
+func JSONFiles(files fs.FS, name *text.Pattern, signs ...Sign) []string {
+	list := KnownFiles(files, []string{".json"}, func(head []byte) bool { return Surest(head, signs...) > 0 })
+	return slices.DeleteFunc(list, func(s string) bool { return name != nil && !name.MatchString(path.Base(s)) })
 }
 
 // peeker is a folder or archive that notes which of its files are read: Peek opens one of

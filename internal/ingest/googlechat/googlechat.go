@@ -28,7 +28,9 @@ var Format = export.Format{
 var signs = []export.Sign{{Sure: 95, Paths: "messages[].creator messages[].created_date"},
 	{Sure: 95, Paths: "messages[].topic_id messages[].message_id"}}
 
-func spaces(files fs.FS) []string { return export.JSONFiles(files, signs...) }
+func spaces(files fs.FS) []string { return export.JSONFiles(files, messagesFile, signs...) }
+
+var messagesFile = text.NewPattern(`^messages(?:-\d+)?\.json$`)
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {

@@ -96,9 +96,11 @@ func weekday(label string, learned map[string]time.Weekday) (day time.Weekday, k
 // orderOf says in which order dates are written: the one in which most are dates at all, each label of a
 // weekday stands for one, and time goes on and not back.
 func orderOf(dates []head, asked string) (best string, labels map[string]time.Weekday, err error) {
-	fewest, days, tie := -1, "", false
+	fewest, tie := -1, false
+	var days []time.Time
 	for _, order := range []string{"ymd", "dmy", "mdy"} {
-		faults, learned, read, last := 0, map[string]time.Weekday{}, "", time.Time{}
+		faults, learned, last := 0, map[string]time.Weekday{}, time.Time{}
+		var read []time.Time
 		for _, h := range dates {
 			at, ok := dayOf(h.date, order)
 			day, known := weekday(h.label, learned)
@@ -113,9 +115,9 @@ func orderOf(dates []head, asked string) (best string, labels map[string]time.We
 			if at.Before(last) {
 				faults++
 			}
-			last, read = at, read+at.Format("060102")
+			last, read = at, append(read, at)
 		}
-		equal := faults == fewest && read != days
+		equal := faults == fewest && !slices.Equal(read, days)
 		tie = tie && faults >= fewest || equal
 		if fewest < 0 || faults < fewest || equal && order == asked {
 			best, fewest, labels, days = order, faults, learned, read

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,7 +35,10 @@ var signs = []export.Sign{
 	{Sure: 90, Paths: "participants messages title thread_path"},
 }
 
-func threadFiles(files fs.FS) []string { return export.JSONFiles(files, signs...) }
+// threadFiles finds the files of chats in folders of theirs: any other is imported by itself.
+func threadFiles(files fs.FS) []string {
+	return slices.DeleteFunc(export.JSONFiles(files, numbered, signs...), func(name string) bool { return path.Dir(name) == "." })
+}
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {

@@ -30,7 +30,7 @@ func Format(slack func(*export.Teller) Slack) export.Format {
 		Name:   "slackdump",
 		Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
 		Signs:  signs,
-		Folder: func(files fs.FS) int { return 92 * min(1, len(conversations(files))) },
+		Folder: knows,
 		Tell: func(t *export.Teller, src export.Source) error {
 			return (&reader{Teller: t, slack: slack(t), chats: map[string]export.Chat{}}).tell(src)
 		},
@@ -54,6 +54,17 @@ func conversations(files fs.FS) []string {
 	rank := map[string]int{"users.json.gz": -2, "channels.json.gz": -1}
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank[path.Base(a)], rank[path.Base(b)]) })
 	return list
+}
+
+// knows takes a folder as a whole where its files need each other: for the names of people.
+func knows(files fs.FS) int {
+	for _, name := range conversations(files) {
+		_, err := fs.Stat(files, path.Join(path.Dir(name), "users.json"))
+		if err == nil || path.Ext(name) == ".gz" {
+			return 92
+		}
+	}
+	return 0
 }
 
 // unzipped is what is in a file, whether it is packed or not.

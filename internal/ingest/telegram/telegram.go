@@ -53,7 +53,7 @@ var signs = append(export.Sign{Sure: 90, Paths: aMessage}.At("chats.list[]"),
 	export.Sign{Sure: 70, Paths: "name type id messages"})
 
 // telegramFiles finds the exports of a folder or archive.
-func telegramFiles(files fs.FS) []string { return export.JSONFiles(files, signs...) }
+func telegramFiles(files fs.FS) []string { return export.JSONFiles(files, nil, signs...) }
 
 // reader reads one file.
 type reader struct {
