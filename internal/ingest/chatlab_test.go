@@ -36,6 +36,8 @@ func TestChatlabMessage(t *testing.T) {
 		"recalled":                {by + `"type":81,"content":"[已撤回] oops"`, "9 a Mara event: "},
 		"a call":                  {by + `"type":23,"content":"01:20"`, "9 a Mara event: 01:20"},
 		"a number yet unknown":    {by + `"type":42,"content":"x"`, "9 a Mara: x"},
+		"unknown to its exporter": {by + `"type":99,"content":"[暂不支持的消息]"`, "9 a Mara: "},
+		"unknown, with words":     {by + `"type":99,"content":"[soon] see [x]"`, "9 a Mara: [soon] see [x]"},
 		"no type":                 {by + `"content":"x"`, "9 a Mara: x"},
 		"no content":              {by + `"type":0`, "9 a Mara: "},
 		"of the platform":         {`"platformMessageId":"a","sender":"SYSTEM","timestamp":1769990000,"type":0,"content":"x"`, "9 a SYSTEM event: x"},

@@ -165,6 +165,10 @@ func TestIRCFiles(t *testing.T) {
 		want string
 	}{
 		"WeeChat":               {file("x/irc.libera.#lathe.weechatlog", dated("15", "a")), "libera/#lathe 15 a"},
+		"a date and a part":     {files("#lathe/2026-01-15_03.raw.txt", clock, "#lathe/2026-01-15_04.raw.txt", clock), "#lathe 15 hi, #lathe 15 hi"},
+		"a date in front":       {file("20260115_#lathe.log", clock), "#lathe 15 hi"},
+		"a date with points":    {file("channel_#lathe_2026.01.15.log", clock), "channel/#lathe 15 hi"},
+		"a date within":         {file("#lathe-2026-01-15-part2.log", clock), "#lathe 15 hi"},
 		"WeeChat by days":       {files("2026/irc.libera.#lathe.01-16.weechatlog", dated("16", "b"), "2026/irc.libera.#lathe.01-15.weechatlog", dated("15", "a")), "libera/#lathe 15 a, libera/#lathe 16 b"},
 		"irssi":                 {files("irclogs/libera/#lathe.log", dated("15", "a"), "irclogs/oftc/#lathe.log", dated("14", "b")), "libera/#lathe 15 a, oftc/#lathe 14 b"},
 		"irssi by days":         {files("libera/#lathe/2026-01-16.log", clock, "libera/#lathe/2026-01-15.log", clock), "libera/#lathe 15 hi, libera/#lathe 16 hi"},

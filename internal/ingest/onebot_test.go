@@ -23,6 +23,8 @@ func TestOnebotMessage(t *testing.T) {
 		"a card":                {`"message":[{"type":"json","data":{"data":{"meta":{"detail_1":{"title":"App","desc":"d","qqdocurl":"https://b.example"}}}}}]`, "App\nd\nhttps://b.example"},
 		"a card that is none":   {`"message":[{"type":"json","data":{"data":"{"}}]`, ""},
 		"nodes within nodes":    {`"message":[{"type":"forward","data":{"content":[{"type":"node","data":{"nickname":"A","content":[{"type":"node","data":{"nickname":"B","content":"hi"}}]}}]}}]`, "[forwarded from A] [forwarded from B] hi"},
+		"nobody is anonymous":   {`"anonymous":"","message":"hi"`, "hi"},
+		"nor where it is false": {`"anonymous":false,"message":"hi"`, "hi"},
 		"words of another type": {`"message":7`, "bad: no message"},
 	} {
 		t.Run(name, func(t *testing.T) {

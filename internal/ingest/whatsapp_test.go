@@ -40,6 +40,23 @@ func whatsApp(pattern string, times ...string) ingest.Source {
 // TestWhatsAppTimes reads the ways in which phones write times.
 func TestWhatsAppTimes(t *testing.T) {
 	for name, c := range map[string]struct{ at, want string }{
+		"English, in words":          {"31/12/25, 9:15 in the morning - ", "2025-12-31 09:15:00"},
+		"English, an afternoon":      {"[31/12/2025, 6:04:59 in the afternoon] ", "2025-12-31 18:04:59"},
+		"English, at night":          {"31/12/25, 12:15 at night - ", "2025-12-31 00:15:00"},
+		"Spanish, small hours":       {"31/12/25, 1:15 de la madrugada - ", "2025-12-31 01:15:00"},
+		"Spanish, a night":           {"31/12/25 9:15 de la noche - ", "2025-12-31 21:15:00"},
+		"Portuguese":                 {"31/12/2025 9:15 da noite - ", "2025-12-31 21:15:00"},
+		"Hindi, after midnight":      {"31/12/25, 1:15 रात - ", "2025-12-31 01:15:00"},
+		"Indonesian":                 {"31/12/25 6.04 sore - ", "2025-12-31 18:04:00"},
+		"Thai":                       {"31/12/2568 18:04 - ", "2025-12-31 18:04:00"},
+		"Thai, with the era":         {"31/12/พ.ศ. 2568 18:04 - ", "2025-12-31 18:04:00"},
+		"Reiwa":                      {"令和7年12月31日 18:04 - ", "2025-12-31 18:04:00"},
+		"Reiwa in letters":           {"[R7/12/31 18:04:59] ", "2025-12-31 18:04:59"},
+		"Reiwa on Android":           {"R7/12/31 午後6:04 - ", "2025-12-31 18:04:00"},
+		"the first year":             {"令和元年12月31日 18:04 - ", "2019-12-31 18:04:00"},
+		"Minguo":                     {"民國114/12/31 下午6:04 - ", "2025-12-31 18:04:00"},
+		"a broken space":             {"[12/31/25, 6:04:59ÿPM] ", "2025-12-31 18:04:59"},
+		"a space read as Latin":      {"12/31/25, 6:04â€¯PM - ", "2025-12-31 18:04:00"},
 		"iPhone":                     {"[31/12/2025, 18:04:59] ", "2025-12-31 18:04:59"},
 		"iPhone in America":          {"[12/31/25, 6:04:59\u202fPM] ", "2025-12-31 18:04:59"},
 		"iPhone in Germany":          {"[31.12.25, 18:04:59] ", "2025-12-31 18:04:59"},
@@ -91,6 +108,27 @@ func TestWhatsAppTimes(t *testing.T) {
 				t.Errorf("read as %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestWhatsAppPreface: what stands in front of the first message is told as bad, and the rest is read.
+func TestWhatsAppPreface(t *testing.T) {
+	chat := "[31/12/2025, 18:04:59] Mira: hi\n[31/12/2025, 18:05:59] Jo: yo\n"
+	in, err := ingest.Open(t.Context(), write(t, "_chat.txt", []byte("Exported by Mira\n\n"+chat)), nil)
+	check(t, err)
+	defer in.Close()
+	f, err := ingest.Detect(in.Source)
+	if err != nil || f.Name != "whatsapp" {
+		t.Fatalf("it is taken for %q: %v", f.Name, err)
+	}
+	records, said := everything(t, f, in.Source)
+	if len(records) != 2 || len(said) != 1 || !strings.HasPrefix(said[0], "line 1: no header") {
+		t.Errorf("%+v, %q", records, said)
+	}
+	for _, text := range []string{strings.Repeat("a line\n", 6) + chat, "a line\n" + chat[:32]} {
+		if f, err := ingest.Detect(file("notes.txt", text)); err == nil {
+			t.Errorf("%q is taken for %s", text, f.Name)
+		}
 	}
 }
 

@@ -176,6 +176,7 @@ const (
 	contact   = "27"
 	system    = "80"
 	recalled  = "81"
+	other     = "99" // of no other kind
 )
 
 // nobody sends what the platform says.
@@ -229,6 +230,10 @@ func text(kind, content string) string {
 		return export.Caption(content)
 	case link, share:
 		return export.WithoutPlaceholders(content)
+	case other:
+		if all := strings.TrimSpace(content); strings.HasPrefix(all, "[") && strings.IndexByte(all, ']') == len(all)-1 {
+			return "" // only what kind it is
+		}
 	case forward:
 		if said := export.WithoutPlaceholders(content); said != "" {
 			return export.Forwarded("", said)

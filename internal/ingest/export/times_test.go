@@ -36,3 +36,14 @@ func FuzzTimes(f *testing.F) {
 		}
 	})
 }
+
+// TestTimesWithZone: a zone may stand behind a fraction, with a colon or without, behind a space or not.
+func TestTimesWithZone(t *testing.T) {
+	far := time.FixedZone("", 9*3600)
+	for _, s := range []string{"2017-01-01T06:20:09.248Z", "2017-01-01T08:20:09.248+0200", "2017-01-01 06:20:09.248Z", "2017-01-01 08:20:09.248+02:00",
+		"2017-01-01 08:20:09.248 +0200", "2017-01-01 08:20:09.248 +02:00"} {
+		if at, err := Time(s, far); err != nil || !at.Equal(time.UnixMilli(1483251609248)) {
+			t.Errorf("%q: %s, %v", s, at, err)
+		}
+	}
+}

@@ -122,7 +122,9 @@ func Time(s string, zone *time.Location) (time.Time, error) {
 		seconds = whole[:n-3] + "." + whole[n-3:]
 	}
 	at, ok := unixTime(seconds)
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00",
+		"2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04:05 Z0700",
+		"2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04"} {
 		if !ok {
 			var err error
 			at, err = time.ParseInLocation(layout, s, zone)

@@ -92,7 +92,9 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay   = text.NewPattern(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	ircDay   = text.NewPattern(`(?:^|[^0-9])(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?:$|[^0-9])`)
+	part     = text.NewPattern(`^[-_. ]?\d{1,3}(?:$|[^0-9])`) // of a day's log, behind the date
+	further  = text.NewPattern(`\.[A-Za-z][A-Za-z0-9]*$`)     // ending: .raw
 	monthDay = text.NewPattern(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
 	days     = text.NewPattern(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
 	period   = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
@@ -111,11 +113,8 @@ func names(name string) (chat string, from calendar) {
 	if m := monthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
 		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], monthOf(m[2]), m[1])
 	}
-	m := ircDay.FindStringSubmatch(base)
-	if m == nil {
-		m = days.FindStringSubmatch(dir)
-	}
-	if m != nil {
+	base, from = dated(base)
+	if m := days.FindStringSubmatch(dir); m != nil && from.year == 0 {
 		if n := numbers(m[1:4]...); realDate(n[0], n[1], n[2]) {
 			from = calendar{year: n[0], month: n[1], day: n[2]}
 		}
@@ -140,6 +139,34 @@ func names(name string) (chat string, from calendar) {
 		}
 	}
 	return strings.Join(parts[max(0, len(parts)-2):], "/"), from
+}
+
+// dated finds the last date in a name, and returns what the name says besides: what stands before it, else what
+// stands behind it and its part's number.
+func dated(base string) (rest string, from calendar) {
+	rest = base
+	for at := 0; ; {
+		m := ircDay.FindStringSubmatchIndex(base[at:])
+		if m == nil {
+			return rest, from
+		}
+		year, month, day := base[at+m[2]:at+m[3]], base[at+m[4]:at+m[5]], base[at+m[6]:at+m[7]]
+		if n := numbers(year, month, day); realDate(n[0], n[1], n[2]) {
+			from = calendar{year: n[0], month: n[1], day: n[2]}
+			before, behind := base[:at+m[2]], base[at+m[7]:]
+			if strings.Trim(before, "._- ") != "" {
+				rest = before
+			} else if number := part.FindString(behind); number != "" {
+				rest = further.ReplaceAllString(strings.TrimLeft(behind, "-_. 0123456789"), "")
+				if strings.HasSuffix(number, ".") {
+					rest = ""
+				}
+			} else {
+				rest = further.ReplaceAllString(behind, "")
+			}
+		}
+		at += m[7]
+	}
 }
 
 // file is one file of a folder.

@@ -58,10 +58,7 @@ type event struct {
 		Nickname export.Text `json:"nickname"`
 		Card     export.Text `json:"card"`
 	} `json:"sender"`
-	Anonymous *struct {
-		ID   export.Text `json:"id"`
-		Name export.Text `json:"name"`
-	} `json:"anonymous"`
+	Anonymous export.JSONFields `json:"anonymous"` // some write "" or false where there is none
 }
 
 // take reads one event and holds it, for it may be taken back soon. What is nothing of a
@@ -90,8 +87,8 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 		e.UserID != "" && e.UserID == e.SelfID}
 	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)),
 		Author: e.label(), SentAt: at}
-	if a := e.Anonymous; a != nil && a.Name != "" {
-		r.Message.AuthorID, r.Message.Author = "anonymous-"+string(cmp.Or(a.ID, a.Name)), string(a.Name)
+	if name := export.TextOf(e.Anonymous["name"]); name != "" {
+		r.Message.AuthorID, r.Message.Author = "anonymous-"+cmp.Or(export.TextOf(e.Anonymous["id"]), name), name
 	}
 	if r.Message.AuthorID == "" {
 		return export.Missing("author", "user_id")

@@ -25,7 +25,7 @@ type waStamp struct {
 
 const (
 	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)(?: г\.)?`
-	waTimePart = `(\D{0,16}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,16}?)`
+	waTimePart = `(\D{0,20}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,20}?)`
 )
 
 var (
@@ -34,12 +34,17 @@ var (
 	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
 	waHours = text.NewPattern(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
+	// waEra is a year that counts from an emperor's accession or another beginning: 令和6年, R6/, 民國113年.
+	waEra = text.NewPattern(`(令和|平成|民國|民国|\bR|\bH) ?(元|\d{1,3})(?:年|[/.-])`)
+
 	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
 		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
 		"\u2069", "",
+		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces as others read them
+		"พ.ศ.", "", "ค.ศ.", "", " BE", "", " B.E.", "",
 		"年", "/", "月", "/", "日", " ", "  ", " ",
 		"٠", "0", "١", "1", "٢", "2", "٣", "3", "٤", "4", "٥", "5", "٦", "6", "٧", "7", "٨", "8", "٩", "9",
 		"۰", "0", "۱", "1", "۲", "2", "۳", "3", "۴", "4", "۵", "5", "۶", "6", "۷", "7", "۸", "8", "۹", "9")
@@ -50,20 +55,52 @@ const (
 	waAM = iota + 1
 	waPM
 	waNoon
+	waNight // the hours from six on, and those behind midnight
 )
 
-// waHalves are the words for them, in lower case without dots and spaces.
-var waHalves = map[string]int{
-	"am": waAM, "上午": waAM, "凌晨": waAM, "清晨": waAM, "早上": waAM, "午前": waAM, "오전": waAM, "ص": waAM,
-	"πμ": waAM, "öö": waAM, "sa": waAM, "pg": waAM, "vorm": waAM, "prob": waAM,
-	"पूर्वाह्न": waAM, "दп": waAM,
-	"pm": waPM, "下午": waPM, "晚上": waPM, "傍晚": waPM, "午後": waPM, "오후": waPM, "م": waPM,
-	"μμ": waPM, "ös": waPM, "ch": waPM, "ptg": waPM, "nachm": waPM, "अपराह्न": waPM, "中午": waNoon,
+// waEras are the years before the first one of an era.
+var waEras = map[string]int{"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "民國": 1911, "民国": 1911}
+
+// waHalves are the words for them in the languages of phones, in lower case without dots, spaces and hyphens.
+var waHalves = waWords(map[int]string{
+	waAM: `am 上午 凌晨 清晨 早上 早晨 午前 朝 오전 새벽 아침 ص صباحا صباحًا فجرا فجرًا πμ öö sabah öğledenönce sa
+		sáng pg pagi vorm prob पूर्वाह्न सुबह सकाळी सकाळ સવારે ভোর সকাল ఉదయం காலை
+		முற்பகல் രാവിലെ ಪೂರ್ವಾಹ್ನ ಬೆಳಿಗ್ಗೆ дп ранку утра قبلازظهر قظ صبح ก่อนเที่ยง umaga
+		inthemorning delamañana delamadrugada damanhã damadrugada dumatin dimattina
+		delmattino morgens vormittags früh rano dopoł dop fm förmiddag formiddag ap
+		delamadrugá paradites eparadites pd пробед прпладне преобед προμεσημβρίας
+		de délelőtt priešpiet`,
+	waPM: `pm 下午 傍晚 午後 夕方 夕 오후 저녁 م مساء مساءً عصرا عصرًا μμ ös akşam öğledensonra ch chiều ptg
+		petang sore nachm अपराह्न शाम संध्याकाळी સાંજે বিকাল সন্ধ্যা సాయంత్రం மாலை பிற்பகல்
+		വൈകുന്നേരം ಅಪರಾಹ್ನ ಸಂಜೆ пп вечора вечера дня بعدازظهر بظ شام หลังเที่ยง hapon
+		intheafternoon intheevening delatarde datarde del'aprèsmidi dusoir delpomeriggio
+		disera nachmittags abends popoł poł wieczorem em eftermiddag ip epasdites md
+		délután du popiet слпладне`,
+	waNoon: `中午 正午 昼 낮 정오 noon atnoon delmediodía domeiodia mittags दोपहर दुपारी બપોરે দুপুর
+		మధ్యాహ్నం மதியம் ഉച്ചയ്ക്ക് ಮಧ್ಯಾಹ್ನ siang tengahhari trưa tanghali ظهرا ظهرًا دوپہر
+		ظهر`,
+	waNight: `晚上 夜里 夜裡 夜晚 深夜 半夜 午夜 夜 夜中 真夜中 밤 자정 night atnight midnight delanoche danoite dinotte
+		nachts रात रात्री રાત્રે রাত రాత్రి இரவு രാത്രി ರಾತ್ರಿ malam tengahmalam tối gabi
+		ليلا ليلًا رات شب gece ночи ночі wnocy`,
+})
+
+func waWords(lists map[int]string) map[string]int {
+	all := map[string]int{}
+	for half, words := range lists {
+		for _, word := range strings.Fields(words) {
+			all[word] = half
+		}
+	}
+	return all
 }
 
 // readWAStamp reads what stands in front of a message.
 func readWAStamp(s string) (waStamp, bool) {
-	s = strings.TrimSpace(waPlain.Replace(s))
+	if m := waEra.FindStringSubmatchIndex(s); m != nil {
+		n, _ := strconv.Atoi(strings.Replace(s[m[4]:m[5]], "元", "1", 1))
+		s = s[:m[2]] + strconv.Itoa(waEras[s[m[2]:m[3]]]+n) + s[m[5]:]
+	}
+	s = strings.Join(strings.Fields(waPlain.Replace(s)), " ")
 	if strings.Contains(s, " h ") {
 		s = strings.TrimSuffix(waHours.ReplaceAllString(s, "$1:$2:$3"), ":")
 	}
@@ -83,21 +120,21 @@ func readWAStamp(s string) (waStamp, bool) {
 		if word = strings.TrimSpace(word); word == "" || word == "Uhr" || word == "ч." || word == "," {
 			continue
 		}
-		half, known := waHalves[strings.ToLower(strings.NewReplacer(".", "", " ", "").Replace(word))]
+		half, known := waHalves[strings.ToLower(strings.NewReplacer(".", "", " ", "", "-", "").Replace(word))]
 		if !known || at.half != "" {
 			return waStamp{}, false
 		}
-		at.half, at.hour = word, waHour(at.hour, half, word)
+		at.half, at.hour = word, waHour(at.hour, half)
 	}
 	return at, at.hour < 24 && at.minute < 60 && at.second < 61
 }
 
 // waHour is the hour of 24 that an hour of 12 means.
-func waHour(hour, half int, word string) int {
+func waHour(hour, half int) int {
 	switch {
-	case half == waAM && hour == 12, word == "晚上" && hour == 12: // an evening's twelve is midnight
+	case half == waAM && hour == 12, half == waNight && hour == 12: // a night's twelve is midnight
 		return 0
-	case half == waPM && hour < 12, half == waNoon && hour < 11:
+	case half == waPM && hour < 12, half == waNoon && hour < 11, half == waNight && hour > 5 && hour < 12:
 		return hour + 12
 	}
 	return hour

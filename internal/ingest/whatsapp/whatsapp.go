@@ -51,7 +51,7 @@ type waHeader struct {
 // split reads a line that begins a message.
 func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
-	if s == "" || (s[0] < '0' || s[0] > '9') && s[0] != '[' && s[0] < 0x80 { // which is most lines that do not
+	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) { // which is most lines that do not
 		return waHeader{}, false
 	}
 	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "},
@@ -114,10 +114,13 @@ func sureOfFolder(files fs.FS) int {
 // waProgram is what stands behind the time in the log of a program.
 var waProgram = text.NewPattern(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
 
-// sureOf looks at the first lines: the very first begins a message, and one of
-// them has an author, or is the app's word on encryption.
+// waPreface is how many lines may stand in front of the first message.
+const waPreface = 5
+
+// sureOf looks at the first lines: the very first begins a message, and one of them has an author, or is the
+// app's word on encryption. Where a few others stand in front of it, two of them are.
 func sureOf(head []byte) int {
-	seen, authors := 0, 0
+	seen, authors, preface := 0, 0, 0
 	for l := range bytes.Lines(head) {
 		s := export.UTF8Line(bytes.TrimSpace(l))
 		if s == "" {
@@ -125,7 +128,10 @@ func sureOf(head []byte) int {
 		}
 		h, ok := split(s)
 		if !ok && seen == 0 {
-			return 0
+			if preface++; preface > waPreface {
+				return 0
+			}
+			continue
 		}
 		if seen++; seen > 200 {
 			break
@@ -135,8 +141,11 @@ func sureOf(head []byte) int {
 			authors++
 		}
 	}
-	if authors == 0 {
+	switch {
+	case authors == 0 || preface > 0 && authors < 2:
 		return 0
+	case preface > 0:
+		return 70
 	}
 	return 85
 }
