@@ -95,6 +95,36 @@ func TestWaitsOnce(t *testing.T) {
 	}
 }
 
+// TestLongGroupLearnsOn takes every true fact of many nights at the cap: what is said again and
+// again, and what a person wrote, stays, and what was archived comes back when it is said again.
+func TestLongGroupLearnsOn(t *testing.T) {
+	s := newStage(t)
+	s.pipe.Limits.MaxActive = 15
+	s.on(0, "note Kept by all.")
+	must(s.store.Edit(t.Context(), reverie.Edit{GroupID: s.group, Action: reverie.ActionCreate, Words: reverie.Words{Statement: "Written by hand.",
+		ContentHash: text.ContentHash("Written by hand."), Author: "ops"}}))(t)
+	const nights, each = 30, 10
+	for n := 1; n <= nights; n++ {
+		said := []string{"again Kept by all."}
+		for i := range each {
+			said = append(said, fmt.Sprintf("note Fact %d of night %d.", i, n))
+		}
+		if res := s.on(n, said...); res.Stats.Created != each || res.Stats.Refused != 0 || res.Stats.Held != 0 {
+			t.Fatalf("night %d: %+v, refused %+v", n, res.Stats, res.Refusals)
+		}
+	}
+	s.want(`select status, count(*) from memories group by 1 order by 1`, "active|15", fmt.Sprintf("archived|%d", nights*each+2-15))
+	for _, stays := range []string{"Kept by all. v1", "Written by hand. v1", "Fact 9 of night 30. v1"} {
+		if !slices.Contains(s.active(), stays) {
+			t.Errorf("%q is not among %q", stays, s.active())
+		}
+	}
+	if res := s.on(nights+1, "note Fact 3 of night 20."); res.Stats.Updated != 1 || res.Stats.Archived != 1 || res.Stats.Created != 0 {
+		t.Errorf("said again: %+v", res.Stats)
+	}
+	s.want(`select max(version), count(distinct lineage_id) from memories where statement = 'Fact 3 of night 20.'`, "2|1")
+}
+
 // TestApproveWithoutRoom archives the weakest for what a person lets pass.
 func TestApproveWithoutRoom(t *testing.T) {
 	s := remembering(t, 3)

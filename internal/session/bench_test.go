@@ -3,8 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,4 +58,87 @@ func BenchmarkExtract(b *testing.B) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.N*2*turns)/b.Elapsed().Seconds(), "messages/s")
+}
+
+// near answers every question about near facts alike.
+type near struct{}
+
+func (near) Name() string { return "near/model" }
+
+func (near) Generate(_ context.Context, _ llm.Meta, req llm.Request) (llm.Response, error) {
+	var lines string
+	for i := range strings.Count(req.User, `"last_supported_at"`) {
+		lines += fmt.Sprintf(`{"id":"c%d","reason":"other","relation":"unrelated"}`+"\n", i+1)
+	}
+	return llm.Response{Finish: llm.FinishStop, Text: lines}, nil
+}
+
+// pseudo turns texts into vectors that point anywhere.
+type pseudo struct{}
+
+func (pseudo) Key() string { return "pseudo@64" }
+
+func (pseudo) Embed(_ context.Context, _ llm.Meta, texts []string) ([][]float32, error) {
+	list := make([][]float32, len(texts))
+	for i, said := range texts {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(said))
+		r := rand.New(rand.NewPCG(h.Sum64(), 1))
+		for range 64 {
+			list[i] = append(list[i], float32(r.NormFloat64()))
+		}
+	}
+	return list, nil
+}
+
+// flat takes cosines for scores.
+type flat struct{}
+
+func (flat) Calibrate(context.Context, string) (reverie.Calibration, error) {
+	return reverie.Calibration{Ceiling: 1}, nil
+}
+
+// BenchmarkExtractMany extracts one session after the other of one group, and reports how
+// much longer one takes after 180 of them than after 20.
+func BenchmarkExtractMany(b *testing.B) {
+	s := hall(b)
+	for i := range b.N {
+		s.TB, s.group = b, fmt.Sprintf("many%d", i)
+		must(s.store.EnsureGroup(b.Context(), reverie.Group{ID: s.group}))(b)
+		p := &Pipeline{Store: s.store, Model: manyFacts{}, Summarizer: instant{}, Journal: s.store, Limits: limits(), Embeddings: pseudo{},
+			Rule: reverie.SessionRule{Turns: 5, KeepTurns: 6, FoldTurns: 1000}, Now: func() time.Time { return *s.clock }}
+		p.Limits.MaxActive = 300
+		p.Prompts, p.Log = must(prompts.Open(""))(b), slog.New(slog.NewTextHandler(io.Discard, nil))
+		p.Decider = &decide.Comparer{Store: s.store, Model: near{}, Embeddings: pseudo{}, Prompts: p.Prompts, Calibration: flat{}, Log: p.Log,
+			Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 100, MaxOutputTokens: 1000}}
+		var took []time.Duration
+		for n := range 200 {
+			s.id, s.told = fmt.Sprintf("s%d", n), 0
+			s.chat("the court, the tea and the zine", "and then", "and so on", "more of it", "and an end")
+			began := time.Now()
+			if _, err := s.runWith(p, Request{}); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+		median := func(list []time.Duration) float64 {
+			slices.Sort(list)
+			return float64(list[len(list)/2])
+		}
+		b.ReportMetric(median(took[180:])/1e6, "late-ms")
+		b.ReportMetric(median(took[180:])/median(took[20:40]), "late/early")
+	}
+}
+
+// manyFacts is a model that finds ten facts in anything.
+type manyFacts struct{}
+
+func (manyFacts) Name() string { return "many/model" }
+
+func (manyFacts) Generate(context.Context, llm.Meta, llm.Request) (llm.Response, error) {
+	var lines string
+	for range 10 {
+		lines += fmt.Sprintf(`{"type":"fact","content":"Fact %d of the court","confidence":0.9,"evidence":[1]}`+"\n", rand.Uint64())
+	}
+	return llm.Response{Finish: llm.FinishStop, Text: lines + `{"type":"summary","content":"They talked about the court, the tea and the zine."}`}, nil
 }

@@ -18,7 +18,7 @@ import (
 // nights are a first night that teaches ten memories, and a second one of four
 // chunks in which everything happens: support, updates, an update of an update,
 // deletes with and without a quote, a duplicate, a refused line, messages that
-// are filtered, and at last a plan that is held whole.
+// are filtered, and at last changes that wait for a person.
 func nights() (first, second []chatLine) {
 	facts := []string{"The group meets on Fridays", "Lin drinks green tea", "Mia hosts the game nights", "Bo takes the minutes",
 		"Ann waters the plants", "大家都爱吃火锅", "The cat is called Momo", "Rent is paid on the first", "Nobody parks in the yard", "Quizzes start at eight"}
@@ -192,7 +192,7 @@ func (s *stage) undisturbed(t *testing.T, group string, args ...string) ([]strin
 	state := v.state(group)
 	for _, want := range []string{`memory Lin drinks no tea|3|active|Lin drinks black tea`, `memory Mia hosts the game nights|1|deprecated`,
 		`memory The printer is broken|1|active`, `memory Bo takes the minutes|1|active`, `memory Chess is on Mondays|1|deprecated`,
-		`memory Ann waters the plants|1|active`, `message 2025-03-04-20|considered|4held`, `message 2025-03-04-4|filtered|1applied`} {
+		`memory Ann waters the plants|1|active`, `message 2025-03-04-20|considered|4applied`, `message 2025-03-04-4|filtered|1applied`} {
 		if !slices.ContainsFunc(state, func(row string) bool { return strings.HasPrefix(row, want) }) {
 			t.Fatalf("the undisturbed state lacks %q:\n%s", want, strings.Join(state, "\n"))
 		}

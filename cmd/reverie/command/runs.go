@@ -140,8 +140,8 @@ func newRunsReject(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error { return a.Say("run %s rejected; %s again\n", d.Run.ID, again) })
 	}))
-	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a "+
-		"dream took in new")
+	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks of which nothing was applied "+
+		"pending again, or what a dream took in new")
 	return cmd
 }
 
