@@ -22,7 +22,7 @@ var ofAllGroups = map[string]string{
 }
 
 // numbers are those that return no text of a group, and change nothing.
-var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
+var numbers = map[string]bool{"Candidates": true, "CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
 	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
 
@@ -174,7 +174,7 @@ var calls = map[string]func(a asked) []any{
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },
 	"Candidates": func(a asked) []any {
 		return r(a.Candidates(ctx(), reverie.CandidateQuery{GroupID: home, Kind: reverie.KindGroup, Model: model, Limit: 9,
-			Probes: []reverie.Probe{{ID: home, Text: "likes tea", Vector: []float32{1, 0, 0}}}}))
+			Probes: []reverie.Probe{{ID: reverie.NewID(), Text: "likes tea", Vector: []float32{1, 0, 0}}}}))
 	},
 	"Gather": func(a asked) []any {
 		return r(a.Gather(ctx(), reverie.GatherQuery{GroupID: home, Kind: reverie.KindGroup, Until: later, Limit: 9, ContextSince: earlier, ContextLimit: 9}))
