@@ -64,8 +64,8 @@ func servedMetrics(t *testing.T) map[string][]string {
 
 // foreign are metrics of kube-state-metrics and of Prometheus itself, with the labels that are used.
 var foreign = map[string][]string{
-	"up":                                       {"namespace", "app_kubernetes_io_component"},
-	"kube_cronjob_spec_suspend":                {"namespace", "cronjob"},
+	"up":                        {"namespace", "app_kubernetes_io_component"},
+	"kube_cronjob_spec_suspend": {"namespace", "cronjob"},
 	"kube_cronjob_status_last_successful_time": {"namespace", "cronjob"},
 	"kube_job_failed":                          {"namespace", "job_name", "condition"},
 }
@@ -143,7 +143,7 @@ func TestMonitoringNames(t *testing.T) {
 			t.Errorf("the alert %s is %+v", r.Alert, r)
 		}
 	}
-	for _, alert := range []string{"ReverieAbsent", "ReverieNeverSucceeded", "ReverieFailing", "ReveriePlansHeld", "ReverieSpending"} {
+	for _, alert := range []string{"ReverieAbsent", "ReverieNeverSucceeded", "ReverieDaemonNeverSucceeded", "ReverieFailing", "ReveriePlansHeld", "ReverieSpending"} {
 		if !slices.Contains(alerts, alert) {
 			t.Errorf("there is no alert %s", alert)
 		}
