@@ -51,7 +51,7 @@ var jobRules = []rule{
 	{name: "starts nothing by itself", of: isTemplate,
 		keeps:  func(w workload) bool { return w.cron != nil && is(w.cron.Suspend, true) && w.job.Suspend == nil },
 		breaks: []func(workload){func(w workload) { w.cron.Suspend = to(false) }}},
-	{name: "is suspended where the daemon does its work, and only there, unless it is off by default", of: isCron,
+	{name: "is suspended where the daemon does its work, and only there, unless it is off by default", of: isScheduled,
 		keeps: func(w workload) bool {
 			return is(w.cron.Suspend, true) == (w.overlay == "daemon") || w.overlay != "daemon" && w.schedule() == ""
 		},
