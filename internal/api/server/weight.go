@@ -29,21 +29,28 @@ func (x *exchange) weigh() (ok bool) {
 	if !x.sends() || x.limit.stream || !agents && !strings.Contains(x.request.Header.Get("Content-Type"), "json") {
 		return true
 	}
-	data, err := io.ReadAll(x.request.Body)
-	x.request.Body = &readBody{io.MultiReader(bytes.NewReader(data), failing{err}), x.request.Body}
-	depth, values, elements := shape(data)
+	var data bytes.Buffer
+	var of shape
+	err := error(nil)
+	for piece := make([]byte, 32<<10); err == nil && of.depth <= maxNesting && of.values <= maxValues; {
+		n := 0
+		n, err = x.request.Body.Read(piece)
+		data.Write(piece[:n])
+		of.add(piece[:n])
+	}
+	x.request.Body = &readBody{io.MultiReader(&data, failing{err}), x.request.Body}
 	switch {
-	case depth > maxNesting:
+	case of.depth > maxNesting:
 		x.refuse(problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the body has values in more than %d levels: send it flatter",
 			maxNesting)))
-	case values > maxValues:
+	case of.values > maxValues:
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d values: send it in parts", maxValues)))
-	case agents && elements > maxBatch:
+	case agents && of.calls() > maxBatch:
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d calls, and %d is the most: send them in parts",
-			elements, maxBatch)))
+			of.calls(), maxBatch)))
 	default:
-		if agents && elements > 1 {
-			x.limits.owe(x.key(), elements-1, x.opts.Now())
+		if agents {
+			x.limits.owe(x.key(), of.calls()-1, x.opts.Now())
 		}
 		return true
 	}
@@ -66,35 +73,44 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// shape says how deeply a text of JSON is nested, about how many values it has, and how many of these a list has that
+// shape is how deeply a text of JSON is nested, about how many values it has, and how many of these a list has that
 // is all of it. What is no JSON has some shape too.
-func shape(data []byte) (depth, values, elements int) {
-	level, quoted, list := 0, false, bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
+type shape struct {
+	depth, values, commas        int
+	level                        int
+	begun, list, quoted, escaped bool
+}
+
+func (s *shape) add(piece []byte) {
+	for _, c := range piece {
+		if !s.begun && strings.IndexByte(" \t\r\n", c) < 0 {
+			s.begun, s.list = true, c == '['
+		}
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.quoted && c == '\\':
+			s.escaped = true
 		case c == '"':
-			quoted = !quoted
-		case quoted:
+			s.quoted = !s.quoted
+		case s.quoted:
 		case c == '{' || c == '[':
-			level++
-			values++
-			depth = max(depth, level)
+			s.level++
+			s.values++
+			s.depth = max(s.depth, s.level)
 		case c == '}' || c == ']':
-			level--
+			s.level--
 		case c == ',':
-			values++
-			if list && level == 1 {
-				elements++
+			s.values++
+			if s.list && s.level == 1 {
+				s.commas++
 			}
 		}
 	}
-	if list && len(bytes.TrimSpace(data)) > 2 {
-		elements++
-	}
-	return depth, values, elements
 }
+
+// calls is of how many calls a text is that is a batch of them, or one.
+func (s *shape) calls() int { return s.commas + 1 }
 
 // owe counts further requests against a bucket, though it has them no more: whoever owes some waits longer.
 func (l *limits) owe(key string, n int, now time.Time) {
