@@ -94,12 +94,30 @@ func (s *Server) Handler() http.Handler {
 	}
 	open, known := http.NewCrossOriginProtection().Handler(of(false)), of(true)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(context.WithValue(r.Context(), inTurn{}, make(chan struct{}, 1)))
 		if c, ok := api.CallerOf(r.Context()); ok && c.TokenID != "" {
 			known.ServeHTTP(w, r)
 			return
 		}
 		open.ServeHTTP(w, r)
 	})
+}
+
+// inTurn is the key of what the calls of one HTTP request wait for, so that those of a batch work one after another.
+type inTurn struct{}
+
+// turn waits until no other call of the same request works.
+func turn(ctx context.Context) (leave func(), err error) {
+	place, ok := ctx.Value(inTurn{}).(chan struct{})
+	if !ok {
+		return func() {}, nil
+	}
+	select {
+	case place <- struct{}{}:
+		return func() { <-place }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // quiet is the log for the SDK, which tells of each session as of news.
@@ -151,6 +169,11 @@ func call[In, Out any](ctx context.Context, s *Server, req *sdk.CallToolRequest,
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	leave, err := turn(ctx)
+	if err != nil {
+		return out, "", err
+	}
+	defer leave()
 	if s.opts.Caller != nil {
 		if ctx, err = s.opts.Caller(ctx); err != nil {
 			return out, "", err

@@ -25,9 +25,11 @@ type body struct {
 	until   time.Time // when all of it must be there
 	budget  *budget
 	key     string // whose it is
+	owe     func(requests int)
 
 	mu   sync.Mutex
 	held int64
+	came int   // since it was last counted against the sender's rate
 	line int64 // of that, what has come of a line that has not ended
 	over bool  // the request has ended
 }
@@ -61,6 +63,10 @@ func (b *body) take(piece []byte) bool {
 		return false
 	}
 	b.held += int64(len(piece))
+	if b.came += len(piece); b.came >= bytesOfOne {
+		b.owe(b.came / bytesOfOne)
+		b.came %= bytesOfOne
+	}
 	if i := bytes.LastIndexByte(piece, '\n'); i >= 0 {
 		b.line, piece = 0, piece[i+1:]
 	}
@@ -246,6 +252,7 @@ func (x *exchange) bound() (end func()) {
 	_ = control.SetReadDeadline(time.Now().Add(x.limit.time))
 	b := &body{ReadCloser: http.MaxBytesReader(x.answer.ResponseWriter, r.Body, x.limit.body), control: control, answer: x.answer,
 		until: time.Now().Add(x.limit.time), budget: x.bodies, key: x.key()}
+	b.owe = func(requests int) { x.limits.owe(b.key, requests, x.opts.Now()) }
 	if x.limit.stream {
 		x.answer.taking = stall
 		b.streams = x.streams

@@ -43,7 +43,7 @@ func (l *limits) take(key string, now time.Time) time.Duration {
 		return 0
 	}
 	if b := l.bucket(key); !b.AllowN(now, 1) {
-		return l.refill()
+		return l.refill(b.TokensAt(now))
 	}
 	return 0
 }
@@ -53,15 +53,15 @@ func (l *limits) waits(key string, now time.Time) time.Duration {
 	if l.perSecond <= 0 {
 		return 0
 	}
-	if l.bucket(key).TokensAt(now) < 1 {
-		return l.refill()
+	if left := l.bucket(key).TokensAt(now); left < 1 {
+		return l.refill(left)
 	}
 	return 0
 }
 
-// refill is how long a bucket takes for one request.
-func (l *limits) refill() time.Duration {
-	return time.Duration(float64(time.Second) * math.Max(1/l.perSecond, 1e-3))
+// refill is how long a bucket with so little left takes for one request.
+func (l *limits) refill(left float64) time.Duration {
+	return time.Duration(float64(time.Second) * math.Max((1-min(left, 0))/l.perSecond, 1e-3))
 }
 
 func (l *limits) bucket(key string) *rate.Limiter {

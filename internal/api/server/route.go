@@ -32,6 +32,10 @@ func (x *exchange) serve() {
 		http.Redirect(x.answer, r, "/ui/", http.StatusSeeOther)
 		return
 	}
+	if n := len(r.URL.RequestURI()); n > maxAddress {
+		x.refuse(problem.New(http.StatusRequestURITooLong, fmt.Sprintf("the address has %d bytes, and %d is the most", n, maxAddress)))
+		return
+	}
 	x.limit = x.limitOf(r)
 	ctx, cancel := context.WithTimeout(r.Context(), x.limit.time)
 	defer cancel()
@@ -61,6 +65,17 @@ func (x *exchange) serve() {
 	}
 	defer leave()
 	defer x.bound()()
+	if !x.weigh() {
+		return
+	}
+	if x.caller.Scope != "" && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
+		done, err := x.turns.take(ctx, key)
+		if err != nil {
+			x.later("your requests before this one still work: send fewer at a time", time.Second)
+			return
+		}
+		defer done()
+	}
 	x.room().ServeHTTP(x.answer, x.request)
 }
 

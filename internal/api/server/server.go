@@ -39,6 +39,7 @@ type Options struct {
 	MaxBody           int64         // bytes of a request; 1 MiB
 	MaxMessagesBody   int64         // of messages that come in; 64 MiB
 	RequestsPerSecond float64       // of one token, twice as many at once; 0: no limit
+	MaxWorking        int           // requests of one sender that work at a time, others of it wait; 0: 4
 	MaxConns          int           // open connections; 0: as many as the process has files and memory for
 	MaxBodies         int64         // bytes of all bodies under way; 0: as many as it has memory for
 
@@ -55,6 +56,7 @@ type Server struct {
 	probes  http.Handler
 	limits  *limits
 	busy    *budget // requests under way
+	turns   *turns  // of those, the ones that work
 	bodies  *budget // bytes of bodies under way
 	nobody  *budget // requests with a body under way of who has not said who it is
 	streams *streams
@@ -76,7 +78,8 @@ func New(opts Options) (*Server, error) {
 	opts = opts.withDefaults()
 	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, struct{}]()},
 		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
-		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2), streams: &streams{open: map[*body]struct{}{}}}
+		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
+		turns: &turns{each: opts.MaxWorking, byKey: map[string]*turn{}}, streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()
@@ -87,6 +90,7 @@ func (o Options) withDefaults() Options {
 	o.RequestTimeout = cmp.Or(max(o.RequestTimeout, 0), 30*time.Second)
 	o.MaxBody = cmp.Or(max(o.MaxBody, 0), 1<<20)
 	o.MaxMessagesBody = cmp.Or(max(o.MaxMessagesBody, 0), 64<<20)
+	o.MaxWorking = cmp.Or(max(o.MaxWorking, 0), 4)
 	o.MaxConns = cmp.Or(max(o.MaxConns, 0), roomForConns())
 	o.MaxBodies = cmp.Or(max(o.MaxBodies, 0), roomForBodies(o.MaxBody))
 	o.Log = cmp.Or(o.Log, slog.Default())

@@ -12,7 +12,7 @@ import (
 
 const (
 	tagMark = `</?[A-Za-z][^<>{}\n]{0,60}>`
-	marks   = `[*_|(\s` + "`" + `\x{3000}\x{feff}-]|→|=>|->|\[[0-9]{1,4}\]|#?[0-9]{1,4}[.)、．）:：]?|` + tagMark + `|(?:jsonl?\s)`
+	marks   = "[*_|(\\s`" + `\x{3000}\x{feff}-]|→|=>|->|\[[0-9]{1,4}\]|#?[0-9]{1,4}[.)、．）:：]?|` + tagMark + `|(?:jsonl?\s)`
 	label   = `(?:` + wrapperNames + `|(?i:jsonl?|lines?|rows?|steps?|items?|output|action|fact|assistant)|` +
 		`第\s*[0-9一二三四五六七八九十]{1,4}\s*[行条個个项項])\s*#?[0-9]{0,4}\s*[*_]{0,3}[:：]`
 	assigned = `(?:(?:const|let|var|export|return)\s+)?(?:[A-Za-z_$][\w.$]{0,40})?\s*[=(]|return\s`
