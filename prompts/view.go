@@ -12,7 +12,7 @@ import (
 )
 
 // MaxText is how many characters of one message are shown; the rest of a pasted
-// novel says little about who pasted it. Quotes are verified against the whole text.
+// novel says little about who pasted it. Quotes are verified against what the rules read, 32 KB.
 const MaxText = 6000
 
 // MessageView is a message as a model sees it.

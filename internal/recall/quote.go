@@ -34,7 +34,7 @@ func (d *draft) addQuotes(b *block, room *int) {
 		line := func(text string) string {
 			return dataLine(quoteLine{q.Author, q.SentAt.In(d.zone).Format(localMinute), text})
 		}
-		given, ok := excerpt(d.privacy.Mask(q.Text), func(text string) bool { return b.cost(line(text)) <= min(longest, *room) })
+		given, ok := excerpt(d.privacy.Shown(q.Text), func(text string) bool { return b.cost(line(text)) <= min(longest, *room) })
 		if !ok || !b.add(line(given), room) {
 			d.reply.Counts.Dropped++
 			continue

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -55,13 +58,55 @@ func (p Privacy) Mask(s string) string {
 }
 
 // Messages returns the messages with masked texts, as a model may be shown them and
-// quotes are taken from. Those given are left as they are.
+// quotes are taken from: see [Privacy.Shown]. Those given are left as they are.
 func (p Privacy) Messages(list []reverie.Message) []reverie.Message {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Text = p.Mask(list[i].Text)
+		list[i].Text = p.Shown(list[i].Text)
 	}
 	return list
+}
+
+// MaxShown is how many bytes of a message the rules and a model read. The rest is stored,
+// and nothing can be quoted from it.
+const MaxShown = 32 << 10
+
+// Shown is what a model may be shown of a message: masked, and of a very long one the beginning.
+func (p Privacy) Shown(s string) string {
+	if len(s) <= MaxShown {
+		return p.Mask(s)
+	}
+	return p.Mask(s[:shownEnd(s)]) + "…"
+}
+
+// cutMargin is how many bytes behind a cut are looked at for what it would take apart, and
+// cutWord how many of a word are given up before it: half a secret has no shape.
+const (
+	cutMargin = 4 << 10
+	cutWord   = 256
+)
+
+// shownEnd is where a long text is cut: between words where one ends near, outside of what is
+// masked.
+func shownEnd(s string) int {
+	end := runeStart(s, MaxShown)
+	if i := strings.LastIndexFunc(s[:end], unicode.IsSpace); i >= end-cutWord {
+		end = i
+	}
+	for _, m := range markAll(s[:runeStart(s, min(len(s), MaxShown+cutMargin))]) {
+		if m.Start < end && end < m.End {
+			return m.Start
+		}
+	}
+	return end
+}
+
+// runeStart is the last byte up to i at which a character begins, or the end of the text.
+func runeStart(s string, i int) int {
+	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
 }
 
 // Statement returns s as it may be remembered, its personal data masked where the policy

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"reverie/internal/reverie"
 )
@@ -76,5 +78,36 @@ func TestSecretsComeFirst(t *testing.T) {
 				t.Errorf("%q under %q: %q", text, policy, statement)
 			}
 		}
+	}
+}
+
+// Of a very long message the beginning is shown. No cut leaves half a secret, half an address
+// or half a character, and nothing behind it can be cited.
+func TestLongMessagesAreCut(t *testing.T) {
+	word := strings.Repeat("中文 and words, ", MaxShown/18-10)
+	for _, secret := range []string{"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "4111 1111 1111 1111", "password: hunter2horse", "ann.lee@example.com", "😀"} {
+		for at := MaxShown - len(secret) - 3; at <= MaxShown+1; at += 4 {
+			whole := word + strings.Repeat("-", at-len(word)-1) + " " + secret + " the end of it. " + strings.Repeat("more ", 9000)
+			shown := Privacy{}.Shown(whole)
+			if len(shown) > MaxShown+len("…")+2*len("[secret:github-token]") || !utf8.ValidString(shown) || !strings.HasSuffix(shown, "…") {
+				t.Fatalf("%d bytes with %s at %d: …%q", len(shown), secret, at, shown[len(shown)-60:])
+			}
+			rest := strings.TrimLeft(shown[len(word):], "-")
+			for _, r := range []string{secret[:len(secret)/2], secret[len(secret)/2:]} {
+				if secret != "😀" && strings.Contains(rest, r) {
+					t.Fatalf("half of %s at %d is shown: %q", secret, at, rest)
+				}
+			}
+		}
+	}
+	m := reverie.Message{ID: "m", AuthorID: "a", Role: reverie.RoleUser, Text: word + word + "Maya lives in Lisbon."}
+	for quote, cites := range map[string]int{"Maya lives in Lisbon.": 0, "中文 and words": 1} {
+		list := Privacy{}.Messages([]reverie.Message{m})
+		if got, _ := Cite([]reverie.Citation{{Message: "1", Quote: quote}}, list, time.UTC); len(got) != cites {
+			t.Errorf("%q is cited %d times", quote, len(got))
+		}
+	}
+	if short := strings.Repeat("a ", 100); (Privacy{}).Shown(short) != short {
+		t.Error("a short message was changed")
 	}
 }

@@ -179,7 +179,7 @@ func (s *secretFinder) look(found []located, text string) []located {
 			if end > done[i] {
 				found, done[i] = r.around(found, text, max(start-r.Back, done[i]), end, i)
 			}
-		case start >= done[i] && (beginsWord(text, start) || r.Inside && end-start >= 5):
+		case start >= done[i] && (beginsWord(text, start) || r.Inside && end-start >= 5 && !denied(text[:start])):
 			m := r.match(text[start:])
 			done[i] = start + m[1]
 			found = r.add(found, text, start, m, i)
@@ -193,6 +193,12 @@ func (s *secretFinder) look(found []located, text string) []located {
 		}
 	}
 	return found
+}
+
+// denied tells whether a word begins with no-, as NOPASSWD does: it says that there is none.
+func denied(before string) bool {
+	n := len(before)
+	return n >= 2 && strings.EqualFold(before[n-2:], "no") && (n == 2 || !isASCIIWord(before[n-3]))
 }
 
 // surroundings are what the gate of a rule sees: what stands behind a keyword or, where the

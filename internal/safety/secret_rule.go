@@ -38,7 +38,7 @@ var secretTests = map[string]func(string) bool{
 	"":     nil,
 	"code": code, "commandPassword": commandPassword, "credentials": credentials, "doorCode": doorCode,
 	"farPassword": farPassword, "givenPassword": givenPassword, "hasDigit": hasDigit, "looseToken": looseToken,
-	"mixed": mixed, "notPlaceholder": notPlaceholder, "notPort": notPort,
+	"mixed": mixed, "plainPassword": plainPassword, "hanPassword": hanPassword, "notPlaceholder": notPlaceholder, "notPort": notPort,
 	"pairPassword": pairPassword, "random": random,
 	"spokenPassword": spokenPassword, "spokenToken": spokenToken, "strongPassword": strongPassword,
 	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesValue": namesValue,

@@ -146,3 +146,30 @@ func BenchmarkMaskSecretsHostile(b *testing.B) {
 		})
 	}
 }
+
+// A password is any word that is given as one, in a sentence that ends with it or says for whom
+// it is. What is said about passwords is none, nor a word before an exclamation mark.
+func TestPlainWordsAsPasswords(t *testing.T) {
+	for s, want := range map[string]bool{
+		"password:marigold for the guest account": true, "The wifi password is marigold": true, "the password for the shed is bluebird.": true,
+		"口令是 天王盖地虎": true, "密码是“春暖花开”": true, "the password is wrong": false, "change the root password first!": false,
+		"The password is stored": false, "deploy ALL=(ALL) NOPASSWD:/usr/bin/apt": false, "密码是 什么来着": false, "密码是我生日": false,
+	} {
+		if got := FindSecrets(s); (len(got) > 0) != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
+
+// A row of cards is masked at once, and what stays behind many rounds is masked whole.
+func TestRowsOfCards(t *testing.T) {
+	row := strings.Repeat("4111 1111 1111 1111 ", 50)
+	if got := MaskSecrets(row); strings.Contains(got, "1") || strings.Count(got, "[secret:bank-card]") != 50 {
+		t.Errorf("%.200q", got)
+	}
+	found := []Finding{{"x", 12, 14}, {"x", 30, 31}}
+	s := "[secret:a-b]abcdef[secret:c] and more"
+	if got := maskFound(s, widen(s, found, maxRounds), maskOpen); got != "[secret:a-b][secret:x][secret:c][secret:x]" {
+		t.Errorf("%q", got)
+	}
+}

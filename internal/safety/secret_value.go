@@ -80,9 +80,12 @@ func spokenPassword(value string) bool {
 	if len(value) < 6 {
 		return false
 	}
-	inner := value[1:]
+	inner := strings.TrimRight(value, "!?~.…")[1:] // a mark at the end of a word is the sentence's
+	if inner == "" {
+		return false
+	}
 	upper, lower := strings.ContainsFunc(inner, unicode.IsUpper), strings.ContainsFunc(inner, unicode.IsLower)
-	return upper && lower || strings.ContainsAny(value, "@#$%^&*+=!?~_") || strings.Count(value, "-") >= 2
+	return upper && lower || strings.ContainsAny(inner, "@#$%^&*+=!?~_") || strings.Count(value, "-") >= 2
 }
 
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -97,7 +100,7 @@ func strongPassword(value string) bool {
 // farPassword tells a password at some distance from its name: a strong one with a digit
 // or a symbol that names do not have.
 func farPassword(value string) bool {
-	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(value, "@#$%^&*!?")) &&
+	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(strings.TrimRight(value, "!?"), "@#$%^&*!?")) &&
 		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
 }
 
@@ -107,6 +110,15 @@ func givenPassword(value string) bool {
 	return spokenPassword(value) ||
 		len(value) >= 4 && notPlaceholder(value) && !is("callOrIndex", value) && strings.ContainsFunc(value, unicode.IsLetter) && !is("aboutPasswords", value)
 }
+
+// plainPassword tells a word that is given as a password, and ends the sentence, from what
+// is said about passwords.
+func plainPassword(value string) bool {
+	return notPlaceholder(value) && !is("aboutPasswords", value)
+}
+
+// hanPassword tells a Chinese word behind a mark from what is said about passwords.
+func hanPassword(value string) bool { return !is("aboutHanPasswords", value) }
 
 // code tells digits that are given as a code from a year and a length.
 func code(value string) bool { return !is("lengthHint", value) }
