@@ -79,7 +79,9 @@ func TestCandidatesAreTheNearest(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			slices.SortFunc(want, func(a, b string) int { return cmp.Compare(cosine(probe.Vector, byID[b]), cosine(probe.Vector, byID[a])) })
+			slices.SortFunc(want, func(a, b string) int {
+				return cmp.Compare(cosine(probe.Vector, byID[b]), cosine(probe.Vector, byID[a]))
+			})
 			want = want[:min(q.Limit, len(want))]
 			var got []string
 			for _, h := range found[i] {
