@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/migrations"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -18,8 +19,8 @@ import (
 func newerMigrations(t *testing.T, heads ...string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
-	for _, name := range must(fs.Glob(store.Migrations(), "*.sql"))(t) {
-		files[name] = &fstest.MapFile{Data: must(fs.ReadFile(store.Migrations(), name))(t)}
+	for _, name := range must(fs.Glob(migrations.Files(), "*.sql"))(t) {
+		files[name] = &fstest.MapFile{Data: must(fs.ReadFile(migrations.Files(), name))(t)}
 	}
 	for i, head := range heads {
 		version := store.WantedVersion() + int64(i) + 1
@@ -101,21 +102,21 @@ func TestNewerSchemaUnmarked(t *testing.T) {
 const firstMarked = 14
 
 func TestMigrationsSayWithWhomTheyAreCompatible(t *testing.T) {
-	oldest := must(store.Compatibilities(store.Migrations()))(t)
+	oldest := must(migrations.Compatibilities(migrations.Files()))(t)
 	if len(oldest) != int(store.WantedVersion()) {
 		t.Errorf("%d migrations say it, of %d", len(oldest), store.WantedVersion())
 	}
-	for _, name := range must(fs.Glob(store.Migrations(), "*.sql"))(t) {
+	for _, name := range must(fs.Glob(migrations.Files(), "*.sql"))(t) {
 		var version int64
 		must(fmt.Sscanf(name, "%d", &version))(t)
-		text := string(must(fs.ReadFile(store.Migrations(), name))(t))
+		text := string(must(fs.ReadFile(migrations.Files(), name))(t))
 		if version >= firstMarked && !strings.Contains(text, "-- compatible with: ") {
 			t.Errorf("%s: say from which version of the schema on binaries work with it, "+
 				"as in CONTRIBUTING.md: `-- compatible with: %d`, or `%d` if those before do not", name, version-1, version)
 		}
 	}
 	for _, bad := range []string{"-- compatible with: 99", "-- compatible with: 0", "-- compatible with: all", "--compatible with: 13"} {
-		if oldest, err := store.Compatibilities(newerMigrations(t, bad)); err == nil {
+		if oldest, err := migrations.Compatibilities(newerMigrations(t, bad)); err == nil {
 			t.Errorf("%q was accepted: %v", bad, oldest)
 		}
 	}

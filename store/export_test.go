@@ -83,6 +83,3 @@ func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string
 func MigrateTo(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStatus, error) {
 	return migrate(ctx, opts, files)
 }
-
-// Compatibilities are what migrations say of the binaries that work with them.
-var Compatibilities = compatibilities

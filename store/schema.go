@@ -3,33 +3,19 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
 	"reverie/internal/reverie"
+	"reverie/store/migrations"
 	"reverie/store/pg"
 )
-
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
-
-// Migrations are the schema's steps, as files named NNNNN_noun.sql.
-func Migrations() fs.FS {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		panic(err) // the directory is compiled in
-	}
-	return sub
-}
 
 // MigrationStatus is one step of the schema.
 type MigrationStatus struct {
@@ -48,7 +34,7 @@ const minServer = 150000
 // session mode. A missing pgvector is reverie.ErrConfiguration. A schema that is newer is left
 // as it is: it is reverie.ErrOutdatedSchema where this binary does not work with it.
 func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
-	return migrate(ctx, opts, Migrations())
+	return migrate(ctx, opts, migrations.Files())
 }
 
 func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStatus, error) {
@@ -69,11 +55,11 @@ func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStat
 		if err != nil {
 			return pg.Translate(ctx, err, "migrate the schema")
 		}
-		var schema schemaState
-		if err := pg.ReadRow(ctx, db, &schema, schemaQuery, newest(files)); err != nil {
+		var schema migrations.State
+		if err := pg.ReadRow(ctx, db, &schema, migrations.StateQuery, migrations.Newest(files)); err != nil {
 			return pg.Translate(ctx, err, "read the schema's version")
 		}
-		if err := schema.fits(newest(files)); err != nil {
+		if err := schema.Fits(migrations.Newest(files)); err != nil {
 			return err
 		}
 		return confineReader(ctx, db, opts.ReaderRole)
@@ -84,7 +70,7 @@ func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStat
 // MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
 func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var all []MigrationStatus
-	err := withProvider(ctx, opts, Migrations(), func(_ *sql.DB, p *goose.Provider) error {
+	err := withProvider(ctx, opts, migrations.Files(), func(_ *sql.DB, p *goose.Provider) error {
 		found, err := p.Status(ctx)
 		if err != nil {
 			return pg.Translate(ctx, err, "read the schema's status")
@@ -119,7 +105,7 @@ func withProvider(ctx context.Context, opts pg.Options, files fs.FS, do func(*sq
 	if err != nil {
 		return fmt.Errorf("make the migration lock: %w", err)
 	}
-	table, err := newVersionTable(files)
+	table, err := migrations.NewVersionTable(files)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
@@ -154,21 +140,7 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 }
 
 // WantedVersion is the schema version that this binary is made for.
-func WantedVersion() int64 { return newest(Migrations()) }
-
-// newest is the version of the last migration.
-func newest(files fs.FS) int64 {
-	names, err := fs.Glob(files, "*.sql") // in order
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	number, _, _ := strings.Cut(names[len(names)-1], "_")
-	newest, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		panic(err) // the files are compiled in
-	}
-	return newest
-}
+func WantedVersion() int64 { return migrations.Newest(migrations.Files()) }
 
 // CheckSchema refuses a schema that is older than this binary, or newer and not compatible
 // with it, by reverie.ErrOutdatedSchema.
@@ -177,7 +149,7 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return schemaState{info.SchemaVersion, info.SchemaNeeds}.fits(WantedVersion())
+	return migrations.State{Version: info.SchemaVersion, Needs: info.SchemaNeeds}.Fits(WantedVersion())
 }
 
 // Info is what a check-up wants to know about the database.
@@ -231,8 +203,8 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		if !row.Migrated {
 			return info, MaySee(ctx, t)
 		}
-		var schema schemaState
-		err = t.Get(ctx, &schema, schemaQuery, WantedVersion())
+		var schema migrations.State
+		err = t.Get(ctx, &schema, migrations.StateQuery, WantedVersion())
 		info.SchemaVersion, info.SchemaNeeds = schema.Version, schema.Needs
 		return info, err
 	})

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/history"
+	"reverie/store/migrations"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -85,7 +86,7 @@ func TestMigrateWithData(t *testing.T) {
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()
-	steps := must(goose.NewProvider(goose.DialectPostgres, db, store.Migrations(), goose.WithDisableGlobalRegistry(true)))(t)
+	steps := must(goose.NewProvider(goose.DialectPostgres, db, migrations.Files(), goose.WithDisableGlobalRegistry(true)))(t)
 	must(steps.UpTo(ctx, 2))(t)
 	run, memory := reverie.NewID(), reverie.NewID()
 	_, err := db.ExecContext(ctx, `insert into groups (group_id, time_zone) values ('g1', 'Asia/Shanghai')`)

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
+	"reverie/store/migrations"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -70,7 +71,7 @@ func TestMigrateSessions(t *testing.T) {
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()
-	steps := must(goose.NewProvider(goose.DialectPostgres, db, store.Migrations(), goose.WithDisableGlobalRegistry(true)))(t)
+	steps := must(goose.NewProvider(goose.DialectPostgres, db, migrations.Files(), goose.WithDisableGlobalRegistry(true)))(t)
 	must(steps.UpTo(ctx, 4))(t)
 	_, err := db.ExecContext(ctx, `with g as (insert into groups (group_id) values ('g1'))
 		insert into messages (group_id, message_id, role, text, sent_at, session_id)

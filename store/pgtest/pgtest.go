@@ -26,6 +26,7 @@ import (
 	_ "github.com/lib/pq" // database/sql finds the driver by its name
 
 	"reverie/store"
+	"reverie/store/migrations"
 	"reverie/store/pg"
 )
 
@@ -231,11 +232,11 @@ func sweep(ctx context.Context, conn *sql.Conn) {
 
 func migrationsHash() (string, error) {
 	h := sha256.New()
-	err := fs.WalkDir(store.Migrations(), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(migrations.Files(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := fs.ReadFile(store.Migrations(), path)
+		b, err := fs.ReadFile(migrations.Files(), path)
 		fmt.Fprintf(h, "%s %d\n%s", path, len(b), b)
 		return err
 	})

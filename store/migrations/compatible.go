@@ -1,11 +1,10 @@
-package store
+package migrations
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
 	"path"
-
 	"strconv"
 	"strings"
 
@@ -21,9 +20,9 @@ import (
 // compatible with its own binary only.
 var compatibleLine = text.NewPattern(`(?m)^-- compatible with: ([0-9]+)$`)
 
-// compatibilities are, by the version of each migration, the oldest version of the schema
+// Compatibilities are, by the version of each migration, the oldest version of the schema
 // whose binaries work once it is applied.
-func compatibilities(files fs.FS) (map[int64]int64, error) {
+func Compatibilities(files fs.FS) (map[int64]int64, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, err
@@ -55,15 +54,16 @@ func compatibilities(files fs.FS) (map[int64]int64, error) {
 	return oldest, nil
 }
 
-// versionTable keeps goose's table of versions. Each row says with whom its migration is
+// VersionTable keeps goose's table of versions. Each row says with whom its migration is
 // compatible, and commits with the migration: a binary that has never heard of it reads it there.
-type versionTable struct {
+type VersionTable struct {
 	database.StoreExtender
 	oldest map[int64]int64
 }
 
-func newVersionTable(files fs.FS) (*versionTable, error) {
-	oldest, err := compatibilities(files)
+// NewVersionTable is that of the migrations of files.
+func NewVersionTable(files fs.FS) (*VersionTable, error) {
+	oldest, err := Compatibilities(files)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func newVersionTable(files fs.FS) (*versionTable, error) {
 	if !ok {
 		return nil, fmt.Errorf("goose's store %T cannot tell whether its table exists", inner)
 	}
-	return &versionTable{extended, oldest}, nil
+	return &VersionTable{extended, oldest}, nil
 }
 
 // Databases of earlier binaries have no such column.
@@ -87,7 +87,7 @@ const addCompatible = `do $$ begin
 end $$`
 
 // Insert notes a version that was applied.
-func (v *versionTable) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
+func (v *VersionTable) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	if _, err := db.ExecContext(ctx, addCompatible); err != nil {
 		return fmt.Errorf("add the column compatible_with: %w", err)
 	}
@@ -96,21 +96,21 @@ func (v *versionTable) Insert(ctx context.Context, db database.DBTxConn, req dat
 	return err
 }
 
-// schemaState is the schema's version, 0 for none, and the oldest one whose binaries work with
+// State is the schema's version, 0 for none, and the oldest one whose binaries work with
 // all that was applied after the version that was asked for.
-type schemaState struct {
+type State struct {
 	Version int64 `db:"version"`
 	Needs   int64 `db:"needs"`
 }
 
-// Older tables have no column for what is needed.
-const schemaQuery = `select coalesce(max(version_id), 0) as version,
+// StateQuery reads a [State]; $1 is the version asked for. Older tables have no column for what is needed.
+const StateQuery = `select coalesce(max(version_id), 0) as version,
 	coalesce(max(coalesce((to_jsonb(v) ->> 'compatible_with')::bigint, version_id)) filter (where version_id > $1), 0) as needs
 	from goose_db_version v where is_applied`
 
-// fits refuses a schema that a binary cannot work with by reverie.ErrOutdatedSchema. The
+// Fits refuses a schema that a binary cannot work with by reverie.ErrOutdatedSchema. The
 // binary is made for the version wanted.
-func (s schemaState) fits(wanted int64) error {
+func (s State) Fits(wanted int64) error {
 	switch {
 	case s.Version < wanted:
 		return fmt.Errorf("the schema is at version %d and this binary needs %d: %w: run `reverie migrate up`",
