@@ -136,8 +136,8 @@ func TestPullIntoAGroup(t *testing.T) {
 	s.run("pull", url, "--all", "--since", "1d").want(t, 2, "--all")
 	s.run("pull", "not a url").want(t, 2, "no URL")
 	s.run("pull", url, "--token-file", token+"s").want(t, 2, "token-file")
-	if o := s.run("pull", url, "--token-file", "-"+token+"s", "--chat", "Plot", "--group", "g"); strings.Contains(o.stderr, "token-file") {
-		t.Errorf("a file that may be missing: %s", o.stderr)
+	if o := s.run("pull", url, "--token-file", "-"+token+"s", "--chat", "Plot", "--group", "g"); !strings.Contains(o.stderr, "401 Unauthorized") {
+		t.Errorf("a file that may be missing: the server is asked without a token: %s", o.stderr)
 	}
 	server.take()
 	if o := s.run("pull", url, "--token-file", token, "--chat", "Plot", "--group", "g", "--time-zone", "Asia/Shanghai", "--since", "2026-02-01T23:55:00Z").want(t, 0).silent(t); o.stdout != "g: 1 record, 1 new, 0 known already, 1 filtered, 0 bad, 2026-02-01 to 2026-02-01\nfiltered: 1 command\n" {
