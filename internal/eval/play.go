@@ -83,6 +83,7 @@ type Answered struct {
 	Search, Context, BM25 int // among the first k
 	// Anywhere in the context, and in as many messages by BM25 as have room in its tokens.
 	WholeContext, AsManyTokens int
+	Known                      bool // a memory is an answer, found or not
 }
 
 // Play plays a scenario in a group of its name. Answers of a model that are of no use
@@ -279,6 +280,8 @@ func (t *turn) ask(ctx context.Context) error {
 				a.Search = i + 1
 			}
 		}
+		active := t.played.Nights[len(t.played.Nights)-1].Active
+		a.Known = a.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) })
 		reply, err := t.Recaller.Context(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
 		if err != nil {
 			return err

@@ -77,6 +77,7 @@ type Recall struct {
 	Search    int `json:"search"`
 	Context   int `json:"context"`
 	BM25      int `json:"bm25"`
+	Known     int `json:"known"` // that a memory answers, found or not
 	// Of which an answer is anywhere in the context, and in what BM25 finds in as many tokens.
 	WholeContext int `json:"whole_context"`
 	AsManyTokens int `json:"bm25_as_many_tokens"`

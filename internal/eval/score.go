@@ -215,6 +215,9 @@ func (j *judge) count() {
 	r.Refused, r.Held, r.Unusable = p.Refused, p.Held, p.Unusable
 	for _, a := range p.Questions {
 		r.Recall.Questions++
+		if a.Known {
+			r.Recall.Known++
+		}
 		for _, place := range []struct {
 			at  int
 			sum *int
