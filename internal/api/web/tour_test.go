@@ -235,7 +235,7 @@ func recallDebugger(t *testing.T, s *sample, b *browser) {
 }
 
 // approveHeld decides on what waits: one plan is approved, of which a line is stale by
-// then, and one is rejected to be read again.
+// then, and one is rejected.
 func approveHeld(t *testing.T, s *sample, b *browser) {
 	fee := s.memory(allotment, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "The annual fee") })
 	_, err := s.store.Edit(t.Context(), reverie.Edit{GroupID: allotment, MemoryID: fee.ID, Action: reverie.ActionDelete})
@@ -249,9 +249,8 @@ func approveHeld(t *testing.T, s *sample, b *browser) {
 	v.says("1 line was refused")
 	s.memory(allotment, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "work mornings are every Sunday") })
 	v.goes("/ui/held")
-	v.moves(chromedp.Click(`//button[text()="Reject, and read again"]`))
+	v.moves(chromedp.Click(`//button[text()="Reject"]`))
 	v.says("Rejected: nothing was written.")
-	v.says("will be read again")
 	v.goes("/ui/held")
 	v.says("Nothing waits.")
 }
