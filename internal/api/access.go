@@ -198,6 +198,13 @@ const (
 
 var tokenPattern = text.NewPattern(`^` + tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}$`)
 
+var tokenAnywhere = text.NewPattern(tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}`)
+
+// WithoutTokens is a text for the log, with the secrets of the tokens in it cut out.
+func WithoutTokens(s string) string {
+	return tokenAnywhere.ReplaceAllString(s, tokenPrefix+"${1}_[secret]")
+}
+
 // maxTokenName bounds what a person calls a token, in characters.
 const maxTokenName = 100
 

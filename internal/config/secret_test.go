@@ -129,6 +129,9 @@ func TestProblemsDoNotPrintSecrets(t *testing.T) {
 		"bare key":    {env: []string{"REVERIE_DATABASE_URL=hunter2"}},
 		"percent":     {env: []string{"REVERIE_DATABASE_URL=postgres://u:%hunter2@h/d"}},
 		"base url":    {env: []string{"REVERIE_LLM_BASE_URL=https://u:hunter2@h/v1"}},
+		"user alone":  {env: []string{"REVERIE_LLM_BASE_URL=https://hunter2@h/v1"}},
+		"collector":   {env: []string{"REVERIE_TRACES_ENDPOINT=https://u:hunter2@h/v1"}},
+		"team":        {env: []string{"REVERIE_TEAM_REMOTE=https://hunter2@h/?token=hunter2"}},
 		"wrong type":  {toml: "[llm]\napi_key = [\"hunter2\"]"},
 		"syntax":      {toml: "[llm]\napi_key = hunter2"},
 		"no end":      {toml: "[llm]\napi_key = \"hunter2"},
@@ -157,6 +160,8 @@ func TestRedactAddress(t *testing.T) {
 		{"PASSWORD=secret host=h", "••••"},
 		{"https://h/v1?key=secret&api-version=3", "https://h/v1?••••"},
 		{"https://h/v1?api_token=secret", "https://h/v1?••••"},
+		{"https://h/v1?sig=secret", "https://h/v1?••••"},
+		{"https://secret@h/v1", "https://:••••@h/v1"},
 		{"secret", "••••"},
 	}
 	for _, tt := range tests {

@@ -16,10 +16,17 @@ import (
 // text is the setting's value as TOML writes it, with secrets masked.
 func (s *setting) text(cfg *Config) string {
 	v := s.field(cfg)
-	if s.secret() || s.key == "base_url" {
+	if s.secret() || s.address() {
 		return strconv.Quote(s.redact(v.String()))
 	}
 	return tomlText(v)
+}
+
+// address tells whether a value is one that may hold a secret beside what may be shown. An
+// address that is a secret as a whole, such as a webhook's, is none.
+func (s *setting) address() bool {
+	check := s.tag.Get("check")
+	return check == "database" || check == "url" && !s.secret()
 }
 
 // redact masks what of a text must not be shown: all of a key, the password of
@@ -28,7 +35,7 @@ func (s *setting) redact(text string) string {
 	switch {
 	case text == "":
 		return ""
-	case s.key == "url", s.key == "migrate_url", s.key == "base_url":
+	case s.address():
 		return redactAddress(text)
 	default:
 		return mask
@@ -72,14 +79,18 @@ func floatText(f float64) string {
 }
 
 // secretQuery are the names in the query of an address behind which a secret stands.
-var secretQuery = text.NewPattern(`(?i)(?:password|passwd|secret|token|key)=`)
+var secretQuery = text.NewPattern(`(?i)(?:password|passwd|secret|token|key|auth|sig|signature)=`)
 
-// redactAddress masks the password of a URL, and its query where that holds a secret. What
-// it cannot read, such as a connection string of key=value pairs, it masks whole.
+// redactAddress masks the password of a URL, and its query where that holds a secret. The user of
+// a web address may be a key: it is masked, too. What cannot be read as a URL, such as a
+// connection string of key=value pairs, is masked whole.
 func redactAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash, perhaps
 		return mask
+	}
+	if u.User != nil && strings.HasPrefix(u.Scheme, "http") {
+		u.User = url.UserPassword("", "")
 	}
 	before, query, _ := strings.Cut(u.Redacted(), "?")
 	if _, has := u.User.Password(); has {
@@ -99,7 +110,7 @@ func redactAddress(address string) string {
 func (c *Config) Redacted() *Config {
 	out := *c
 	for _, s := range configSchema().settings {
-		if s.secret() || s.key == "base_url" {
+		if s.secret() || s.address() {
 			s.field(&out).SetString(s.redact(s.field(c).String()))
 		}
 	}

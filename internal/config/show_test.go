@@ -95,6 +95,26 @@ func TestRedactedLeavesTheOriginal(t *testing.T) {
 	}
 }
 
+// Every address is shown without what stands in its query, and none but the webhook's is hidden whole.
+func TestAddressesAreShownWithoutSecrets(t *testing.T) {
+	var env []string
+	for _, s := range configSchema().settings {
+		if s.tag.Get("check") == "url" {
+			env = append(env, s.env+"=https://host.example/v1?token=hunter2")
+		}
+	}
+	cfg, prov := mustLoad(t, "", append(env, "REVERIE_LLM_PROVIDER=openai", "REVERIE_LLM_MODEL=m", "REVERIE_LLM_API_KEY=k"), nil)
+	for _, asJSON := range []bool{false, true} {
+		var b strings.Builder
+		if err := Write(&b, cfg, prov, asJSON); err != nil || strings.Contains(b.String(), "hunter2") {
+			t.Errorf("JSON %v: %v\n%s", asJSON, err, b.String())
+		}
+		if shown := strings.Count(b.String(), "https://host.example/v1?"); len(env) < 5 || shown != len(env)-1 {
+			t.Errorf("JSON %v: %d of %d addresses are shown", asJSON, shown, len(env))
+		}
+	}
+}
+
 func initFile(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

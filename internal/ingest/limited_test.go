@@ -17,3 +17,20 @@ func TestLimited(t *testing.T) {
 		}
 	}
 }
+
+// TestApart: an archive of one name over and over is told apart in one pass. By the square, these take longer than a
+// test may.
+func TestApart(t *testing.T) {
+	names := make([]string, 200_000)
+	for i := range names {
+		names[i] = "result.json"
+	}
+	got := apart(names)
+	seen := map[string]bool{}
+	for _, name := range got {
+		seen[name] = true
+	}
+	if len(seen) != len(names) || got[0] != "result.json" || got[1] != "result (2).json" || !seen["result (200000).json"] {
+		t.Errorf("%d of %d names are apart: %q", len(seen), len(names), got[:3])
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -400,7 +401,8 @@ func (s *Server) Source() string { return s.base.String() }
 // Plain tells whether what goes to the server and back can be read on the way.
 func (s *Server) Plain() bool {
 	host := s.base.Hostname()
-	return s.base.Scheme == "http" && host != "localhost" && !strings.HasPrefix(host, "127.") && host != "::1"
+	ip := net.ParseIP(host)
+	return s.base.Scheme == "http" && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // Close ends the connections that wait to be used again.
@@ -529,7 +531,7 @@ func (s *Server) get(ctx context.Context, what, at string) (a answer, err error)
 	}
 	defer func() { _ = res.Body.Close() }() // it was only read
 	if res.StatusCode != http.StatusOK {
-		return a, refused(what, res, s.opts.Now())
+		return a, s.refused(what, res)
 	}
 	kind := res.Header.Get("Content-Type")
 	a.lines = strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")
@@ -545,10 +547,10 @@ func (s *Server) get(ctx context.Context, what, at string) (a answer, err error)
 }
 
 // refused makes an error of an answer that is none.
-func refused(what string, res *http.Response, now time.Time) error {
+func (s *Server) refused(what string, res *http.Response) error {
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status says it, too
-	err := fmt.Errorf("HTTP %s", strings.TrimSpace(res.Status))
-	if words := text.Excerpt(strings.ToValidUTF8(string(said), ""), 200); words != "" {
+	err := fmt.Errorf("HTTP %s", s.told(res.Status))
+	if words := s.told(string(said)); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	e := &PullError{What: what, Status: res.StatusCode, Err: err, passing: res.StatusCode == http.StatusTooManyRequests ||
@@ -556,8 +558,16 @@ func refused(what string, res *http.Response, now time.Time) error {
 	after := res.Header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
 		e.after = min(time.Duration(seconds), 1e6) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil && at.After(now) {
-		e.after = at.Sub(now)
+	} else if at, err := http.ParseTime(after); err == nil && at.After(s.opts.Now()) {
+		e.after = at.Sub(s.opts.Now())
 	}
 	return e
+}
+
+// told is what a server says, as it may be shown and logged: some repeat what they were sent.
+func (s *Server) told(words string) string {
+	if s.opts.Token != "" {
+		words = strings.ReplaceAll(words, s.opts.Token, "[token]")
+	}
+	return text.Excerpt(text.Visible(strings.ToValidUTF8(words, "")), 200)
 }

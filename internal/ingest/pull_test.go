@@ -399,6 +399,42 @@ func TestServerToken(t *testing.T) {
 	}
 }
 
+// TestServerThatEchoes: what a server says of a refusal is shown without the token that it repeats, and without what
+// a terminal would obey.
+func TestServerThatEchoes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		said := r.Header.Get("Authorization") + "\x1b[2J\u202ebackwards\u009b31m"
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 403 %s\r\nContent-Length: %d\r\n\r\n%s", said, len(said), said)
+	}))
+	defer server.Close()
+	var p pulled
+	_, err := p.server(t, server.URL, ingest.ServerOptions{Token: "clb_1"}).Sessions(t.Context())
+	if err == nil || strings.ContainsAny(err.Error(), "\x1b\u202e\u009b") || strings.Contains(err.Error(), "clb_1") ||
+		strings.Count(err.Error(), "Bearer [token]") != 2 || strings.Count(err.Error(), "backwards") != 2 {
+		t.Errorf("%q", err)
+	}
+}
+
+// TestPlain: an address is this machine's by what it is, not by how it begins.
+func TestPlain(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://localhost": false, "http://127.1.2.3:1": false, "http://[::1]:1": false, "http://[::ffff:127.0.0.1]": false, "https://h": false,
+		"http://h": true, "http://127.0.0.1.evil.example": true, "http://127.evil.example": true, "http://0.0.0.0": true,
+		"http://10.0.0.1": true, "http://2130706433": true,
+	} {
+		s, err := ingest.NewServer(address, ingest.ServerOptions{})
+		if err != nil || s.Plain() != want {
+			t.Errorf("%s: %v, want %v (%v)", address, !want, want, err)
+		}
+	}
+}
+
 // TestSessions reads lists in all that servers put them into, and their pages.
 func TestSessions(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -323,12 +323,12 @@ func apart(names []string) []string {
 			taken[dir] = true
 		}
 	}
-	out := make([]string, len(names))
+	out, last := make([]string, len(names)), map[string]int{} // the number that a name got last
 	for i, name := range names {
 		out[i] = name
-		for n := 2; taken[out[i]]; n++ {
+		for n := max(2, last[name]+1); taken[out[i]]; n++ {
 			ending := path.Ext(name)
-			out[i] = fmt.Sprintf("%s (%d)%s", strings.TrimSuffix(name, ending), n, ending)
+			out[i], last[name] = fmt.Sprintf("%s (%d)%s", strings.TrimSuffix(name, ending), n, ending), n
 		}
 		taken[out[i]] = true
 	}

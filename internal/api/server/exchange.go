@@ -46,7 +46,7 @@ var defaultHeaders = map[string]string{
 
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{Server: s, answer: &answer{ResponseWriter: w}, id: r.Header.Get(idHeader), began: s.opts.Now()}
-	if !idPattern.MatchString(x.id) {
+	if !idPattern.MatchString(x.id) || api.WithoutTokens(x.id) != x.id {
 		x.id = reverie.NewID()
 	}
 	for name, value := range defaultHeaders {
@@ -90,7 +90,7 @@ func (x *exchange) note() {
 		x.opts.Metrics.RequestDone(x.route(), x.request.Method, status, took)
 	}
 	x.opts.Log.Log(context.WithoutCancel(x.request.Context()), level, "request", "method", x.request.Method, "route", x.route(),
-		"path", text.Excerpt(x.request.URL.Path, 200), "status", status, "bytes", x.answer.bytes,
+		"path", text.Excerpt(api.WithoutTokens(x.request.URL.Path), 200), "status", status, "bytes", x.answer.bytes,
 		"duration_ms", float64(took.Microseconds())/1000, "request_id", x.id, "token_id", x.caller.TokenID, "group_id", x.caller.GroupID)
 }
 

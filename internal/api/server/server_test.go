@@ -335,7 +335,12 @@ func TestRequestIDs(t *testing.T) {
 			t.Errorf("%q is logged as %s", given, line)
 		}
 	}
-	if strings.Contains(h.log.String(), "secret") {
+	token := "rvr_" + strings.Repeat("a", 12) + "_" + strings.Repeat("B", 43) // where it does not belong
+	h.ask("GET", "/v1/groups/"+token+"/stats", nil, "X-Request-Id: "+token)
+	if log := h.log.String(); strings.Contains(log, "BBB") || !strings.Contains(log, "rvr_aaaaaaaaaaaa_[") {
+		t.Errorf("the log has the secret of a token, or not its id:\n%s", log)
+	}
+	if strings.Contains(h.log.String(), "q=a") {
 		t.Errorf("the log has queries:\n%s", h.log)
 	}
 }
