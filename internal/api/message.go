@@ -96,6 +96,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		_, err = ensure(ctx, "", ingest.Chat{})
 	}
 	added.New, added.Known, added.Erased, added.Filtered = res.New, res.Known, res.Erased, maps.Clone(res.Filtered)
+	added.Changed, added.SameID = res.Changed, res.SameID
 	added.Success = err == nil && added.BadCount == 0
 	var large *http.MaxBytesError
 	switch {

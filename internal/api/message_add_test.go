@@ -63,6 +63,8 @@ func TestAddMessages(t *testing.T) {
 		{"three", said(1, 2) + `{"id":3,"author":"Lin","text":"/help me","sent_at":"2026-01-15T20:02:00Z"}`,
 			reverie.MessagesAdded{Success: true, New: 3, Filtered: map[reverie.Filter]int{reverie.FilterCommand: 1}}, nil},
 		{"some again", said(2, 4), reverie.MessagesAdded{Success: true, New: 1, Known: 1}, nil},
+		{"other words under a known id, and under one twice", strings.Replace(said(2), "message", "said", 1) + said(8) +
+			strings.Replace(said(8), "Lin", "Mo", 1), reverie.MessagesAdded{Success: true, New: 2, Known: 1, Changed: 1, SameID: 1}, nil},
 		{"what cannot be", hostile.String() + said(5), reverie.MessagesAdded{New: 1, BadCount: 7}, []int{2, 3, 4, 5, 6, 7, 8}},
 		{"a long list", strings.Repeat("no\n", 30), reverie.MessagesAdded{BadCount: 30}, slices.Collect(func(yield func(int) bool) {
 			for i := 1; i <= api.MaxBadLines && yield(i); i++ {

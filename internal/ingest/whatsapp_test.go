@@ -111,6 +111,42 @@ func TestWhatsAppTimes(t *testing.T) {
 	}
 }
 
+// TestWhatsAppNamedMonths reads dates of old phones: months by name, and no year where it is that of the export.
+func TestWhatsAppNamedMonths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, at string
+		year        int
+		want, note  string
+	}{
+		{"% - ", "24 Dec 2013 12:02", 0, "2013-12-24", ""},
+		{"% - ", "12:02, 24 Dec 2013|12:02, 5 Jan|09:02, 6 Feb", 0, "2013-12-24 2014-01-05 2014-02-06", "5 Jan"},
+		{"% - ", "Nov 30, 12:02 PM|Jan 5, 9:02 AM", 2013, "2012-11-30 2013-01-05", ""},
+		{"% - ", "12:02, 30 Nov|09:02, 6 Jan 2015", 0, "2014-11-30 2015-01-06", "30 Nov"},
+		{"% - ", "12:02, 5 Jan|12:03, 6 Jan", 0, "", ""},
+		{"% - ", "5 de ene., 12:02|12 de dic. de 2013, 12:02", 2014, "2014-01-05 2013-12-12", ""},
+		{"% - ", "5 сент. 2013 г. 12:02|12 окт. 2013 г. 12:02", 0, "2013-09-05 2013-10-12", ""},
+		{"% - ", "5 lip 2013 12:02|12 kol 2013 12:02", 0, "2013-06-05 2013-08-12", ""}, // Croatian
+		{"% - ", "5 lip 2013 12:02|12 sie 2013 12:02", 0, "2013-07-05 2013-08-12", ""}, // Polish
+		{"% - ", "2012年12月5日 下午1:02|1月5日 下午1:02", 0, "2012-12-05 2013-01-05", "1/5"},
+		{"% - ", "2013년 1월 5일 오후 1:02", 0, "2013-01-05", ""},
+		{"%: ", "Dec 25, 2013, 12:02:33 PM", 0, "2013-12-25", ""},
+		{"%: ", "25/12/13 12:02:33", 0, "2013-12-25", ""},
+		{"% - ", "12:02 Jan 5, 2013", 0, "2013-01-05", ""},
+	} {
+		note := ""
+		times, err := timesIn(t, "whatsapp", whatsApp(c.pattern, strings.Split(c.at, "|")...),
+			ingest.ReadOptions{Year: c.year, Note: func(what string) { note += what }})
+		for i := range times {
+			times[i] = times[i][:10]
+		}
+		if got := strings.Join(times, " "); got != c.want || (err != nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), "--year") || (note != "") != (c.note != "") || !strings.Contains(note, c.note) {
+			t.Errorf("%s: %s, %v, told %q; want %s", c.at, got, err, note, c.want)
+		}
+	}
+}
+
 // TestWhatsAppPreface: what stands in front of the first message is told as bad, and the rest is read.
 func TestWhatsAppPreface(t *testing.T) {
 	chat := "[31/12/2025, 18:04:59] Mira: hi\n[31/12/2025, 18:05:59] Jo: yo\n"

@@ -55,8 +55,10 @@ type MessagesAdded struct {
 	Success  bool           `json:"success"` // every line was stored, known, or erased
 	GroupID  string         `json:"group_id"`
 	New      int            `json:"new"`
-	Known    int            `json:"known"`            // stored already; left as they were
-	Erased   int            `json:"erased,omitempty"` // forgotten with their author; they do not come in again
+	Known    int            `json:"known"`             // stored already; left as they were
+	Changed  int            `json:"changed,omitempty"` // of these: the text is another one now
+	SameID   int            `json:"same_id,omitempty"` // had the id of another message, and got one of their own
+	Erased   int            `json:"erased,omitempty"`  // forgotten with their author; they do not come in again
 	Filtered map[Filter]int `json:"filtered,omitempty"`
 	Bad      []BadLine      `json:"bad,omitempty"` // the first ones; see BadCount
 	BadCount int            `json:"bad_count"`

@@ -47,6 +47,7 @@ func newImport(a *app) *cobra.Command {
 	f.StringVar(&o.zone, "zone", "", "time zone of times that name none (default: --time-zone, else [group] time_zone)")
 	choice(cmd, &o.Read.DateOrder, "date-order", "", "how dates are written where that cannot be told: dmy, mdy or ymd",
 		"dmy", "mdy", "ymd")
+	f.IntVar(&o.Read.Year, "year", 0, "year of a chat's last messages, where its dates name none (WhatsApp of 2013)")
 	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default: that of the chat)")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
 	return cmd
@@ -123,6 +124,10 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 		bar.Clear()
 		bad.show(b)
 	}})
+	o.Read.Note = func(what string) {
+		bar.Clear()
+		a.Warn(cli.Visible(what))
+	}
 	formats, passedOver, err := importer.Input(ctx, in, o.Format, o.Read)
 	bar.Finish()
 	bad.end()
