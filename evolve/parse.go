@@ -39,7 +39,7 @@ type proposal struct {
 const actionNone reverie.Action = "none"
 
 // unusable says why an answer to an input cannot be used, or nothing if it can. It can where one of its lines
-// was accepted or held, refused nothing (a keep), or has a statement that the safety rules turn away: a
+// was accepted or held, refused nothing (a keep), is refused because its memory waits already, or has a statement that the safety rules turn away: a
 // chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing,
 // and a "none" beside them does not either; alone it says that there is nothing to do.
 func (a *reply) unusable(s *chunkInput) string {
@@ -53,7 +53,7 @@ func (a *reply) unusable(s *chunkInput) string {
 	}
 	refused, rules := map[int]bool{}, []string{}
 	for _, f := range c.refused {
-		if f.Rule != ruleEvidence || s.citable() {
+		if f.Rule != ruleWaits && (f.Rule != ruleEvidence || s.citable()) {
 			refused[f.Line] = true
 		}
 		rules = append(rules, f.Rule)

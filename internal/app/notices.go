@@ -50,8 +50,9 @@ func noticesOf(r jobs.GroupResult) (list []notify.Notice) {
 	for _, w := range r.Windows {
 		switch {
 		case w.Status == reverie.RunHeld:
-			add(notify.HeldPlan, w.RunID, "A plan for group %q waits for a person. `reverie runs show %[2]s` shows it; "+
-				"`reverie runs approve %[2]s` applies it, and `reverie runs reject %[2]s` drops it.", r.GroupID, w.RunID)
+			add(notify.HeldPlan, w.RunID, "Lines of a run of group %[1]q wait for a person (%[3]d); what else the run made is applied. "+
+				"`reverie runs show %[2]s` shows them; `reverie runs approve %[2]s` applies them, and `reverie runs reject %[2]s` drops them.",
+				r.GroupID, w.RunID, w.Stats.Held)
 		case errors.Is(w.Err, reverie.ErrUnusable):
 			add(notify.NothingUsed, w.RunID, "Nothing that the model answered for group %q could be used. Its messages stay pending. "+
 				"`reverie runs show %s` shows the answers.", r.GroupID, w.RunID)

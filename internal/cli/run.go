@@ -38,6 +38,14 @@ func changed(st reverie.Stats) string {
 		some(st.Archived, "%d archived"), some(st.Pruned, "%d pruned"))
 }
 
+// waiting says how many lines of a held run wait: what else it made is applied.
+func waiting(r reverie.Run) string {
+	if r.Status != reverie.RunHeld || r.Stats.Held == 0 {
+		return ""
+	}
+	return ", " + Plural(r.Stats.Held, "line")
+}
+
 // windowOf names a run's window in a table: by the dates that it covers, else by
 // its instants.
 func windowOf(r reverie.Run, cal jobs.Calendar) string {
@@ -114,6 +122,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 	type heldPlan struct {
 		reverie.HeldPlan
 		Changes []reverie.Change
+		What    string // how much of its chunk it is
 	}
 	page := struct {
 		reverie.Run
@@ -133,7 +142,10 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 	waits := false
 	for _, h := range d.Held {
 		waits = waits || h.Status == reverie.HeldWaiting
-		plan := heldPlan{HeldPlan: h}
+		plan := heldPlan{HeldPlan: h, What: "all of it"}
+		if !h.Whole {
+			plan.What = Plural(len(h.Steps), "line") + ", the rest is applied"
+		}
 		for _, st := range h.Steps {
 			if st.Action != reverie.ActionKeep {
 				plan.Changes = append(plan.Changes, reverie.Change{Action: st.Action, OldStatement: st.OldStatement,

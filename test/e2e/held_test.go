@@ -46,11 +46,11 @@ func TestHeldWaitsAndGoesOn(t *testing.T) {
 	if diff := cmp.Diff(withRex, s.active("g1")); diff != "" {
 		t.Errorf("a held plan was applied:\n%s", diff)
 	}
-	if o := s.run("runs", "list", "--status", "held", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, run[:8]) {
+	if o := s.run("runs", "list", "--status", "held", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, run[:8]) || !strings.Contains(o.stdout, "held, 4 lines") {
 		t.Errorf("runs list --status held lacks the run:\n%s", o.stdout)
 	}
 	shown := s.run("runs", "show", run).want(t, 0).stdout
-	for _, want := range []string{"held in chunk 1  waiting", "4 of the 4 memories", "Lin drinks tea"} {
+	for _, want := range []string{"held, 4 lines", "held in chunk 1  waiting  4 lines, the rest is applied: ", "4 of the 4 memories", "Lin drinks tea"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("runs show lacks %q:\n%s", want, shown)
 		}
