@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"reverie/internal/decide"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -16,15 +17,15 @@ import (
 // The rules by which evolve refuses a line, besides those for statements
 // (safety.Rule).
 const (
-	ruleForm          = "form"            // an object, but no action
-	ruleUnknownID     = "unknown_id"      // no active memory of this group, or one not named at all
-	ruleRepeated      = "repeated"        // said before by the same answer
-	ruleContradictory = "contradictory"   // several different actions on one memory, or an id on a create
-	ruleRecreated     = "recreated"       // deleted and created again by the same answer
-	ruleEvidence      = "evidence"        // nothing that it cites stands up
-	rulePerson        = decide.RulePerson // it would overwrite what a person wrote, and quotes nothing
-	ruleQuota         = decide.RuleQuota  // beyond the creates of a run or the memories of a group
-	ruleWaits         = "waits"           // what is to become of the memory waits for a person already
+	ruleForm          = "form"             // an object, but no action
+	ruleUnknownID     = "unknown_id"       // no active memory of this group, or one not named at all
+	ruleRepeated      = "repeated"         // said before by the same answer
+	ruleContradictory = "contradictory"    // several different actions on one memory, or an id on a create
+	ruleRecreated     = "recreated"        // deleted and created again by the same answer
+	ruleEvidence      = "evidence"         // nothing that it cites stands up
+	rulePerson        = decide.RulePerson  // it would overwrite what a person wrote, and quotes nothing
+	ruleQuota         = decide.RuleQuota   // beyond the creates of a run or the memories of a group
+	ruleWaits         = pipeline.RuleWaits // what is to become of the memory waits for a person already
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.

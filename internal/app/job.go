@@ -45,7 +45,8 @@ func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeli
 			}
 			r, err := run(ctx, hold, g.ID, w)
 			b := base(&r)
-			return jobs.RunOutcome{RunID: b.RunID, Status: b.Status, NoNew: b.NoNew, Stats: b.Stats, Held: b.Held, Result: r}, err
+			return jobs.RunOutcome{RunID: b.RunID, Status: b.Status, NoNew: b.NoNew, Stats: b.Stats, Held: b.Held,
+				Waiting: b.Waiting(), Result: r}, err
 		},
 		none: func(groupID string, w reverie.Window, err error) any {
 			var r R

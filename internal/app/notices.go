@@ -56,7 +56,7 @@ func noticesOf(r jobs.GroupResult) (list []notify.Notice) {
 		case errors.Is(w.Err, reverie.ErrUnusable):
 			add(notify.NothingUsed, w.RunID, "Nothing that the model answered for group %q could be used. Its messages stay pending. "+
 				"`reverie runs show %s` shows the answers.", r.GroupID, w.RunID)
-		case w.Err == nil && w.Stats.Refused > 0 && w.Stats.Cited == 0 && w.Stats.Held == 0 && w.Stats.Considered > 0:
+		case w.Err == nil && w.Stats.Refused > w.Waiting && w.Stats.Cited == 0 && w.Stats.Held == 0 && w.Stats.Considered > 0:
 			add(notify.NothingUsed, w.RunID, "Group %q had messages, and every line of the model's answers was refused (%d). "+
 				"`reverie runs show %s` says why.", r.GroupID, w.Stats.Refused, w.RunID)
 		}

@@ -40,7 +40,7 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 // WarnHeld says why plans of a run wait for a person.
 func (con *Console) WarnHeld(runID, groupID string, held []string) {
 	for _, why := range held {
-		fmt.Fprintf(con.Stderr, "warning: a part of run %s of group %q waits for a person: %s\n", runID, groupID, why)
+		fmt.Fprintf(con.Stderr, "warning: lines of run %s of group %q wait for a person: %s\n", runID, groupID, why)
 	}
 }
 

@@ -29,6 +29,19 @@ type Result struct {
 	Err       error
 }
 
+// RuleWaits refuses what is to become of a memory where that waits for a person already.
+const RuleWaits = "waits"
+
+// Waiting counts the lines that were refused as they wait already.
+func (r Result) Waiting() (n int) {
+	for _, f := range r.Refusals {
+		if f.Rule == RuleWaits {
+			n++
+		}
+	}
+	return n
+}
+
 // Summary is what the replies of all jobs say of a run; none is what to say where nothing
 // waited for it.
 func (r Result) Summary(none string) reverie.RunSummary {

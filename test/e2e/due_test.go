@@ -281,7 +281,7 @@ func TestHeldNights(t *testing.T) {
 	s.bring("g1", chat(night(5), "note Mia hosts the game nights")...)
 	s.bring("paused", chat(night(3), "note nobody sees this")...)
 	s.run("groups", "pause", "paused").want(t, 0)
-	o := s.runAt(instantOf(t, "2025-03-09T00:00:00Z"), "evolve", "--due", "--json").want(t, 0, "warning: run", `of group "g1" is held`)
+	o := s.runAt(instantOf(t, "2025-03-09T00:00:00Z"), "evolve", "--due", "--json").want(t, 0, "warning: lines of run", `of group "g1" wait for a person`)
 	var statuses []any
 	for _, l := range o.jsonLinesOf(t) {
 		statuses = append(statuses, l["status"])
