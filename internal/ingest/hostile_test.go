@@ -9,12 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"reverie/internal/ingest"
+
+	"golang.org/x/sys/unix"
 )
 
 const waChat = "31/12/2025, 18:04 - Mira: hi\n31/12/2025, 18:05 - Jo: yo\n"
@@ -119,6 +123,20 @@ func TestHostileArchives(t *testing.T) {
 			(err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, bad %q, passed over %q, %v", name, chats, bad, passed, err)
 		}
+	}
+}
+
+// TestPipesInAFolder: nothing waits for what a pipe or a link to one in a folder never says.
+func TestPipesInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	check(t, errors.Join(os.Mkdir(filepath.Join(dir, "b"), 0o700), os.WriteFile(filepath.Join(dir, "b", "_chat.txt"), []byte(waChat), 0o600)))
+	for _, name := range []string{"messages.json", "users.json", "result.json", "channels.json", "_chat.txt", "a.jsonl", "b/message_1.json", "pipe"} {
+		check(t, unix.Mkfifo(filepath.Join(dir, name), 0o600))
+	}
+	check(t, os.Symlink("pipe", filepath.Join(dir, "export.json")))
+	chats, _, _, err := brought(t, dir)
+	if fmt.Sprint(chats) != "map[whatsapp b:2]" || err != nil {
+		t.Errorf("%v, %v", chats, err)
 	}
 }
 

@@ -65,7 +65,7 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 			return nil, fmt.Errorf("open the folder to import: %w", err)
 		}
 		in.closes = append(in.closes, root)
-		in.folder(root.FS())
+		in.folder(filesOnly{root.FS()})
 		return in, nil
 	}
 	in.Size = info.Size()
@@ -185,6 +185,18 @@ func (t textFiles) Peek(name string) (fs.File, error) {
 	}
 	return textFile{f, r}, nil
 }
+
+// filesOnly opens files and folders. A pipe or a device is refused: opening one may wait for ever.
+type filesOnly struct{ fs.FS }
+
+func (f filesOnly) Open(name string) (fs.File, error) {
+	if info, err := f.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("neither a file nor a folder: %w", reverie.ErrInvalid)}
+	}
+	return f.FS.Open(name)
+}
+
+func (f filesOnly) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
 
 // ReadDir lists a folder, by name.
 func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.raw, name) }
