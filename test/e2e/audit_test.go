@@ -15,7 +15,7 @@ import (
 // corruptions are ways in which group $1 is broken, and the invariant that must notice.
 var corruptions = []struct{ invariant, query string }{
 	{"messages consumed once", `update run_chunks set message_ids = message_ids[2:] where group_id = $1 and status = 'applied' and cardinality(message_ids) > 0`},
-	{"messages consumed once", `update run_chunks set message_ids = message_ids || message_ids where group_id = $1 and status = 'held'`},
+	{"messages consumed once", `update run_chunks set message_ids = message_ids || message_ids where group_id = $1 and status = 'applied'`},
 	{"chunks consume what they name", `update messages set run_id = null, outcome = null where group_id = $1 and outcome = 'cited'`},
 	{"messages used once a job", `update message_uses u set run_id = (select run_id from runs where group_id = $1 and job = 'evolve' limit 1)
 		where group_id = $1 and job = 'extract' and run_id is not null`},

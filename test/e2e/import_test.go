@@ -199,7 +199,8 @@ func TestImportFolderOfChats(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := s.launch("import", dir)
-			for s.one(`select count(*) from pg_locks where not granted and relation = 'messages'::regclass`) == "0" {
+			for s.one(`select count(*) from pg_locks where not granted and relation = 'messages'::regclass
+				and database = (select oid from pg_database where datname = current_database())`) == "0" {
 				if p.err.String() != "" {
 					t.Fatal(p.err.String())
 				}

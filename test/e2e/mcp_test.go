@@ -93,7 +93,7 @@ func TestMCP(t *testing.T) {
 	}
 	_, forget, _ := a.call("forget_memory", object{"memory_id": s.head("the group meets on Fridays"), "reason": "over"})
 	run := update["run_id"].(string)
-	if o := s.run("runs", "list", "--job", "propose", "--status", "held", "--group", mine).want(t, 0); strings.Count(o.stdout, "held    ?1") != 2 {
+	if o := s.run("runs", "list", "--job", "propose", "--status", "held", "--group", mine).want(t, 0); strings.Count(o.stdout, "held, 1 line  ?1") != 2 {
 		t.Errorf("runs list says\n%s", o.stdout)
 	}
 	shown := s.run("runs", "show", run).want(t, 0).stdout
