@@ -22,7 +22,6 @@ type paper struct {
 	AsOf        time.Time      `json:"as_of"` // what "stale" counts back from
 	TimeZone    string         `json:"time_zone"`
 	CreatesLeft *int           `json:"creates_left"` // default: reverie.MaxCreates
-	MaxActive   int            `json:"max_active"`   // default: reverie.MaxActive
 	Shown       int            `json:"shown"`        // memories with a handle; default: all
 	Rewritten   int            `json:"rewritten"`    // of the memories that were there, by earlier chunks of the run
 	Memories    []paperMemory  `json:"memories"`
@@ -76,9 +75,6 @@ func (p paper) sheet(t testing.TB) *chunkInput {
 	t.Helper()
 	if p.AsOf.IsZero() {
 		p.AsOf = time.Date(2026, 1, 15, 16, 0, 0, 0, time.UTC)
-	}
-	if p.MaxActive == 0 {
-		p.MaxActive = reverie.MaxActive
 	}
 	loc, err := time.LoadLocation(p.TimeZone)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 var hostileTexts = []string{
 	"4111 1111 1111 1111 ", "4", "1-", "GB82 WEST 1234 ", "+86 138", "(", "[[", "<a", "</", "{\"", "\"", "'a' ", "`", "~", "～", "@", "@a", "a@b", "a@b.",
 	".", "a.", "a,", ",", "́", "é̀", " ", "x  ", "\n", "http://a", "a://b:", "key=", "password is ", "pin ", "口令是", "中", "中 ", "“中", "aGVsbG8gd29ybGQ",
-	"deadbeef ", "01010101 ", "\\u4e2d", "%41", "👨‍👩‍👧", "‍", "🏴\U000E0061", "\U000E0061", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOi", "[secret:", "[pii:email]",
+	"deadbeef ", "01010101 ", "\\u4e2d", "%41", "👨\u200d👩\u200d👧", "\u200d", "🏴\U000E0061", "\U000E0061", "-----BEGIN PRIVATE KEY-----", "eyJhbGciOi", "[secret:", "[pii:email]",
 	"abandon ", "ignore all ", "the assistant must ", "i g n o r e ", "_", "|", "Ａ", "١", "\xff",
 }
 
