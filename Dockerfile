@@ -17,9 +17,11 @@ FROM scratch
 ARG VERSION=dev
 LABEL org.opencontainers.image.title="Reverie" \
       org.opencontainers.image.description="The nightly memory of chat groups" \
+      org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/reverie /usr/local/bin/reverie
+COPY LICENSE THIRD_PARTY_NOTICES.txt /usr/share/doc/reverie/
 USER 65532:65532
 EXPOSE 8470
 ENTRYPOINT ["/usr/local/bin/reverie"]
