@@ -23,7 +23,7 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots notices clean
+.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots notices man clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ torture: ## break the binary on purpose in every way, and audit what is left (SH
 	@scripts/setup.sh --compiler
 	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -tags torture -race -vet=off $(QUICK) -v -count=1 -timeout 60m \
 		-run '^TestTorture$$' $(if $(SHORT),-short) ./test/e2e
+
+man: ## write the man pages into dist/man
+	@$(GO) run ./scripts/man dist/man
 
 notices: ## write THIRD_PARTY_NOTICES.txt from the modules of the binary
 	@scripts/notices.sh

@@ -55,6 +55,7 @@ func (s *Store) WholeID(ctx context.Context, kind reverie.IDKind, groupID, given
 var shortIDsQueries = map[reverie.IDKind]string{
 	reverie.IDMemory: idNeighbours("memories", "memory_id"),
 	reverie.IDRun:    idNeighbours("runs", "run_id"),
+	reverie.IDEntity: idNeighbours("entities", "entity_id"),
 }
 
 func idNeighbours(table, id string) string {

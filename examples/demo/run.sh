@@ -75,7 +75,7 @@ done
 
 title "5. Why it remembers that"
 # The list names the versions: MEMORY v2 ...; the one with most of them has a story.
-show memory why "$("$reverie" memory list --group "$group" --kind group | awk '$2 ~ /^v[0-9]+$/' | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
+show memory why "$("$reverie" memory list --group "$group" --kind group | sort -t "$(printf '\t')" -k7,7 | tail -n 1 | cut -f 2)"
 
 title "6. Who is who"
 echo "From now on evolve follows people and things too; what it has read already is made up for."

@@ -40,6 +40,7 @@ type App struct {
 	Clock     func() time.Time
 	LookupEnv func(name string) string // "" where it is not set
 	Notify    func(text string)        // tells a person something
+	Recording []byte                   // answers that the recorded model plays, instead of those of [llm] recorded
 	Resident  bool                     // the process stays: it has metrics, and its log is what people read
 
 	Store *store.Store // see [App.Open]

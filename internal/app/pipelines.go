@@ -348,6 +348,9 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 		client, err := connect(s.Provider, llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature})
 		return client.generator, err
 	}
+	if a.Recording != nil {
+		return recorded.New("the demo", a.Recording)
+	}
 	if a.Config.LLM.Recorded == "" {
 		return nil, fmt.Errorf("no recorded answers are named: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
 			"to a file of them, such as examples/demo/answers.jsonl", reverie.ErrConfiguration)

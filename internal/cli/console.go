@@ -21,10 +21,12 @@ import (
 type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	JSON           bool // answers are for programs
+	JSON           bool     // answers are for programs
+	Fields         []string // what JSON shall have of answers; none: all
 	Env            []string
 	Now            func() time.Time
 	Short          map[string]string // ids as tables show them, by the whole ones
+	Columns        int               // of tables; 0: as many as the terminal of Stdout has
 }
 
 // Say prints to standard output.

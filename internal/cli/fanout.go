@@ -33,7 +33,7 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 		p.printWindow(e)
 		return
 	}
-	_ = PrintJSONLine(p.Stdout, p.Line(e)) // a reader that has gone does not end the work
+	_ = p.WriteJSONLine(p.Line(e)) // a reader that has gone does not end the work
 	p.WarnHeld(e.RunID, e.GroupID, e.Held)
 }
 
@@ -72,7 +72,7 @@ func (p FanOutPrinter) Line(e jobs.Report) any {
 // Group tells of a group that is not done.
 func (p FanOutPrinter) Group(r jobs.GroupResult) {
 	if p.JSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
-		_ = PrintJSONLine(p.Stdout, groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
+		_ = p.WriteJSONLine(groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
 	}
 	p.printGroup(r)
 }
@@ -100,7 +100,7 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 		return nil // nothing was begun
 	}
 	if p.JSON {
-		return PrintJSONLine(p.Stdout, SummaryLine{p.named(), err == nil, s})
+		return p.WriteJSONLine(SummaryLine{p.named(), err == nil, s})
 	}
 	if err == nil && s.Done+s.Skipped == 0 {
 		_, err = fmt.Fprintln(p.Stdout, nothing)
@@ -179,7 +179,7 @@ func (p *MaintainPrinter) Add(r reverie.MaintainReply) {
 	switch {
 	case r.Message != "":
 	case p.JSON:
-		_ = PrintJSONLine(p.Stdout, r) // a reader that has gone does not end the work
+		_ = p.WriteJSONLine(r) // a reader that has gone does not end the work
 	default:
 		p.replies = append(p.replies, r)
 	}
@@ -193,7 +193,7 @@ func (p *MaintainPrinter) End(s jobs.Summary, err error) error {
 	if p.DryRun {
 		return nil
 	}
-	return PrintJSONLine(p.Stdout, SummaryLine{reverie.JobMaintain, err == nil, s})
+	return p.WriteJSONLine(SummaryLine{reverie.JobMaintain, err == nil, s})
 }
 
 // table shows what was done in each group, and in all of them.

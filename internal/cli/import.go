@@ -22,7 +22,7 @@ type ImportShown struct {
 func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) error {
 	o.Formats = slices.Compact(slices.Sorted(slices.Values(o.Formats)))
 	if con.JSON {
-		return PrintJSON(con.Stdout, report{Success: failed == nil && res.Bad == 0, DryRun: o.Dry,
+		return con.WriteJSON(report{Success: failed == nil && res.Bad == 0, DryRun: o.Dry,
 			Formats: append([]string{}, o.Formats...), Result: res, PassedOver: o.PassedOver})
 	}
 	if len(o.Formats) == 0 {
@@ -94,6 +94,6 @@ func (con *Console) PrintPulled(dry bool, source string, res ingest.Result, whol
 	if !con.JSON {
 		return con.PrintChats(ImportShown{Dry: dry, Formats: []string{source}}, res, nil)
 	}
-	return PrintJSON(con.Stdout, report{Success: whole && res.Bad == 0, DryRun: dry, Source: source, Result: res,
+	return con.WriteJSON(report{Success: whole && res.Bad == 0, DryRun: dry, Source: source, Result: res,
 		Failed: failed})
 }

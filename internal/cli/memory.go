@@ -128,7 +128,7 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 // PrintImport says what an import of memories has brought.
 func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) error {
 	if con.JSON {
-		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
+		return con.WriteJSON(importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
 			Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
 	}
 	fresh, known := map[reverie.RecordType]int{}, 0

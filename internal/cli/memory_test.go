@@ -46,7 +46,7 @@ func TestMemoriesOfDreams(t *testing.T) {
 		hits = append(hits, reverie.Hit{Memory: m, Score: 0.5})
 	}
 	var b bytes.Buffer
-	a := &Console{Stdout: &b}
+	a := &Console{Stdout: &b, Columns: 100}
 	for _, err := range []error{
 		a.PrintMemories(list, len(list), reverie.MemoryQuery{}),
 		a.PrintFound(recall.Query{}, recall.Found{Hits: hits, Total: 5}),
@@ -59,20 +59,20 @@ func TestMemoriesOfDreams(t *testing.T) {
 		}
 	}
 	wantLines(t, b.String(), `
-MEMORY  VERSION  TYPE              STATUS  STRENGTH  WEIGHT  SUPPORTED   STATEMENT
-m1      v1       plan              active  0.30      1.00    2026-02-09  says m1
-m2      v1       dream preference  active  0.30      1.00    2026-02-09  says m2
-m3      v1       dream todo, done  active  0.30      1.00    2026-02-09  says m3
-m4      v1       dream narrative   active  0.30      1.00    2026-02-09  says m4
-m5      v1       dream             active  0.30      1.00    2026-02-09  says m5
-SCORE  MEMORY  KIND              STATEMENT
-0.50   m1                        says m1
-0.50   m2      dream preference  says m2
-0.50   m3      dream todo, done  says m3
-0.50   m4      dream narrative   says m4
-0.50   m5      dream             says m5
-SCORE  MEMORY  STATEMENT
-0.50   m1      says m1
+STATEMENT  MEMORY  TYPE              STATUS  STRENGTH  SUPPORTED   VERSION  WEIGHT
+says m1    m1      plan              active  0.30      2026-02-09  v1       1.00
+says m2    m2      dream preference  active  0.30      2026-02-09  v1       1.00
+says m3    m3      dream todo, done  active  0.30      2026-02-09  v1       1.00
+says m4    m4      dream narrative   active  0.30      2026-02-09  v1       1.00
+says m5    m5      dream             active  0.30      2026-02-09  v1       1.00
+STATEMENT  MEMORY  SCORE  KIND
+says m1    m1      0.50
+says m2    m2      0.50   dream preference
+says m3    m3      0.50   dream todo, done
+says m4    m4      0.50   dream narrative
+says m5    m5      0.50   dream
+STATEMENT  MEMORY  SCORE
+says m1    m1      0.50
 g1: nothing found: the group has no memories yet
 g1: nothing found: the best of 5 has a score of 0.50, and the threshold is 0.70; lower it or ask in other words
 `)

@@ -27,8 +27,10 @@ var templateFiles embed.FS
 // wrote must pass through visible, excerpt or words.
 //
 // Between {{table}} and {{endtable}} each line is a row, with tabs between its cells, and
-// the first one is the head. A column whose head ends with ? is left out where it holds
-// nothing. A line without a tab is a note between rows.
+// the first one is the head. What ends a name in the head says how its column is shown on
+// a terminal: ? leaves it out where it holds nothing, ! leaves it out where the table is too
+// wide for the terminal, the last one first, and ~ breaks its text into lines as wide as
+// there is room. A line without a tab is a note between rows.
 var pages = sync.OnceValue(func() *template.Template {
 	actionLine := regexp.MustCompile(`(?m)^[ \t]*((?:\{\{(?:\$[a-z]+ :=|(?:if|else|end|range|with|define|template|table|endtable)\b)[^}]*\}\})+)[ \t]*\n`)
 	all := template.New("").Funcs((&Console{}).pageFuncs())
@@ -61,67 +63,137 @@ func (con *Console) Page(name string, data any) error {
 // The ends of a table in a page that is not set yet. Nothing that is visible has them.
 const tableBegins, tableEnds = "\x02", "\x03"
 
-// setTables aligns the tables of a page.
+// setTables sets the tables of a page: in columns on a terminal. What is piped has a tab
+// between cells instead, all columns and no head, as other programs want it.
 func (con *Console) setTables(page string) string {
 	var set strings.Builder
+	columns := con.columns()
 	for {
 		before, rest, found := strings.Cut(page, tableBegins)
 		set.WriteString(before)
 		if !found {
 			return set.String()
 		}
-		table, after, _ := strings.Cut(rest, tableEnds)
+		body, after, _ := strings.Cut(rest, tableEnds)
 		var rows [][]string
-		for row := range strings.Lines(table) {
+		for row := range strings.Lines(body) {
 			rows = append(rows, strings.Split(strings.TrimSuffix(row, "\n"), "\t"))
 		}
-		for i := len(rows[0]) - 1; i >= 0; i-- {
-			name, optional := strings.CutSuffix(rows[0][i], "?")
-			rows[0][i] = name
-			if optional && !slices.ContainsFunc(rows[1:], func(row []string) bool { return i < len(row) && row[i] != "" && !note(row) }) {
-				dropColumn(rows, i)
+		if columns == 0 {
+			for _, row := range rows[1:] {
+				fmt.Fprintln(&set, strings.Join(row, "\t"))
 			}
+		} else {
+			con.align(&set, rows, columns)
 		}
-		con.align(&set, rows)
 		page = after
 	}
+}
+
+// columns is how wide a table may be; 0 where it is not for a terminal.
+func (con *Console) columns() int {
+	if con.Columns != 0 || !Terminal(con.Stdout) {
+		return con.Columns
+	}
+	return cmp.Or(terminalWidth(con.Stdout), usualWidth)
 }
 
 // note tells whether a row is a note, which is in no column.
 func note(row []string) bool { return len(row) == 1 }
 
-func dropColumn(rows [][]string, i int) {
+const (
+	leastText = 30 // how narrow a column of text may become before others are left out
+	leftOut   = -2 // the width of a column that is not shown, less the space after it
+)
+
+// align sets rows in columns by what cells take up on a screen, where a Chinese character
+// is two wide.
+func (con *Console) align(set *strings.Builder, rows [][]string, columns int) {
+	head, less, long := rows[0], make([]bool, len(rows[0])), -1
+	widths := make([]int, len(head))
+	for i, name := range head {
+		head[i] = strings.TrimRight(name, "?!~")
+		marks := name[len(head[i]):]
+		less[i] = strings.Contains(marks, "!")
+		if strings.Contains(marks, "~") {
+			long = i
+		}
+		if strings.Contains(marks, "?") &&
+			!slices.ContainsFunc(rows[1:], func(row []string) bool { return i < len(row) && row[i] != "" && !note(row) }) {
+			widths[i] = leftOut
+		}
+		for _, row := range rows {
+			if widths[i] != leftOut && i < len(row) && !note(row) {
+				widths[i] = max(widths[i], Width(row[i]))
+			}
+		}
+	}
+	narrow(widths, less, long, columns)
 	for n, row := range rows {
-		if i < len(row) && !note(row) {
-			rows[n] = slices.Delete(row, i, i+1)
+		if note(row) {
+			fmt.Fprintln(set, row[0])
+			continue
+		}
+		for _, line := range linesOf(row, widths, long) {
+			if n == 0 {
+				line = con.Style().Bold(line)
+			}
+			fmt.Fprintln(set, line)
 		}
 	}
 }
 
-// align sets rows in columns by what cells take up on a screen, where a Chinese character
-// is two wide. The last column is left as long as it is.
-func (con *Console) align(set *strings.Builder, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			if !note(row) {
-				widths[i] = max(widths[i], Width(cell))
+// narrow makes columns fit: the long one gives way first, then those that may be left out
+// go, the last one first.
+func narrow(widths []int, less []bool, long, columns int) {
+	over := func() int {
+		sum := -2
+		for i, w := range widths {
+			if i == long {
+				w = min(w, leastText)
 			}
+			sum += w + 2
+		}
+		return sum - columns
+	}
+	for i := len(widths) - 1; i >= 0 && over() > 0; i-- {
+		if less[i] {
+			widths[i] = leftOut
 		}
 	}
-	for n, row := range rows {
+	if long >= 0 && widths[long] != leftOut {
+		room := min(widths[long], leastText) - over()
+		widths[long] = min(widths[long], max(room, leastText))
+	}
+}
+
+// linesOf sets a row, whose long cell may take several lines.
+func linesOf(row []string, widths []int, long int) []string {
+	cells := make([][]string, len(row))
+	lines := 1
+	for i, cell := range row {
+		cells[i] = []string{cell}
+		if i == long && widths[i] > 0 && Width(cell) > widths[i] {
+			cells[i] = wrap(cell, widths[i])
+		}
+		lines = max(lines, len(cells[i]))
+	}
+	set := make([]string, lines)
+	for n := range set {
 		var line strings.Builder
-		for i, cell := range row {
-			if line.WriteString(cell); i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-Width(cell)+2))
+		for i, w := range widths {
+			if w == leftOut || i >= len(row) {
+				continue
 			}
+			cell := ""
+			if n < len(cells[i]) {
+				cell = cells[i][n]
+			}
+			line.WriteString(cell + strings.Repeat(" ", max(w-Width(cell), 0)+2))
 		}
-		text := strings.TrimRight(line.String(), " ")
-		if n == 0 {
-			text = con.Style().Bold(text)
-		}
-		fmt.Fprintln(set, text)
+		set[n] = strings.TrimRight(line.String(), " ")
 	}
+	return set
 }
 
 // pageFuncs are what templates can call, in the colours of the console.

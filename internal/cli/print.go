@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,25 +15,10 @@ import (
 	"reverie/internal/text"
 )
 
-// PrintJSON writes one document, indented: people read it too.
-func PrintJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-// PrintJSONLine writes one document on one line, for streams of them.
-func PrintJSONLine(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
 // Show prints an answer: as JSON where that was asked for, else as print does.
 func (con *Console) Show(reply any, print func() error) error {
 	if con.JSON {
-		return PrintJSON(con.Stdout, reply)
+		return con.WriteJSON(reply)
 	}
 	return print()
 }

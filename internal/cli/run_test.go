@@ -68,10 +68,38 @@ func TestWindowOf(t *testing.T) {
 
 func TestTableTrimsAndNotes(t *testing.T) {
 	t.Parallel()
-	got := (&Console{Stdout: &strings.Builder{}}).setTables(tableBegins + "A\tB?\tC\tD?\n1\t\t\x1b[31mred\x1b[0m\t\n" +
+	got := (&Console{Stdout: &strings.Builder{}, Columns: 80}).setTables(tableBegins + "A\tB?\tC\tD?\n1\t\t\x1b[31mred\x1b[0m\t\n" +
 		"a line that is longer than any column\n2\t\tgreen!\tlast\n" + tableEnds)
 	want := "A  C       D\n1  \x1b[31mred\x1b[0m\na line that is longer than any column\n2  green!  last\n"
 	if got != want {
 		t.Errorf("the table is\n%q, want\n%q", got, want)
+	}
+}
+
+// TestTableFits: a table is as wide as the terminal at most. Its text takes more lines, what
+// may go goes from the right, and what is piped has tabs, all columns and no head.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	table := tableBegins + "TEXT~\tID\tB?!\tC!\tD?\n" +
+		"the raid starts at nine on Saturday, as ever\tm1\tbee\tsea\t\n" +
+		"短\tm2\tbee\t\t\n" + tableEnds
+	for columns, want := range map[int]string{
+		80: "TEXT                                          ID  B    C\n" +
+			"the raid starts at nine on Saturday, as ever  m1  bee  sea\n" +
+			"短                                            m2  bee\n",
+		50: "TEXT                                  ID  B    C\n" +
+			"the raid starts at nine on Saturday,  m1  bee  sea\nas ever\n" +
+			"短                                    m2  bee\n",
+		40: "TEXT                             ID  B\n" +
+			"the raid starts at nine on       m1  bee\nSaturday, as ever\n" +
+			"短                               m2  bee\n",
+		30: "TEXT                            ID\n" +
+			"the raid starts at nine on      m1\nSaturday, as ever\n" +
+			"短                              m2\n",
+		0: "the raid starts at nine on Saturday, as ever\tm1\tbee\tsea\t\n短\tm2\tbee\t\t\n",
+	} {
+		if got := (&Console{Stdout: &strings.Builder{}, Columns: columns}).setTables(table); got != want {
+			t.Errorf("in %d columns:\n%swant\n%s", columns, got, want)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func (r *ScanReport) Add(f reverie.ScanFinding) error {
 	r.Found++
 	r.Rules[reverie.ScanFinding{Class: f.Class, Rule: f.Rule}]++
 	if r.JSON {
-		return PrintJSONLine(r.Stdout, f)
+		return r.WriteJSONLine(f)
 	}
 	s := r.Style()
 	if r.Found == 1 {
@@ -82,7 +82,7 @@ func (r *ScanReport) End() error {
 	var err error
 	switch {
 	case r.JSON:
-		err = PrintJSONLine(r.Stdout, struct {
+		err = r.WriteJSONLine(struct {
 			Success bool        `json:"success"`
 			Texts   int         `json:"texts"`
 			Bytes   int64       `json:"bytes"`

@@ -17,12 +17,20 @@ const (
 	leastWidth = 20
 )
 
+// terminalWidth is how many columns the terminal has that w is; 0 if it is none.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}
+
 // textWidth is how wide text is set on w.
 func textWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return min(max(columns, leastWidth), mostWidth)
-		}
+	if columns := terminalWidth(w); columns > 0 {
+		return min(max(columns, leastWidth), mostWidth)
 	}
 	return usualWidth
 }
@@ -43,6 +51,11 @@ func wrap(text string, columns int) []string {
 	for text != "" {
 		var word string
 		word, text, _, state = uniseg.FirstLineSegmentInString(text, state)
+		for text != "" && strings.HasSuffix(word, "-") { // a flag or an id stays whole
+			var rest string
+			rest, text, _, state = uniseg.FirstLineSegmentInString(text, state)
+			word += rest
+		}
 		if used+Width(strings.TrimRight(word, " ")) > columns {
 			flush()
 		}

@@ -120,7 +120,7 @@ func TestBackfillFlags(t *testing.T) {
 		{"--from 1825-03-03 --to 2025-03-03", 2, "at most"},
 		{"--from 2025-03-03 --to 2025-03-03 --shard 3/3", 2, "0/3 to 2/3"},
 		{"--from 2025-03-03 --to 2025-03-03 --group nobody", 1, "nobody"},
-		{"--from 2025-03-03 --to 2025-03-03 extra", 2, "extra"},
+		{"--from 2025-03-03 --to 2025-03-03 extra", 1, "extra"},
 	} {
 		s.run(append([]string{"backfill"}, strings.Fields(c.args)...)...).want(t, c.code, c.says)
 	}

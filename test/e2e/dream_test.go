@@ -167,7 +167,7 @@ func TestDreamUnderWay(t *testing.T) {
 func TestDreamCommand(t *testing.T) {
 	t.Parallel()
 	s := dreamStage(t)
-	for _, c := range [][]string{{}, {"--due", "--session", "s1"}, {"--group", "g1", "--shard", "0/2"}, {"--due", "--shard", "2/2"}, {"--group", ""}, {"--due", "extra"}} {
+	for _, c := range [][]string{{}, {"--due", "--session", "s1"}, {"--group", "g1", "--shard", "0/2"}, {"--due", "--shard", "2/2"}, {"--group", ""}, {"--due", "extra", "words"}} {
 		s.run(append([]string{"dream"}, c...)...).want(t, 2)
 	}
 	s.run("dream", "--group", "g9").want(t, 1, "not found", "groups list")

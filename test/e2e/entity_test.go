@@ -127,7 +127,7 @@ func TestEntityMistakes(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{"list", 2, []string{"--group is needed"}},
+		{"list", 2, []string{"a group is needed"}},
 		{"list --group nobody", 1, []string{"not found", "reverie groups list"}},
 		{"list --group g1 --kind cat", 2, []string{"person, bot or thing"}},
 		{"list --group g1 --limit 0", 2, []string{"--limit 0"}},
@@ -149,7 +149,7 @@ func TestEntityMistakes(t *testing.T) {
 		{"unmerge " + mei, 1, []string{"no part of another"}},
 		{"unmerge " + nobody, 1, []string{"not found", "reverie entity list"}},
 		{"unmerge --group g2 " + alex2, 1, []string{"not found"}},
-		{"waiting", 2, []string{"--group is needed"}},
+		{"waiting", 2, []string{"a group is needed"}},
 		{"waiting --group nobody", 1, []string{"not found"}},
 		{"waiting --group g1 --limit 0", 2, []string{"--limit 0"}},
 	} {

@@ -22,10 +22,10 @@ func TestFeedbackCommand(t *testing.T) {
 	answer := []string{"feedback", "--session", "s1", "--response", "The projector lives in the cupboard."}
 	table := s.run(answer...).want(t, 0).silent(t).stdout
 	lines(t, regexp.MustCompile(`yes   0\.[5-9]\d`).ReplaceAllString(table, "yes   n.nn"), `
-USED  SCORE  WEIGHT  STATEMENT
-no    0.00   0.98    小组每周五晚上七点开会
-yes   n.nn   1.10    The projector lives in the cupboard
-no    0.00   1.00    Lin is allergic to peanuts
+STATEMENT                            USED  SCORE  WEIGHT
+小组每周五晚上七点开会               no    0.00   0.98
+The projector lives in the cupboard  yes   n.nn   1.10
+Lin is allergic to peanuts           no    0.00   1.00
 1 of 3 memories used
 `)
 	doc := s.feed("The meeting is on Friday.", "feedback", "--group", "g1", "--session", "s1", "--response", "-", "--json").want(t, 0).silent(t).document(t)

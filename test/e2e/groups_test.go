@@ -16,7 +16,7 @@ import (
 func (s *stage) runAt(now time.Time, args ...string) outcome {
 	s.t.Helper()
 	var out, errs words
-	err := command.Run(s.t.Context(), cli.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: s.env,
+	err := command.Run(s.t.Context(), cli.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: s.env, Columns: wide,
 		Now: func() time.Time { return now }}, args...)
 	return outcome{args, command.ExitCode(err, false), out.String(), errs.String()}
 }
@@ -253,7 +253,7 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"list", "--state", "dead"}, 2, []string{"active, paused or parked"}},
 		{[]string{"list", "--limit", "0"}, 2, []string{"--limit"}},
 		{[]string{"list", "--group", ""}, 2, []string{"--group"}},
-		{[]string{"list", "g1"}, 2, []string{"g1"}},
+		{[]string{"list", "g1", "g2"}, 2, []string{"g1"}},
 		{[]string{"list", "--group", "nobody"}, 1, []string{"not found"}},
 		{[]string{"park", "g1"}, 2, []string{`unknown command "park"`}},
 	} {

@@ -21,7 +21,7 @@ func TestIDPrefix(t *testing.T) {
 			values ('g1', $1, gen_random_uuid(), 'group', '', $2, 1, 'active', '{}', 0.5, 1, $2, now(), now(), now())`, id, text)
 	}
 	table := s.run("memory", "list", "--group", "g1").want(t, 0).stdout
-	for _, c := range []struct{ shown, whole string }{{"0197f3a0-1c2d-7e3f-8  v1", one}, {"0197f3a0-1c2d-7e3f-9  v1", two}, {"0197ffff", far}} {
+	for _, c := range []struct{ shown, whole string }{{"0197f3a0-1c2d-7e3f-8  fact", one}, {"0197f3a0-1c2d-7e3f-9  fact", two}, {"0197ffff", far}} {
 		if !strings.Contains(table, c.shown) || strings.Contains(table, c.whole) {
 			t.Errorf("the table lacks %q, or has all of %s:\n%s", c.shown, c.whole, table)
 		}
@@ -62,7 +62,7 @@ func TestIDPrefix(t *testing.T) {
 func TestNoGroup(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run("memory", "list").want(t, 2, "--group is needed", "no group yet")
+	s.run("memory", "list").want(t, 2, "a group is needed", "no group yet")
 	s.bring("solo", chat("2025-03-03", "hello")...)
 	s.run("memory", "add", "Lin drinks tea", "--reason", "she does").want(t, 0)
 	if o := s.run("memory", "list").want(t, 0); !strings.Contains(o.stdout, "Lin drinks tea") {
@@ -70,8 +70,8 @@ func TestNoGroup(t *testing.T) {
 	}
 	exported := s.run("memory", "export").want(t, 0).stdout
 	s.bring("duo", chat("2025-03-03", "hello")...)
-	s.run("memory", "list").want(t, 2, "--group is needed", "duo, solo", "REVERIE_GROUP")
-	s.run("evolve").want(t, 2, "--group G, --due or --all", "duo, solo")
+	s.run("memory", "list").want(t, 2, "a group is needed", "duo, solo", "REVERIE_GROUP")
+	s.run("evolve").want(t, 2, "a group is needed, or --due, or --all", "duo, solo")
 	s.set("REVERIE_GROUP=solo")
 	if o := s.run("memory", "list").want(t, 0); !strings.Contains(o.stdout, "Lin drinks tea") || o.stderr != "" {
 		t.Errorf("listed %s%s", o.stdout, o.stderr)

@@ -201,7 +201,7 @@ var podRules = []rule{
 			func(w workload) { w.pod.Containers[0].Args[0] = "devolve" },
 			func(w workload) { w.pod.Containers[0].Args = []string{"memory"} }, // only holds others
 			func(w workload) { w.pod.Containers[0].Args = append(w.pod.Containers[0].Args, "--soon") },
-			func(w workload) { w.pod.Containers[0].Args = append(w.pod.Containers[0].Args, "more") },
+			func(w workload) { w.pod.Containers[0].Args = append(w.pod.Containers[0].Args, "more", "words") },
 			func(w workload) { w.pod.Containers[0].Command = []string{"/bin/sh"} },
 			func(w workload) { setEnv(w, "REVERIE_LOG_LEVELS", "info") },
 			func(w workload) { setEnv(w, "REVERIE_LOG_LEVEL", "loud") },

@@ -46,8 +46,8 @@ func TestRunsList(t *testing.T) {
 		t.Fatalf("there are %d lines:\n%s", len(lines), o.stdout)
 	}
 	for i, want := range []struct{ window, rest string }{
-		{"WINDOW", "TOOK STATUS CHANGES MESSAGES TOKENS"}, {"2025-03-08 12:00..", "failed =5"}, {"why:", "unusable answer"}, {"2025-03-07 12:00..", "succeeded +1 =4 2"},
-		{"2025-03-06 08:00..03-06 20:00", "succeeded +1 =3 2"}, {"2025-03-04..2025-03-05", "succeeded +2 =1 4"}, {"2025-03-03 ", "succeeded +1 2"},
+		{"WINDOW", "GROUP JOB WINDOW STATUS CHANGES RUN MESSAGES TOKENS STARTED TOOK"}, {"2025-03-08 12:00..", "failed =5"}, {"why:", "unusable answer"}, {"2025-03-07 12:00..", "succeeded +1 =4"},
+		{"2025-03-06 08:00..03-06 20:00", "succeeded +1 =3"}, {"2025-03-04..2025-03-05", "succeeded +2 =1"}, {"2025-03-03 ", "succeeded +1"},
 	} {
 		line := without(lines[i])
 		if !strings.Contains(lines[i], want.window) || !strings.Contains(line, want.rest) {
@@ -99,7 +99,7 @@ func TestRunsQuery(t *testing.T) {
 		}
 	}
 	s.runAt(now, "runs", "list", "--since", "3h", "--group", "g1").want(t, 0).shows(t, "no runs")
-	s.run("runs", "list", "--group", "g1").want(t, 0).shows(t, "1h2m3s", " - ", "2s")
+	s.run("runs", "list", "--group", "g1").want(t, 0).shows(t, "1h2m3s", "20:00  -", "2s")
 	for _, c := range []struct {
 		args  []string
 		code  int

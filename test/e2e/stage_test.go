@@ -63,9 +63,12 @@ func (s *stage) feed(stdin string, args ...string) outcome {
 	return invoke(s.t.Context(), s.env, stdin, args...)
 }
 
+// wide is how many columns the terminal of an invocation has: enough for every table.
+const wide = 200
+
 // run is [command.Run] of an environment and three files.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	return command.Run(ctx, cli.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: env}, args...)
+	return command.Run(ctx, cli.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: env, Columns: wide}, args...)
 }
 
 func invoke(ctx context.Context, env []string, stdin string, args ...string) outcome {

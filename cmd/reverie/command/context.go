@@ -21,7 +21,13 @@ const maxQuery = 1 << 20
 func newContext(a *app) *cobra.Command {
 	var req recall.ContextRequest
 	var when *whenFlags
-	cmd := a.command("reverie context", cobra.NoArgs, func(ctx context.Context, _ []string) (err error) {
+	var cmd *cobra.Command
+	cmd = a.command("reverie context", cobra.ArbitraryArgs, func(ctx context.Context, args []string) (err error) {
+		if !cmd.Flags().Changed("query") {
+			if req.Query, err = a.groupAndWords(ctx, &req.GroupID, args); err != nil {
+				return err
+			}
+		}
 		if req.Query, err = a.textOrStdin(ctx, req.Query, "query", maxQuery); err != nil {
 			return err
 		}
@@ -46,12 +52,25 @@ func newContext(a *app) *cobra.Command {
 		}
 		return errors.Join(err, lost)
 	})
-	a.groupNeeded(cmd, &req.GroupID)
+	groupFlag(cmd, &req.GroupID, wordsGroup)
 	f := cmd.Flags()
 	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
 		"short-term memory")
-	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
-	required(cmd, "query")
+	f.StringVar(&req.Query, "query", "", "what the bot is asked, instead of words; - is standard input")
+	check(cmd, func() error {
+		if !f.Changed("query") {
+			if f.NArg() == 0 {
+				return fmt.Errorf("what is the bot asked? Give the words, or --query\nsee '%s --help'", cmd.CommandPath())
+			}
+			return nil
+		}
+		if f.NArg() == 1 && req.GroupID == "" {
+			req.GroupID = f.Arg(0)
+		} else if f.NArg() > 0 {
+			return errors.New("give the query once, in words or by --query")
+		}
+		return a.needsGroup(&req.GroupID, "a group is needed")
+	})
 	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
 		"tokens of the text at most (default [recall] max_tokens)")
 	when = newWhenFlags(cmd)

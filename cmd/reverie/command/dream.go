@@ -31,7 +31,7 @@ func newDream(a *app) *cobra.Command {
 	check(cmd, func() error {
 		switch {
 		case !f.due && f.group == "" && f.session == "":
-			return a.needsGroup(&f.group, "one of --due, --group G or --session S is needed")
+			return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
 		case f.due && f.session != "":
 			return errors.New("--due takes the sessions that have ended; --session S takes everything up to that one, due or not")
 		case !f.due && fl.Changed("shard"):

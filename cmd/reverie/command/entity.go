@@ -36,7 +36,11 @@ func newEntityList(a *app) *cobra.Command {
 			if total == 0 {
 				return a.noEntities(ctx, cmd, g)
 			}
-			return a.PrintEntities(list, total, offset)
+			var groups, ids []string
+			for _, e := range list {
+				groups, ids = append(groups, e.GroupID), append(ids, e.ID)
+			}
+			return errors.Join(a.shorten(ctx, reverie.IDEntity, groups, ids), a.PrintEntities(list, total, offset))
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,21 @@ func notEmpty(cmd *cobra.Command, names ...string) {
 	})
 }
 
-// groupFlag names a group; an empty id is refused.
+// groupFlag names a group; an empty id is refused. A command that takes no arguments takes
+// the group as one, too.
 func groupFlag(cmd *cobra.Command, to *string, usage string) {
 	cmd.Flags().StringVar(to, "group", "", usage)
+	if none := cmd.Args; none(cmd, nil) == nil && none(cmd, []string{""}) != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) != 1:
+				return none(cmd, args)
+			case cmd.Flags().Changed("group"):
+				return fmt.Errorf("two groups are named, %q and by --group %q: name one", args[0], *to)
+			}
+			return cmd.Flags().Set("group", args[0])
+		}
+	}
 	check(cmd, func() error {
 		if cmd.Flags().Changed("group") && *to == "" {
 			return errors.New("--group is empty: leave it out, or give a value; the id of the group is empty")
@@ -71,7 +84,51 @@ func groupFlag(cmd *cobra.Command, to *string, usage string) {
 // one of REVERIE_GROUP, or the only one that there is.
 func (a *app) groupNeeded(cmd *cobra.Command, to *string) {
 	groupFlag(cmd, to, "group id (default REVERIE_GROUP, or the only group)")
-	check(cmd, func() error { return a.needsGroup(to, "--group is needed") })
+	check(cmd, func() error { return a.needsGroup(to, "a group is needed") })
+}
+
+// groupNarrows is groupFlag for a command that is about all groups where none is named.
+func (a *app) groupNarrows(cmd *cobra.Command, to *string, usage string) {
+	groupFlag(cmd, to, usage+" (default REVERIE_GROUP, or all)")
+	check(cmd, func() error {
+		*to = cmp.Or(*to, a.Getenv(config.EnvGroup))
+		return nil
+	})
+}
+
+// someWords refuses nothing at all.
+func someWords(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("give the words to look for")
+	}
+	return nil
+}
+
+// wordsGroup says what --group is where words may have the group before them.
+const wordsGroup = "group id, instead of the first word (default REVERIE_GROUP, or the only group)"
+
+// groupAndWords reads arguments that are words, which a group may stand before, and opens
+// the database. The first word is the group where no --group is given, more words follow,
+// and there is a group of that id; otherwise the group is what [app.groupNeeded] takes.
+func (a *app) groupAndWords(ctx context.Context, to *string, args []string) (string, error) {
+	if err := a.settings(); err != nil {
+		return "", err
+	}
+	if err := a.Open(ctx); err != nil {
+		return "", err
+	}
+	if *to == "" && len(args) > 1 {
+		switch _, err := a.Store.Group(ctx, args[0]); {
+		case err == nil:
+			*to, args = args[0], args[1:]
+		case !errors.Is(err, reverie.ErrNotFound):
+			return "", err
+		}
+	}
+	if err := a.needsGroup(to, "the group is needed, before the words or by --group"); err != nil {
+		return "", err
+	}
+	return strings.Join(args, " "), a.onlyGroup(ctx)
 }
 
 // needsGroup takes the group of REVERIE_GROUP where none is named. Without that, the only
@@ -122,6 +179,11 @@ func (a *app) onlyGroup(ctx context.Context) error {
 func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usage string, words ...T) {
 	*to = byDefault
 	cmd.Flags().Var(word[T]{to}, name, usage)
+	offered := make([]string, len(words))
+	for i, w := range words {
+		offered[i] = string(w)
+	}
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
 	check(cmd, func() error {
 		if *to != byDefault && !slices.Contains(words, *to) {
 			return fmt.Errorf("--%s %q: it is one of %s", name, *to, either(words))

@@ -3,12 +3,15 @@ package command
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
 )
 
 //go:embed help.toml
@@ -48,8 +51,29 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 // command is newCommand for one that answers in JSON where --json says so.
 func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	cmd := newCommand(path, args, do)
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print as JSON")
+	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print as JSON; --json=FIELD,FIELD only those")
+	cmd.Flags().Lookup("json").NoOptDefVal = "true"
 	return cmd
+}
+
+// jsonFlag is --json: alone, or with the fields that shall be printed.
+type jsonFlag cli.Console
+
+func (f *jsonFlag) String() string { return "" }
+func (f *jsonFlag) Type() string   { return "bool" } // as help shows it
+func (f *jsonFlag) Set(s string) error {
+	f.JSON = s != "false"
+	f.Fields = nil
+	if s == "true" || s == "false" {
+		return nil
+	}
+	for name := range strings.SplitSeq(s, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return errors.New("name fields with commas between them, or leave =... out for all")
+		}
+		f.Fields = append(f.Fields, name)
+	}
+	return nil
 }
 
 // group is a command that only holds others.

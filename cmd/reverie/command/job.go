@@ -41,9 +41,9 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	check(cmd, func() error {
 		switch named := count(f.group != "", f.due, f.all); {
 		case named == 0 && !fl.Changed("shard"):
-			return a.needsGroup(&f.group, "one of --group G, --due or --all is needed")
+			return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
 		case named != 1:
-			return fmt.Errorf("one of --group G, --due or --all is needed\nsee '%s --help'", cmd.CommandPath())
+			return fmt.Errorf("give either a group, or --due, or --all\nsee '%s --help'", cmd.CommandPath())
 		case f.due && (f.since != "" || f.until != ""):
 			return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and " +
 				"`reverie backfill` takes a range of dates")
@@ -247,7 +247,7 @@ func (a *app) printRun(ctx context.Context, result any, took time.Duration, date
 // writeJSON writes a document, or one of many lines.
 func (a *app) writeJSON(v any, line bool) error {
 	if line {
-		return cli.PrintJSONLine(a.Stdout, v)
+		return a.WriteJSONLine(v)
 	}
-	return cli.PrintJSON(a.Stdout, v)
+	return a.WriteJSON(v)
 }

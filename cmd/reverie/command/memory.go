@@ -85,9 +85,11 @@ func newMemorySearch(a *app) *cobra.Command {
 	var kind reverie.Kind
 	var when *whenFlags
 	var cmd *cobra.Command
-	cmd = a.command("reverie memory search", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
-		args []string) (err error) {
-		if q.Text = args[0]; kind != "" {
+	cmd = a.command("reverie memory search", someWords, func(ctx context.Context, args []string) (err error) {
+		if q.Text, err = a.groupAndWords(ctx, &q.GroupID, args); err != nil {
+			return err
+		}
+		if kind != "" {
 			q.Kinds = []reverie.Kind{kind}
 		}
 		at, err := when.of(ctx, a, q.GroupID)
@@ -116,8 +118,8 @@ func newMemorySearch(a *app) *cobra.Command {
 			list[i] = h.Memory
 		}
 		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
-	}))
-	a.groupNeeded(cmd, &q.GroupID)
+	})
+	groupFlag(cmd, &q.GroupID, wordsGroup)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
 	limitFlag(cmd, &q.Limit, 5, "memories at most")
@@ -196,10 +198,14 @@ func newMemoryStats(a *app) *cobra.Command {
 			if st.Lineages == 0 {
 				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
 			}
-			return a.PrintStats(st)
+			var groups, ids []string
+			for _, m := range st.Used {
+				groups, ids = append(groups, m.GroupID), append(ids, m.MemoryID)
+			}
+			return errors.Join(a.shorten(ctx, reverie.IDMemory, groups, ids), a.PrintStats(st))
 		})
 	}))
-	groupFlag(cmd, &groupID, "count this group only")
+	a.groupNarrows(cmd, &groupID, "count this group only")
 	return cmd
 }
 

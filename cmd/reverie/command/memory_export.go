@@ -55,11 +55,11 @@ func newMemoryExport(a *app) *cobra.Command {
 	check(cmd, func() error {
 		switch {
 		case all && q.GroupID != "":
-			return errors.New("either --group or --all is needed, not both")
+			return errors.New("a group is needed, or --all, not both")
 		case a.JSON && (name == "" || name == "-"):
 			return errors.New("--json prints what was written to a file: name one with -o")
 		case !all:
-			return a.needsGroup(&q.GroupID, "either --group or --all is needed")
+			return a.needsGroup(&q.GroupID, "a group is needed, or --all")
 		}
 		return nil
 	})

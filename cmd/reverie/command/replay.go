@@ -109,7 +109,7 @@ func (a *app) affordable(e application.Estimate) error {
 // showEstimate says what evolving a range of dates is thought to take.
 func (a *app) showEstimate(e application.Estimate, from, to string) error {
 	if a.JSON {
-		return cli.PrintJSONLine(a.Stdout, struct {
+		return a.WriteJSONLine(struct {
 			Success  bool                 `json:"success"`
 			Estimate application.Estimate `json:"estimate"`
 		}{true, e})

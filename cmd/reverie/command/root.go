@@ -51,23 +51,65 @@ func Root() *cobra.Command {
 	return newRoot(&app{flags: map[string]string{}, Console: cli.Console{Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}})
 }
 
+// usage is how every command shows what it takes, in 80 columns.
+const usage = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{$cmds := .Commands}}{{range .Groups}}{{$group := .}}
+
+{{.Title}}{{range $cmds}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if and .HasAvailableSubCommands (not .Groups)}}
+
+Commands:{{range $cmds}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+'reverie --help' shows the flags that every command takes.{{end}}{{if .HasAvailableSubCommands}}
+
+'{{.CommandPath}} COMMAND --help' tells more about a command.{{end}}
+`
+
 func newRoot(a *app) *cobra.Command {
-	root := group("reverie", newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a),
-		newExtract(a),
-		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
-		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
-		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
-		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer())
+	root := group("reverie")
+	for _, section := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"start", "Start here:", []*cobra.Command{newDemo(a), newImport(a), newEvolve(a), newMemory(a), newContext(a), newRun(a), newServe(a),
+			newDoctor(a)}},
+		{"jobs", "Jobs:", []*cobra.Command{newExtract(a), newDream(a), newImpression(a), newMaintain(a), newBackfill(a), newPull(a),
+			newSchedule(a)}},
+		{"read", "Read:", []*cobra.Command{newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
+		{"review", "Review:", []*cobra.Command{newRuns(a), newPlan(a), newApply(a), newReplay(a), newScan(a), newEval(a)}},
+		{"operate", "Operate:", []*cobra.Command{newGroups(a), newTeam(a), newErase(a), newToken(a), newMigrate(a), newAudit(a),
+			newConfig(a), newVersion(a)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: section.id, Title: section.title})
+		for _, cmd := range section.commands {
+			cmd.GroupID = section.id
+		}
+		root.AddCommand(section.commands...)
+	}
+	root.AddCommand(newLocalServer())
+	root.SetHelpCommandGroupID("operate")
+	root.SetCompletionCommandGroupID("operate")
+	root.SetUsageTemplate(usage)
+	cobra.EnableCommandSorting = false // the commonest stand first
+	root.Version = Version
+	root.SetVersionTemplate("reverie {{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
-	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
-		{"llm", "llm.provider", "gemini, openai, anthropic, offline (an extractive baseline; no key), or recorded (answers " +
-			"from a file)"},
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (from " +
+			"a file)"},
 		{"llm-model", "llm.model", "model name"},
 		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
 		{"database-url", "database.url", "PostgreSQL URL"},
@@ -77,6 +119,7 @@ func newRoot(a *app) *cobra.Command {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
 	markUsage(root)
+	a.completions(root)
 	return root
 }
 
@@ -85,6 +128,9 @@ func markUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
+				if first, _, _ := strings.Cut(err.Error(), " "); first == "accepts" || first == "requires" {
+					err = fmt.Errorf("%s given; write it as: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
+				}
 				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
 			}
 			return nil

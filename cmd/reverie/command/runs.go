@@ -59,7 +59,7 @@ func newRunsList(a *app) *cobra.Command {
 				return a.Say("the newest %d; more with --limit\n", q.Limit)
 			})
 	}))
-	groupFlag(cmd, &q.GroupID, "only this group's")
+	a.groupNarrows(cmd, &q.GroupID, "only this group's")
 	choice(cmd, &q.Job, "job", "", "only of this job: "+either(reverie.Jobs), reverie.Jobs...)
 	choice(cmd, &q.Status, "status", "", "only these: "+either(reverie.RunStatuses)+"; held finds all of which something "+
 		"waits", reverie.RunStatuses...)

@@ -43,7 +43,7 @@ func newSessionsList(a *app) *cobra.Command {
 			return a.PrintSessions(entries, f, total)
 		})
 	}))
-	groupFlag(cmd, &f.GroupID, "only this group's")
+	a.groupNarrows(cmd, &f.GroupID, "only this group's")
 	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
 	limitFlag(cmd, &f.Limit, 20, "sessions at most")
 	offsetFlag(cmd, &f.Offset, "pass over the first so many")

@@ -87,7 +87,7 @@ func (a *app) createToken(ctx context.Context, n api.NewToken) error {
 		return err
 	}
 	if a.JSON {
-		return cli.PrintJSON(a.Stdout, struct {
+		return a.WriteJSON(struct {
 			Success bool   `json:"success"`
 			Whole   string `json:"token"`
 			cli.TokenEntry
