@@ -161,7 +161,7 @@ kept() {
 # measure PART writes its section of the page.
 measure() {
 	local name package time expression sample units env raw=$work/$1.txt began load
-	began=$(date -u +'%Y-%m-%d %H:%M UTC') load=$(cut -d ' ' -f 1 /proc/loadavg) SECONDS=0
+	began=$(date -u +'%Y-%m-%d %H:%M UTC') load=$(cut -d ' ' -f 1 /proc/loadavg)
 	: >"$raw"
 	while read -r name package time expression sample units env <&3; do
 		[ "$name" = "$1" ] || continue
@@ -177,8 +177,8 @@ measure() {
 	done 3< <(rows "$suite/suite.txt")
 	{
 		cat "$suite/parts/$1.md"
-		printf '\nMachine: %s.\nMeasured %s by `make bench BENCH="-only %s"` at %s, in %s, after a minute with a load of %s.\n' "$(about)" \
-			"$began" "$1" "$(git describe --always --abbrev=12 --dirty --exclude='*')" "$((SECONDS / 60))m$((SECONDS % 60))s" "$load"
+		printf '\nMachine: %s.\nMeasured %s by `make bench BENCH="-only %s"`, at %s, with a load of %s before.\n' "$(about)" \
+			"$began" "$1" "$(git describe --always --abbrev=12 --dirty --exclude='*')" "$load"
 		awk -f "$here/table.awk" "$raw"
 	} >"$work/$1.section"
 }

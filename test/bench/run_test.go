@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"\n## nightly\n\nwas\n\nMachine: this one.\nMeasured once.\n\n## others\n\nkept\n\nMachine: another.\nMeasured twice.\n\n## serve\n\nMeasured there, too.\n\n" +
 			"## peer\n\nAbout it.\n\nMachine: ",
-		" by `make bench BENCH=\"-only peer\"` at ",
+		" by `make bench BENCH=\"-only peer\"`, at ",
 		"\n```\nBenchmarkPeer   calls/group\nsystem=reverie            1\n```\n",
 		"\nNot measured here: BenchmarkPeer/system=peer: Node 20 or later is missing.\n",
 	} {
