@@ -88,7 +88,7 @@ stop_server() {
 # about says what figures are taken on: the machine, and the versions of what takes part.
 about() {
 	echo -n "$(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1); "
-	echo -n "$(awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo) MiB of memory; $(uname -srm); "
+	echo -n "$(awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo) MiB; $(uname -sr); "
 	echo -n "disk $(df --output=source,fstype "${server:-$work}" | awk 'NR == 2 { print $1, $2 }'); "
 	echo -n "$(go env GOVERSION); PostgreSQL "
 	psql "$REVERIE_TEST_DATABASE_URL" -Atc "select format('%s (fsync %s, synchronous_commit %s, shared_buffers %s), pgvector %s',
@@ -177,7 +177,7 @@ measure() {
 	done 3< <(rows "$suite/suite.txt")
 	{
 		cat "$suite/parts/$1.md"
-		printf '\nMachine: %s.\nMeasured %s by `make bench BENCH="-only %s"`, at %s, with a load of %s before.\n' "$(about)" \
+		printf '\nMachine: %s.\nMeasured %s by `make bench BENCH="-only %s"`, at %s, load %s.\n' "$(about)" \
 			"$began" "$1" "$(git describe --always --abbrev=12 --dirty --exclude='*')" "$load"
 		awk -f "$here/table.awk" "$raw"
 	} >"$work/$1.section"
