@@ -5,27 +5,22 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"reverie/store/pgtest"
 )
 
-// scaleSQL are the blocks of SQL in docs/scale.md: that for Citus, and the others.
-func scaleSQL(t *testing.T) (citus string, others []string) {
+// scaleSQL are the blocks of SQL in docs/scale.md, which tells operators to run them.
+func scaleSQL(t *testing.T) (blocks []string) {
 	t.Helper()
 	text := string(must(os.ReadFile("../docs/scale.md"))(t))
 	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		if strings.Contains(block[1], "create_distributed_table") {
-			citus += block[1]
-		} else {
-			others = append(others, block[1])
-		}
+		blocks = append(blocks, block[1])
 	}
-	if citus == "" || len(others) == 0 {
-		t.Fatal("docs/scale.md has no SQL for Citus, or no other")
+	if len(blocks) == 0 {
+		t.Fatal("docs/scale.md has no SQL")
 	}
-	return citus, others
+	return blocks
 }
 
 // strings1 is the first column of a query's rows.
@@ -43,13 +38,13 @@ func strings1(t *testing.T, db *sql.DB, query string) []string {
 	return list
 }
 
-// The SQL for Citus distributes each table once, by group_id, beside all others,
+// docs/citus.sql distributes each table once, by group_id, beside all others,
 // and after those that it refers to. Citus itself is not at hand: a function of
 // the same name and parameters takes its place and writes down what it is told.
 func TestCitusSQLFitsTheSchema(t *testing.T) {
 	pgtest.New(t)
 	db := raw(t)
-	citus, _ := scaleSQL(t)
+	citus := string(must(os.ReadFile("../docs/citus.sql"))(t))
 	_, err := db.ExecContext(t.Context(), `
 		create schema citus;
 		create type citus.distribution_type as enum ('hash', 'range', 'append');
@@ -114,8 +109,7 @@ func TestScaleSQLRuns(t *testing.T) {
 	w := newWorld(t)
 	w.apply(create("likes tea"))
 	db := raw(t)
-	_, others := scaleSQL(t)
-	for _, block := range others {
+	for _, block := range scaleSQL(t) {
 		tx := must(db.BeginTx(t.Context(), nil))(t)
 		if _, err := tx.ExecContext(t.Context(), block); err != nil {
 			t.Errorf("%v\n%s", err, block)

@@ -79,7 +79,7 @@ func caught(cases []poisonCase, measured bool) (n, of int, missed []poisonCase) 
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// The floors of docs/poison.md. Rules that were fitted to these attacks caught 99% of them
+// The floors of docs/security.md. Rules that were fitted to these attacks caught 99% of them
 // and 22% of others; the general rules were written without a look at them, and what they
 // catch here is what they catch of attacks not seen before. False alarms are named.
 func TestPoisonRates(t *testing.T) {

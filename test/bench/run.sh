@@ -85,12 +85,12 @@ stop_server() {
 	rm -rf "$server"
 }
 
-# about says what figures are taken on: the machine, and the versions of all that takes part.
+# about says what figures are taken on: the machine, and the versions of what takes part.
 about() {
 	echo -n "$(nproc) x $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1); "
-	echo -n "$(awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo) MiB of memory; $(uname -srm); "
+	echo -n "$(awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo) MiB; $(uname -sr); "
 	echo -n "disk $(df --output=source,fstype "${server:-$work}" | awk 'NR == 2 { print $1, $2 }'); "
-	echo -n "reverie $(git describe --always --abbrev=12 --dirty --exclude='*'); $(go env GOVERSION); PostgreSQL "
+	echo -n "$(go env GOVERSION); PostgreSQL "
 	psql "$REVERIE_TEST_DATABASE_URL" -Atc "select format('%s (fsync %s, synchronous_commit %s, shared_buffers %s), pgvector %s',
 		split_part(current_setting('server_version'), ' ', 1), current_setting('fsync'), current_setting('synchronous_commit'),
 		current_setting('shared_buffers'), (select default_version from pg_available_extensions where name = 'vector'))" 2>/dev/null |
@@ -142,23 +142,29 @@ report() {
 			if [ -e "$work/$part.section" ]; then
 				cat "$work/$part.section"
 			else # as it was
-				awk -v title="$(head -n 1 "$suite/parts/$part.md")" '/^## / { kept = $0 == title } kept' "$out" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+				kept "$(head -n 1 "$suite/parts/$part.md")" "$out" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
 			fi
-		done | cat -s
+		done | awk '!/^Machine: / || $0 != said; /^Machine: / { said = $0 }' | cat -s
 	} >"$work/page.md"
 	mv "$work/page.md" "$out"
 	say "wrote $out"
 	return $failed
 }
 
+# kept TITLE PAGE prints a section of the page, with the machine that it was measured on: the
+# page says that where it is another one than the section before had.
+kept() {
+	awk -v title="$1" '/^## / { kept = $0 == title } /^Machine: / { machine = $0; next } !kept { next }
+		/^Measured / && machine { print machine } { print }' "$2"
+}
+
 # measure PART writes its section of the page.
 measure() {
-	local name package time expression sample env commands="" raw=$work/$1.txt began load
-	began=$(date -u +'%Y-%m-%d %H:%M UTC') load=$(cut -d ' ' -f 1 /proc/loadavg) SECONDS=0
+	local name package time expression sample units env raw=$work/$1.txt began load
+	began=$(date -u +'%Y-%m-%d %H:%M UTC') load=$(cut -d ' ' -f 1 /proc/loadavg)
 	: >"$raw"
-	while read -r name package time expression sample env <&3; do
+	while read -r name package time expression sample units env <&3; do
 		[ "$name" = "$1" ] || continue
-		commands+="${env:+$env }go test -run '^\$' -bench '$expression' -benchtime $time -timeout $limit $package"$'\n'
 		[ -z "$short" ] || expression=$sample time=1x
 		say "$expression of $package"
 		build "$root" "$package" "$work/run.test" || return 1
@@ -166,12 +172,13 @@ measure() {
 		([ -z "$env" ] || export $env && run "$root" "$package" "$work/run.test" "$expression" "$time" -test.v ${short:+-test.short}) 2>&1 |
 			tee "$work/one.txt" >&2 || { say "$package: -bench '$expression' failed; see $work/one.txt"; return 1; }
 		grep -q '^Benchmark.*[0-9]\|^--- SKIP' "$work/one.txt" || { say "nothing was measured: no benchmark of $package matches $expression"; return 1; }
+		echo "show: $units" >>"$raw"
 		cat "$work/one.txt" >>"$raw"
 	done 3< <(rows "$suite/suite.txt")
 	{
 		cat "$suite/parts/$1.md"
-		printf '\nMeasured %s in %s, after a minute with a load of %s, on %s.\n' "$began" "$((SECONDS / 60))m$((SECONDS % 60))s" "$load" "$(about)"
-		printf '\n```sh\nmake bench BENCH="-only %s"\n%s```\n' "$1" "$commands"
+		printf '\nMachine: %s.\nMeasured %s by `make bench BENCH="-only %s"`, at %s, load %s.\n' "$(about)" \
+			"$began" "$1" "$(git describe --always --abbrev=12 --dirty --exclude='*')" "$load"
 		awk -f "$here/table.awk" "$raw"
 	} >"$work/$1.section"
 }

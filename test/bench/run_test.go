@@ -48,12 +48,13 @@ func write(t *testing.T, file, text string) {
 func TestReport(t *testing.T) {
 	suite := t.TempDir()
 	page := filepath.Join(suite, "page.md")
-	write(t, filepath.Join(suite, "suite.txt"), "# parts\n\nnightly ./test/bench/testdata/failing 1x . .\nothers ./x 1x . .\n"+
-		"peer ./test/bench/testdata/skipping 1x ^BenchmarkPeer$ .\nnone ./test/bench/testdata/skipping 1x ^BenchmarkNone$ .\n")
-	for _, part := range []string{"nightly", "others", "peer", "none"} {
+	write(t, filepath.Join(suite, "suite.txt"), "# parts\n\nnightly ./test/bench/testdata/failing 1x . . -\nothers ./x 1x . . -\nserve ./x 1x . . -\n"+
+		"peer ./test/bench/testdata/skipping 1x ^BenchmarkPeer$ . calls/group\nnone ./test/bench/testdata/skipping 1x ^BenchmarkNone$ . -\n")
+	for _, part := range []string{"nightly", "others", "serve", "peer", "none"} {
 		write(t, filepath.Join(suite, "parts", part+".md"), "## "+part+"\n\nAbout it.\n")
 	}
-	write(t, page, "# Benchmarks\n\n## nightly\n\nwas\n\n## others\n\nkept\n\n## peer\n\nold\n")
+	write(t, page, "# Benchmarks\n\n## nightly\n\nwas\n\nMachine: this one.\nMeasured once.\n\n## others\n\nkept\n\nMachine: another.\nMeasured twice.\n\n"+
+		"## serve\n\nMeasured there, too.\n\n## peer\n\nold\n\nMeasured there.\n")
 	said, err := script(t, "-suite", suite, "-out", page, "-only", "nightly,peer,none")
 	for _, want := range []string{"part nightly failed", "-bench '.'", "the model did not answer", "FAIL: BenchmarkBroken/size=1", "BenchmarkFine",
 		"part none failed", "no benchmark of ./test/bench/testdata/skipping matches"} {
@@ -66,9 +67,10 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n## nightly\n\nwas\n\n## others\n\nkept\n\n## peer\n\nAbout it.\n\nMeasured ",
-		"\n```sh\nmake bench BENCH=\"-only peer\"\ngo test -run '^$' -bench '^BenchmarkPeer$' -benchtime 1x -timeout 15m ./test/bench/testdata/skipping\n```\n",
-		"\n| BenchmarkPeer | calls/group |\n| --- | ---: |\n| system=reverie | 1 |\n",
+		"\n## nightly\n\nwas\n\nMachine: this one.\nMeasured once.\n\n## others\n\nkept\n\nMachine: another.\nMeasured twice.\n\n## serve\n\nMeasured there, too.\n\n" +
+			"## peer\n\nAbout it.\n\nMachine: ",
+		" by `make bench BENCH=\"-only peer\"`, at ",
+		"\n```\nBenchmarkPeer   calls/group\nsystem=reverie            1\n```\n",
 		"\nNot measured here: BenchmarkPeer/system=peer: Node 20 or later is missing.\n",
 	} {
 		if !strings.Contains(string(raw), want) {
@@ -126,10 +128,12 @@ func TestSuite(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "awk", "-f", "table.awk")
-	cmd.Stdin = strings.NewReader("goos: linux\nBenchmarkA/size=1/of=x-y-8  \t 10\t 12.5 ns/op\t 7 p50-ms\t 3 B/op\nBenchmarkA/size=2-8 10 0.03514 s\nBenchmarkB-8 3 12345.6 ns/op 0 B/op\nPASS\n")
+	cmd.Stdin = strings.NewReader("goos: linux\nBenchmarkA/size=1/of=x-y-8  \t 10\t 12.5 ns/op\t 7 p50-ms\t 3 B/op\nBenchmarkA/size=2-8 10 0.03514 s\nBenchmarkB-8 3 12345.6 ns/op 0 B/op\n" +
+		"show: p50-ms\nBenchmarkG/apply/n=1-8 10 4 p50-ms 7 p95-ms\nBenchmarkG/apply/n=10-8 10 44 p50-ms 7 p95-ms\nBenchmarkG/read/n=10-8 10 444 p50-ms\nPASS\n")
 	got, err := cmd.Output()
-	want := "\n| BenchmarkA | p50-ms | s |\n| --- | ---: | ---: |\n| size=1, of=x-y | 7 |  |\n| size=2 |  | 0.0351 |\n" +
-		"\n| BenchmarkB | ns/op | B/op |\n| --- | ---: | ---: |\n|  | 12346 | 0 |\n"
+	want := "\n```\nBenchmarkA     p50-ms\nsize=1/of=x-y       7\n```\n\n```\nBenchmarkA       s\nsize=2      0.0351\n```\n" +
+		"\n```\nBenchmarkB  ns/op  B/op\n            12346     0\n```\n" +
+		"\n```\nBenchmarkG, p50-ms  n=1  n=10\napply                 4    44\nread                      444\n```\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v:\n%s", err, got)
 	}

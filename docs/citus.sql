@@ -1,0 +1,47 @@
+-- Distributes the tables of a freshly migrated, empty database over Citus by group_id.
+-- Run it on the coordinator: psql -f docs/citus.sql. A table comes after those that it refers to.
+
+select create_distributed_table('groups', 'group_id', colocate_with => 'none');
+select create_distributed_table('past_calendars', 'group_id', colocate_with => 'groups');
+select create_distributed_table('setbacks', 'group_id', colocate_with => 'groups');
+select create_distributed_table('leases', 'group_id', colocate_with => 'groups');
+select create_distributed_table('runs', 'group_id', colocate_with => 'groups');
+select create_distributed_table('run_chunks', 'group_id', colocate_with => 'groups');
+select create_distributed_table('held_plans', 'group_id', colocate_with => 'groups');
+select create_distributed_table('messages', 'group_id', colocate_with => 'groups');
+select create_distributed_table('pulls', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memories', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_evidence', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_sources', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_uses', 'group_id', colocate_with => 'groups');
+select create_distributed_table('rejudgements', 'group_id', colocate_with => 'groups');
+select create_distributed_table('past_rejudgements', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_values', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_origins', 'group_id', colocate_with => 'groups');
+select create_distributed_table('team_links', 'group_id', colocate_with => 'groups');
+select create_distributed_table('team_conflicts', 'group_id', colocate_with => 'groups');
+select create_distributed_table('team_requests', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_change_log', 'group_id', colocate_with => 'groups');
+select create_distributed_table('answers', 'group_id', colocate_with => 'groups');
+select create_distributed_table('decisions', 'group_id', colocate_with => 'groups');
+select create_distributed_table('message_uses', 'group_id', colocate_with => 'groups');
+select create_distributed_table('sessions', 'group_id', colocate_with => 'groups');
+select create_distributed_table('session_summaries', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_usage_log', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_usage_totals', 'group_id', colocate_with => 'groups');
+select create_distributed_table('active_nights', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entities', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_names', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_claims', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_evidence', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_change_log', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_observations', 'group_id', colocate_with => 'groups');
+select create_distributed_table('llm_calls', 'group_id', colocate_with => 'groups');
+select create_distributed_table('embedding_cache', 'group_id', colocate_with => 'groups');
+select create_distributed_table('embedding_calibrations', 'group_id', colocate_with => 'groups');
+select create_distributed_table('api_tokens', 'group_id', colocate_with => 'groups');
+select create_distributed_table('page_sessions', 'group_id', colocate_with => 'groups');
+select create_distributed_table('deployments', 'group_id', colocate_with => 'groups');
+select create_distributed_table('erasures', 'group_id', colocate_with => 'groups');
+select create_distributed_table('erased_messages', 'group_id', colocate_with => 'groups');
+select create_distributed_table('erased_memories', 'group_id', colocate_with => 'groups');
