@@ -47,7 +47,7 @@ type Limits struct {
 	MaxInputTokens  int     // estimated tokens of one question
 	MaxOutputTokens int     // of an answer
 	MaxItems        int     // new ones of one answer
-	MaxActive       int     // items that a group remembers; creates beyond are refused
+	MaxActive       int     // items that a group remembers; beyond it the weakest is archived for a new one
 	MaxShown        int     // memories of the group that were taken in before and are shown as context
 	MinConfidence   float64 // 0..1
 	HoldRatio       float64 // share of the group's active memories that a dream may rewrite or delete

@@ -70,15 +70,19 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheReadme: each command that the README and the table of claims show is
-// one of the binary's, with its flags.
+// TestCommandsOfTheReadme: each command that the README and the docs show is one of the
+// binary's, with its flags.
 func TestCommandsOfTheReadme(t *testing.T) {
 	t.Parallel()
 	shown := regexp.MustCompile("(?m)(?:^\\$ |^|`)(?:\\./bin/)?reverie ([a-z][^`\n#|>]*)")
 	flag := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	count := 0
-	for _, name := range []string{"README.md", "docs/claims.md", "docs/operations.md"} {
-		page, err := os.ReadFile(filepath.Join("..", "..", name))
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(docs, "../../README.md") {
+		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
