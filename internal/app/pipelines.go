@@ -353,7 +353,7 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	}
 	if a.Config.LLM.Recorded == "" {
 		return nil, fmt.Errorf("no recorded answers are named: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
-			"to a file of them, such as examples/demo/answers.jsonl", reverie.ErrConfiguration)
+			"to a file of them, such as test/halfframe/answers.jsonl", reverie.ErrConfiguration)
 	}
 	return recorded.Open(a.Config.LLM.Recorded)
 }
