@@ -36,9 +36,6 @@ func (a *App) Examine(ctx context.Context) []Finding {
 		return err == nil
 	}
 	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(safety.Detectors(), ", "), "nobody else")+"; personal data: "+a.Config.Privacy.PII, nil)
-	if w := a.Config.ScheduleWarning(); w != "" {
-		note("schedule", "warning: "+w, nil)
-	}
 	openErr := a.Open(ctx)
 	if a.Store == nil {
 		note("database", "", openErr)
