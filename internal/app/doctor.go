@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,26 @@ func (a *App) privateNote() string {
 		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
 	}
 	return note
+}
+
+// CheckReady asks a process that stays for its /readyz, as the health check of a container
+// does.
+func CheckReady(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("--ready %q: %w: write a URL such as http://127.0.0.1:8470/readyz", url, reverie.ErrConfiguration)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("it is not ready: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("it is not ready: %s answers %s", url, resp.Status)
+	}
+	return nil
 }
 
 // examineGroups finds groups that wait for a person.

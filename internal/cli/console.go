@@ -22,6 +22,7 @@ type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	JSON           bool // answers are for programs
+	Quiet          bool // of runs, counts alone are said
 	Env            []string
 	Now            func() time.Time
 	Short          map[string]string // ids as tables show them, by the whole ones
