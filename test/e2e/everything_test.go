@@ -39,7 +39,7 @@ func TestEverythingOn(t *testing.T) {
 	if strings.Contains(o.stdout, "+ ") {
 		t.Errorf("it is not quiet:\n%s", o.stdout)
 	}
-	now = now.Add(time.Hour)
+	now = now.Add(2 * time.Hour)
 	s.runAt(now, "dream", "--due").want(t, 0).shows(t, "bot  up to s1", "\n  + Lin likes green tea\n") // as it was extracted
 	asked, runs = len(s.questions()), s.one(`select count(*) from runs`)
 	for _, later := range []time.Duration{0, 48 * time.Hour} {
