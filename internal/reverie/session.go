@@ -186,11 +186,11 @@ func (t Tally) Minus(o Tally) Tally {
 func (r SessionRule) Extract(s Session, now time.Time) bool {
 	enough := reached(s.New.Tokens, r.Tokens) || reached(s.New.ToolCalls, r.ToolCalls) ||
 		reached(s.New.Turns, r.Turns) || r.Idle > 0 && now.Sub(s.LastAt) >= r.Idle
-	return s.New.Messages > 0 && r.Tries(s, now) && (s.Unfinished || enough && (r.Asked || s.withBot()))
+	return s.New.Messages > 0 && r.Tries(s, now) && (s.Unfinished || enough && (r.Asked || s.WithBot()))
 }
 
-// withBot tells whether a bot has answered in the session, or called a tool.
-func (s Session) withBot() bool { return s.Total.Turns > 0 || s.Total.ToolCalls > 0 }
+// WithBot tells whether a bot has answered in the session, or called a tool.
+func (s Session) WithBot() bool { return s.Total.Turns > 0 || s.Total.ToolCalls > 0 }
 
 // Tries tells whether a session is not left alone after a failure to extract it.
 func (r SessionRule) Tries(s Session, now time.Time) bool {

@@ -48,5 +48,6 @@ func TestEverythingOn(t *testing.T) {
 		quiet("dream", "nothing is due")
 	}
 	quiet("evolve", "nothing is due")
+	s.run("sessions", "show", "p1", "--group", "people").want(t, 0).shows(t, "never of itself, since no bot takes part")
 	s.runAt(now, "extract", "--all").want(t, 0).shows(t, "people  p1  extract succeeded") // since somebody asks
 }
