@@ -165,7 +165,7 @@ func (b BudgetConfig) day() string {
 	if len(most) == 0 {
 		return "Nothing bounds what all groups cost a day"
 	}
-	return "All groups together cost at most " + strings.Join(most, ", ") + " a day"
+	return "All groups together cost at most " + strings.Join(most, " and ") + " a day"
 }
 
 func writeConfigJSON(w io.Writer, cfg *Config, prov *Provenance) error {

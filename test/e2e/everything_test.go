@@ -48,6 +48,10 @@ func TestEverythingOn(t *testing.T) {
 		quiet("dream", "nothing is due")
 	}
 	quiet("evolve", "nothing is due")
+	s.bring("silent", chat(night(9), "note Bo takes the minutes")...)
+	if o := s.run("evolve", "--group", "silent", "--quiet").want(t, 0).shows(t, "1 created"); strings.Contains(o.stdout, "Bo takes") {
+		t.Errorf("it is not quiet:\n%s", o.stdout)
+	}
 	s.run("sessions", "show", "p1", "--group", "people").want(t, 0).shows(t, "never of itself, since no bot takes part")
 	s.runAt(now, "extract", "--all").want(t, 0).shows(t, "people  p1  extract succeeded") // since somebody asks
 }
