@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,7 +95,8 @@ func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r
 // digits, or letters and symbols.
 func strongPassword(value string) bool {
 	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
-		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value)
+		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value) &&
+		!is("keyed", value)
 }
 
 // farPassword tells a password at some distance from its name: a strong one with a digit
@@ -103,6 +105,9 @@ func farPassword(value string) bool {
 	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(strings.TrimRight(value, "!?"), "@#$%^&*!?")) &&
 		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
 }
+
+// loginPassword tells a password from a second nickname, where people say how they log in.
+func loginPassword(value string) bool { return farPassword(value) && !is("nickname", value) }
 
 // givenPassword tells a password that stands right behind its name and a mark, or behind
 // a Chinese one: any word but those that are said about passwords.
@@ -115,6 +120,12 @@ func givenPassword(value string) bool {
 // is said about passwords.
 func plainPassword(value string) bool {
 	return notPlaceholder(value) && !is("aboutPasswords", value)
+}
+
+// plainPhrase tells words that are given as a password from what is said about passwords.
+func plainPhrase(value string) bool {
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '-' })
+	return !slices.ContainsFunc(words, func(word string) bool { return is("aboutPasswords", word) })
 }
 
 // hanPassword tells a Chinese word behind a mark from what is said about passwords.
