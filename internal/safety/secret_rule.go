@@ -41,7 +41,7 @@ var secretTests = map[string]func(string) bool{
 	"mixed": mixed, "plainPassword": plainPassword, "plainPhrase": plainPhrase, "hanPassword": hanPassword, "notPlaceholder": notPlaceholder, "notPort": notPort,
 	"pairPassword": pairPassword, "random": random,
 	"spokenPassword": spokenPassword, "spokenToken": spokenToken, "strongPassword": strongPassword,
-	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesValue": namesValue,
+	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesPassword": namesPassword, "namesValue": namesValue,
 }
 
 // secretFile is the file of rules for secrets.

@@ -195,7 +195,13 @@ var valueMarks = func() (set [utf8.RuneSelf]bool) {
 // namesValue tells whether a mark that a value follows stands close behind a keyword.
 func namesValue(text string) bool {
 	text = text[:min(len(text), 48)]
-	return strings.ContainsAny(text, ":=") || strings.Contains(text, "：")
+	return strings.ContainsAny(text, ":=：→") || strings.Contains(text, "->")
+}
+
+// namesPassword tells whether a text says password.
+func namesPassword(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "pass") || strings.Contains(text, "pw") || strings.Contains(text, "密码") || strings.Contains(text, "口令")
 }
 
 // hasASCII tells whether a Chinese text has a letter or digit that is none, or quotes, or a
