@@ -30,7 +30,7 @@ func findMarkup(s string) string {
 		name, _, _ := strings.Cut(strings.ToLower(s[m[2]:m[3]]), "_")
 		spaced := s[m[0]+1] == ' ' // a < b and b > c
 		alone := !closed && s[m[3]] == '>' && s[m[0]+1] != '/'
-		if (spaced || alone) && !slices.Contains(dangerousTags(), name) {
+		if spaced && len(name) == 1 || (spaced || alone) && !slices.Contains(dangerousTags(), name) {
 			continue
 		}
 		return s[m[0]:m[1]]

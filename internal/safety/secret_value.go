@@ -107,7 +107,9 @@ func farPassword(value string) bool {
 }
 
 // loginPassword tells a password from a second nickname, where people say how they log in.
-func loginPassword(value string) bool { return farPassword(value) && !is("nickname", value) }
+func loginPassword(value string) bool {
+	return farPassword(value) && !is("nickname", value) && !is("address", strings.ToLower(value))
+}
 
 // givenPassword tells a password that stands right behind its name and a mark, or behind
 // a Chinese one: any word but those that are said about passwords.
@@ -137,7 +139,7 @@ func code(value string) bool { return !is("lengthHint", value) }
 // notPlaceholder refuses what stands where a secret would: ****, <password>,
 // ${TOKEN}, your-key-here.
 func notPlaceholder(value string) bool {
-	if strings.ContainsAny(value[:1], "<{[$%") && is("placeholderStart", value) || is("placeholder", value) {
+	if strings.ContainsAny(value[:1], "<{[$%/") && is("placeholderStart", value) || is("placeholder", value) {
 		return false
 	}
 	return distinct(value) > 1 || strings.ContainsFunc(value, unicode.IsDigit)
