@@ -62,7 +62,7 @@ type Stats struct {
 	Considered int `json:"considered"`
 	Filtered   int `json:"filtered"`
 	Cut        int `json:"cut,omitempty"` // messages of which only the beginning was read: see [MaxMessageShown]
-	Deferred   int `json:"deferred"` // messages of the window still pending at the end
+	Deferred   int `json:"deferred"`      // messages of the window still pending at the end
 	Chunks     int `json:"chunks"`
 	Compared   int `json:"compared,omitempty"`  // questions asked to compare facts with memories
 	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
