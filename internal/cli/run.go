@@ -319,7 +319,7 @@ func Counts(job reverie.Job, st reverie.Stats) string {
 		return fmt.Sprintf("%s; %s taken in, %s", Effects(job, st), taken, Plural(st.Asked, "question"))
 	}
 	messages := fmt.Sprintf("%s (%d cited%s)", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited,
-		some(st.Filtered, ", %d filtered"))
+		some(st.Filtered, ", %d filtered")+some(st.Cut, ", %d read in part"))
 	return listed("; ", Effects(job, st), messages, some(st.Folded, "%d folded"), some(st.Deferred, "%d pending"))
 }
 

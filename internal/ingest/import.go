@@ -44,11 +44,15 @@ type Counts struct {
 	Changed  int                    `json:"changed,omitempty"` // of these: the text is another one now
 	SameID   int                    `json:"same_id,omitempty"` // had the id of another message, and got one of their own
 	Erased   int                    `json:"erased,omitempty"`  // had been erased, and did not come in again
+	Long     int                    `json:"long,omitempty"`    // of which models will read the beginning
 	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and the known ones
 }
 
 func (c *Counts) add(m reverie.Message) {
 	c.Records++
+	if m.Filter == reverie.FilterNone && len(m.Text) > reverie.MaxMessageShown {
+		c.Long++
+	}
 	if m.Filter != reverie.FilterNone {
 		c.Filtered[m.Filter]++
 	}
@@ -57,7 +61,7 @@ func (c *Counts) add(m reverie.Message) {
 // Add adds those of other records.
 func (c *Counts) Add(o Counts) {
 	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
-	c.Changed, c.SameID = c.Changed+o.Changed, c.SameID+o.SameID
+	c.Changed, c.SameID, c.Long = c.Changed+o.Changed, c.SameID+o.SameID, c.Long+o.Long
 	for f, n := range o.Filtered {
 		c.Filtered[f] += n
 	}
