@@ -215,7 +215,7 @@ func chat(name, inText string) export.Chat {
 		parent = ""
 	}
 	title := waTitle(base)
-	if title == "" && base == "_chat.txt" {
+	if title == "" && waCopy.ReplaceAllString(base, "") == "_chat" {
 		title, base = waTitle(parent), parent
 	}
 	if base == "-" {
