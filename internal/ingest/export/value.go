@@ -40,6 +40,19 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Mark tells whether an export says something of a message, such as when it was edited: anything but null,
+// false, 0 and what is empty.
+type Mark bool
+
+func (m *Mark) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case "null", "false", "0", `""`, `"0"`, "{}", "[]":
+		return nil
+	}
+	*m = true
+	return nil
+}
+
 // Readable says of a value of the wrong type where it stands, not what the type
 // is called in this program.
 func Readable(err error) error {
