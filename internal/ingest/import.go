@@ -177,12 +177,13 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return err
 	}
 	m.GroupID = b.GroupID
-	if im.seen.apart(&m) {
-		b.SameID++
-		im.total.SameID++
+	same := im.seen.apart(&m, r.Edited)
+	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
+		c.add(m)
+		if same == otherOfID {
+			c.SameID++
+		}
 	}
-	b.add(m)
-	im.total.add(m)
 	if b.First.IsZero() || m.SentAt.Before(b.First) {
 		b.First = m.SentAt
 	}
@@ -195,6 +196,11 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		}
 		return nil
 	}
+	if same == oldOfID || same == editOfID && im.edit(b, m) {
+		b.Known++
+		im.total.Known++
+		return nil
+	}
 	b.messages = append(b.messages, m)
 	im.held++
 	im.bytes += len(m.Text)
@@ -205,6 +211,18 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return im.flush(ctx, b)
 	}
 	return nil
+}
+
+// edit puts the newer text of a message in the place of the older one, as long as that is not stored: then it stays.
+func (im *Importer) edit(b *batch, m reverie.Message) bool {
+	for i := range b.messages {
+		if held := &b.messages[i]; held.ID == m.ID {
+			im.bytes += len(m.Text) - len(held.Text)
+			held.Text, held.Filter = m.Text, m.Filter
+			return true
+		}
+	}
+	return false
 }
 
 // batch is that of a chat, which is given its group the first time.
