@@ -41,7 +41,7 @@ func (s *sample) pages() map[string]string {
 	cited, err := history.New(s.store.DB()).Why(ctx, halfFrame, reworded.ID)
 	check(s, err)
 	return map[string]string{
-		"groups": "/ui/", "runs": "/ui/runs", "held": "/ui/held", "cost": "/ui/cost",
+		"home": "/ui/", "groups": "/ui/?q=a", "runs": "/ui/runs", "held": "/ui/held", "cost": "/ui/cost",
 		"timeline": group, "memories": group + "/memories?status=all", "recall": group + "/recall?q=" + url.QueryEscape("周会什么时候？Tomas 能吃花生吗"),
 		"recall-empty": group + "/recall", "conversation": group + "/conversation?around=" + url.QueryEscape(cited.Versions[1].Evidence[0].MessageID),
 		"people": group + "/people", "person": group + "/people/" + people[0].ID, "dream": "/ui/groups/" + allotment + "/dream",
@@ -64,6 +64,16 @@ func (s *sample) awkward() {
 		`update runs set error = repeat('x', 60) || repeat(' the model did not answer within the time that it has,', 3) where job in ('extract', 'impression')`,
 		`update messages set author = repeat('N', 180) where author = 'Maya'`,
 		`update memory_evidence set author = repeat('N', 180) where author = 'Maya'`,
+		`insert into groups (group_id, name, time_zone, paused) values ('harbour', 'Harbour walks', 'UTC', false), ('pier', '', 'UTC', true)`,
+		`insert into messages (group_id, message_id, role, text, sent_at) values ('harbour', 'last', 'user', 'bye', now() - interval '9 days')`,
+		`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
+			select 'harbour', id, id, 'group', 'the walk leaves at nine', 1, 'active', 0.6, 'x', now(), now(), now() from (select gen_random_uuid() as id) i`,
+		`insert into memory_change_log (group_id, change_id, action, memory_id, version, created_at) select group_id, gen_random_uuid(), 'strength', memory_id, 1, now() - make_interval(days => d)
+			from memories, generate_series(0, 29) as d, generate_series(0, d % 7) where group_id = 'harbour' and d % 3 > 0`,
+		`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, error, started_at, finished_at)
+			select 'harbour', gen_random_uuid(), 'evolve', now() - interval '1 day', now(), s, 1, '', now() - interval '3 hours', now() from unnest(array['failed', 'succeeded']) as s`,
+		`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ('harbour', 'evolve', 5, repeat('the model answered with something that is no plan; ', 6), now(), now(), now()),
+			('harbour', 'dream', 1, 'the model did not answer', now(), null, now())`,
 	} {
 		if _, err := db.ExecContext(s.Context(), statement); err != nil {
 			s.Fatalf("%s: %v", statement, err)
@@ -147,7 +157,7 @@ func newUser(t *testing.T, s *sample, b *browser) {
 	}
 	v.takeProblems() // that it was refused
 	v.logsIn(s, reverie.ScopeRead)
-	if got := v.h1(); got != "Groups" {
+	if got := v.h1(); got != "Overview" {
 		t.Errorf("a login leads to %q", got)
 	}
 	follow := func(link, h1 string) {
@@ -160,7 +170,7 @@ func newUser(t *testing.T, s *sample, b *browser) {
 	}
 	follow("Held", "Waiting for a person")
 	v.says("needs a token of scope admin")
-	follow("Groups", "Groups")
+	follow("Overview", "Overview")
 	follow("半格 Half Frame", "Timeline")
 	follow("Dream", "What the dreams have left")
 	follow("People", "People and things")
@@ -172,7 +182,7 @@ func newUser(t *testing.T, s *sample, b *browser) {
 		t.Errorf("the evidence leads to the message %q", here)
 	}
 	v.goes("/ui/")
-	follow("中文", "群组")
+	follow("中文", "总览")
 	follow("退出", "登录")
 	if problems := v.takeProblems(); len(problems) > 0 {
 		t.Errorf("%q", problems)

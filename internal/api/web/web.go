@@ -77,7 +77,7 @@ type form struct {
 func (s *site) pages() []page {
 	return []page{
 		{pattern: "GET /ui/login", title: "login.title", template: "login", show: s.loginPage, open: true},
-		{pattern: "GET /ui/{$}", title: "groups.title", template: "groups", show: s.groupsPage},
+		{pattern: "GET /ui/{$}", title: "home.title", template: "home", show: s.homePage},
 		{pattern: "GET /ui/groups/{group}/memories", tab: "memories", title: "memories.title", template: "memories", show: s.memoriesPage},
 		{pattern: "GET /ui/groups/{group}/memories/diff", tab: "memories", title: "difference.title", template: "memory_diff",
 			show: s.diffPage},
