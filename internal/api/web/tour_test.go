@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -20,10 +21,12 @@ import (
 func TestBrowser(t *testing.T) {
 	s := newSample(t)
 	s.awkward()
+	s.service.Now = time.Now // browsers go by it, too
 	b := s.open(t)
 	t.Run("every page", func(t *testing.T) { everyPage(t, s, b) })
 	t.Run("a new user", func(t *testing.T) { newUser(t, s, b) })
 	t.Run("delete and restore", func(t *testing.T) { deleteAndRestore(t, s, b) })
+	t.Run("a night goes on", func(t *testing.T) { nightGoesOn(t, s, b) })
 	t.Run("recall", func(t *testing.T) { recallDebugger(t, s, b) })
 	t.Run("approve", func(t *testing.T) { approveHeld(t, s, b) })
 }
@@ -57,9 +60,6 @@ func (s *sample) pages() map[string]string {
 // and people whose names are one long word.
 func (s *sample) awkward() {
 	s.Helper()
-	db, err := sql.Open("postgres", pgtest.URL(s.TB))
-	check(s, err)
-	defer func() { check(s, db.Close()) }()
 	for _, statement := range []string{
 		`update runs set error = repeat('x', 60) || repeat(' the model did not answer within the time that it has,', 3) where job in ('extract', 'impression')`,
 		`update messages set author = repeat('N', 180) where author = 'Maya'`,
@@ -75,9 +75,18 @@ func (s *sample) awkward() {
 		`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ('harbour', 'evolve', 5, repeat('the model answered with something that is no plan; ', 6), now(), now(), now()),
 			('harbour', 'dream', 1, 'the model did not answer', now(), null, now())`,
 	} {
-		if _, err := db.ExecContext(s.Context(), statement); err != nil {
-			s.Fatalf("%s: %v", statement, err)
-		}
+		s.write(statement)
+	}
+}
+
+// write does what no part of the product would, to a sample that is made.
+func (s *sample) write(statement string) {
+	s.Helper()
+	db, err := sql.Open("postgres", pgtest.URL(s.TB))
+	check(s, err)
+	defer func() { check(s, db.Close()) }()
+	if _, err := db.ExecContext(s.Context(), statement); err != nil {
+		s.Fatalf("%s: %v", statement, err)
 	}
 }
 
@@ -219,6 +228,26 @@ func deleteAndRestore(t *testing.T, s *sample, b *browser) {
 	v.says("You asked for version 1.")
 	if eval[bool](v, `!!document.querySelector("main form")`) {
 		t.Error("an old version can be edited")
+	}
+}
+
+// nightGoesOn watches a run begin and end without touching the page.
+func nightGoesOn(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeRead)
+	v.goes("/ui/?lang=en")
+	s.write(`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at)
+		values ('pier', gen_random_uuid(), 'evolve', now() - interval '1 day', now(), 'running', 1, now())`)
+	v.run(chromedp.WaitVisible(`[data-run]`))
+	v.says("its process is gone")
+	if eval[bool](v, `!document.getElementById("ended").hidden`) {
+		t.Error("it is said to have ended at once")
+	}
+	s.write(`update runs set status = 'succeeded', finished_at = now() where group_id = 'pier'`)
+	v.run(chromedp.WaitVisible(`#ended`))
+	v.says("A run has ended since this page was loaded.")
+	if problems := v.takeProblems(); len(problems) > 0 {
+		t.Errorf("%q", problems)
 	}
 }
 
