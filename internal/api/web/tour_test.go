@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"database/sql"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -27,6 +28,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("a new user", func(t *testing.T) { newUser(t, s, b) })
 	t.Run("delete and restore", func(t *testing.T) { deleteAndRestore(t, s, b) })
 	t.Run("a night goes on", func(t *testing.T) { nightGoesOn(t, s, b) })
+	t.Run("search", func(t *testing.T) { searchAsTyped(t, s, b) })
+	t.Run("edit in place", func(t *testing.T) { editInPlace(t, s, b) })
 	t.Run("recall", func(t *testing.T) { recallDebugger(t, s, b) })
 	t.Run("approve", func(t *testing.T) { approveHeld(t, s, b) })
 }
@@ -49,7 +52,7 @@ func (s *sample) pages() map[string]string {
 		"recall-empty": group + "/recall", "conversation": group + "/conversation?around=" + url.QueryEscape(cited.Versions[1].Evidence[0].MessageID),
 		"people": group + "/people", "person": group + "/people/" + people[0].ID, "dream": "/ui/groups/" + allotment + "/dream",
 		"memory": "/ui/memories/" + reworded.ID, "memory-old": "/ui/memories/" + *reworded.ParentID,
-		"memories-then": group + "/memories?at=2026-01-20", "memories-diff": group + "/memories/diff?from=2026-01-06",
+		"memories-edit": group + "/memories?edit=" + reworded.ID, "memories-then": group + "/memories?at=2026-01-20", "memories-diff": group + "/memories/diff?from=2026-01-06",
 		"memory-delete": "/ui/memories/" + reworded.ID + "/delete",
 		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID, "run-undo": "/ui/runs/" + runs[2].ID + "/undo",
 		"missing": "/ui/memories/nobody",
@@ -248,6 +251,67 @@ func nightGoesOn(t *testing.T, s *sample, b *browser) {
 	v.says("A run has ended since this page was loaded.")
 	if problems := v.takeProblems(); len(problems) > 0 {
 		t.Errorf("%q", problems)
+	}
+}
+
+// searchAsTyped finds memories while their words are typed, and keeps what was looked for
+// in the address.
+func searchAsTyped(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeRead)
+	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/memories?lang=en")
+	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/memories")
+	v.tabTo("Words of it")
+	found := func(want string, rows int) {
+		t.Helper()
+		v.run(chromedp.Poll[chromedp.Void](`document.querySelectorAll("#results tbody tr").length === ` + fmt.Sprint(rows) + ` && document.getElementById("results").ariaBusy === "false"`))
+		if !strings.Contains(eval[string](v, `document.getElementById("results").innerText`), want) {
+			t.Errorf("%q is not among what was found", want)
+		}
+	}
+	v.types("PEANUT tomas")
+	found("Tomas is allergic to peanuts", 1)
+	if address := eval[string](v, "location.search"); address != "?q=PEANUT+tomas&type=all&status=active&kind=all&sort=changed" {
+		t.Errorf("the address is %q", address)
+	}
+	if at := eval[string](v, "document.activeElement.id"); at != "q" {
+		t.Errorf("after the search the focus is on %q", at)
+	}
+	v.types(" nobody")
+	found("Nothing is remembered that fits.", 0)
+	v.goes(eval[string](v, "location.pathname + location.search"))
+	v.says("Nothing is remembered that fits.")
+	v.goes("/ui/?lang=en")
+	v.goes("/ui/")
+	v.run(chromedp.SendKeys("#q", "harb"))
+	found("Harbour walks", 1)
+	v.says("Pending review")
+	if problems := v.takeProblems(); len(problems) > 0 {
+		t.Errorf("%q", problems)
+	}
+}
+
+// editInPlace gives a memory other words in the list in which it was found.
+func editInPlace(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeWrite)
+	v.goes("/ui/groups/" + allotment + "/memories?lang=en&q=fee&sort=strength")
+	v.moves(chromedp.Click(`//a[text()="Edit"]`))
+	if in := eval[string](v, `document.querySelector("#edit textarea").value`); !strings.Contains(in, "fee") {
+		t.Errorf("what is edited is %q", in)
+	}
+	v.run(chromedp.SetValue("#statement", "The annual fee is waived for helpers"), chromedp.SendKeys("#reason", "the meeting of March"))
+	v.moves(chromedp.Submit("#reason"))
+	v.says("Saved: this is its new version.")
+	v.says("The annual fee is waived for helpers")
+	if at := eval[string](v, "location.search"); at != "?q=fee&sort=strength" {
+		t.Errorf("after the edit one is at %q", at)
+	}
+	m := s.memory(allotment, func(m reverie.Memory) bool { return m.Statement == "The annual fee is waived for helpers" })
+	why, err := history.New(s.store.DB()).Why(t.Context(), allotment, m.ID)
+	check(t, err)
+	if last := why.Versions[len(why.Versions)-1]; last.Reason != "the meeting of March" || m.Version != 2 || len(m.Tags) != len(why.Versions[0].Memory.Tags) {
+		t.Errorf("the new version: %+v", last)
 	}
 }
 

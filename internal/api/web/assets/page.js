@@ -21,3 +21,32 @@ if (live) {
   document.addEventListener("visibilitychange", watch);
   watch();
 }
+
+// What is looked for, as one types.
+for (const form of document.querySelectorAll("[data-as-typed]")) {
+  const results = document.getElementById(form.dataset.asTyped);
+  let waiting, request;
+  const look = async () => {
+    clearTimeout(waiting);
+    if (request) request.abort();
+    request = new AbortController();
+    const q = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    const address = form.action + (q.size ? "?" + q : "");
+    results.ariaBusy = "true";
+    try {
+      const answer = await fetch(address, { signal: request.signal });
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(results.id);
+      if (answer.ok && !answer.redirected && found) {
+        results.replaceChildren(...found.childNodes);
+        history.replaceState(null, "", address);
+      }
+    } catch (error) {
+      if (error.name === "AbortError") return; // for another one
+    }
+    results.ariaBusy = "false";
+  };
+  form.addEventListener("input", event => {
+    clearTimeout(waiting);
+    waiting = setTimeout(look, event.target.matches("input[type=search], input:not([type])") ? 250 : 0);
+  });
+}
