@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"reverie/internal/reverie"
 	"reverie/store/history"
@@ -28,6 +29,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("a new user", func(t *testing.T) { newUser(t, s, b) })
 	t.Run("delete and restore", func(t *testing.T) { deleteAndRestore(t, s, b) })
 	t.Run("a night goes on", func(t *testing.T) { nightGoesOn(t, s, b) })
+	t.Run("keys", func(t *testing.T) { byKeys(t, s, b) })
 	t.Run("search", func(t *testing.T) { searchAsTyped(t, s, b) })
 	t.Run("edit in place", func(t *testing.T) { editInPlace(t, s, b) })
 	t.Run("recall", func(t *testing.T) { recallDebugger(t, s, b) })
@@ -251,6 +253,61 @@ func nightGoesOn(t *testing.T, s *sample, b *browser) {
 	v.says("A run has ended since this page was loaded.")
 	if problems := v.takeProblems(); len(problems) > 0 {
 		t.Errorf("%q", problems)
+	}
+}
+
+// byKeys goes about with the page's own keys.
+func byKeys(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeRead)
+	v.goes("/ui/groups/" + allotment + "/memories?lang=en&sort=oldest")
+	at := func(want string) {
+		t.Helper()
+		if got := eval[string](v, `document.activeElement.id || document.activeElement.innerText`); got != want {
+			t.Errorf("the focus is on %q, and not on %q", got, want)
+		}
+	}
+	row := func(n int) string {
+		return eval[string](v, fmt.Sprintf(`document.querySelectorAll("main tbody tr")[%d].querySelector("a").innerText`, n))
+	}
+	first, second := row(0), row(1)
+	v.types("j")
+	at(first)
+	v.types("j")
+	at(second)
+	v.types("kk")
+	at(first)
+	if eval[bool](v, `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }))`) {
+		t.Error("the / itself goes on into the field")
+	}
+	at("q")
+	v.types("jk?")
+	if typed := eval[string](v, `document.getElementById("q").value`); typed != "jk?" {
+		t.Errorf("into the field went %q", typed)
+	}
+	v.types(kb.Escape)
+	if at := eval[string](v, `document.activeElement.tagName`); at != "BODY" {
+		t.Errorf("after Esc the focus is on %s", at)
+	}
+	v.types("?")
+	open := `document.getElementById("keys").open`
+	if !eval[bool](v, open) || !strings.Contains(eval[string](v, `document.getElementById("keys").innerText`), "the next and the previous row") {
+		t.Error("? shows no keys")
+	}
+	v.types(kb.Escape)
+	if eval[bool](v, open) {
+		t.Error("Esc does not close the keys")
+	}
+	v.run(chromedp.Click(`#show-keys`))
+	if !eval[bool](v, open) {
+		t.Error("the link below shows no keys")
+	}
+	v.run(chromedp.Click(`#keys button`))
+	v.goes("/ui/?lang=en")
+	v.types("jjj")
+	v.enters()
+	if got := v.h1(); got == "Overview" {
+		t.Error("Enter does not open the row")
 	}
 }
 

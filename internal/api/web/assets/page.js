@@ -50,3 +50,36 @@ for (const form of document.querySelectorAll("[data-as-typed]")) {
     waiting = setTimeout(look, event.target.matches("input[type=search], input:not([type])") ? 250 : 0);
   });
 }
+
+// Keys. Those that are written into a field are the field's.
+const keys = document.getElementById("keys");
+const rows = () => [...document.querySelectorAll("main :is(table.cards tbody > tr, .rows > li, .change, .items > li, .talk > li, .version)")]
+  .filter(row => row.checkVisibility());
+const move = by => {
+  const list = rows();
+  const at = list.findLastIndex(row => row.contains(document.activeElement));
+  const row = list[Math.min(Math.max(at + by, 0), list.length - 1)];
+  if (!row) return;
+  const target = row.querySelector("a[href], summary, button") || row;
+  if (target === row) row.tabIndex = -1;
+  target.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+};
+const onKey = {
+  "/": () => document.querySelector("main :is(input[type=search], .filter input:not([type=hidden]))")?.select(),
+  "j": () => move(1),
+  "k": () => move(-1),
+  "?": () => keys.showModal(),
+};
+document.addEventListener("keydown", event => {
+  const field = event.target.closest("input, select, textarea");
+  if (field && event.key === "Escape") field.blur();
+  if (field || keys.open || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !onKey[event.key]) return;
+  event.preventDefault();
+  onKey[event.key]();
+});
+const show = document.getElementById("show-keys");
+if (show) {
+  show.hidden = false;
+  show.addEventListener("click", () => keys.showModal());
+}
