@@ -141,5 +141,5 @@ func (l lang) spark(days []int) template.HTML {
 	title := l.text("home.activity", total)
 	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img">`+ //nolint:gosec // digits, and a text of ours
 		`<title>%s</title><path class="axis" d="M0 %dH%d"/><path class="bar-fill" d="%s"/></svg>`,
-		api.OverviewDays*sparkStep, sparkHeight, title, sparkHeight, api.OverviewDays*sparkStep, path.String()))
+		api.OverviewDays*sparkStep, sparkHeight+1, title, sparkHeight, api.OverviewDays*sparkStep, path.String()))
 }

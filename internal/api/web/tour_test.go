@@ -131,14 +131,14 @@ func everyPage(t *testing.T, s *sample, b *browser) {
 // audit looks at the page in both widths and schemes, and keeps pictures.
 func (v *guest) audit(name string) {
 	v.Helper()
+	v.fits(name, 320, "light")  // a desk's 1280 at 400%
+	v.fits(name, 640, "light")  // and at 200%
+	v.fits(name, 1024, "light") // the least at which tables are no cards but all there
 	for _, as := range []struct {
 		width  int64
 		scheme string
 	}{{narrow, "dark"}, {wide, "light"}} {
-		v.look(as.width, as.scheme)
-		if over := eval[int](v, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
-			v.Errorf("%s is %d pixels wider than a screen of %d: %s", name, over, as.width, eval[string](v, widest))
-		}
+		v.fits(name, as.width, as.scheme)
 		for _, wrong := range eval[[]string](v, auditScript) {
 			v.Errorf("%s, %s: %s", name, as.scheme, wrong)
 		}
@@ -150,6 +150,15 @@ func (v *guest) audit(name string) {
 		if !strings.HasPrefix(name, "missing") {
 			v.Errorf("%s: %s", name, p)
 		}
+	}
+}
+
+// fits looks at the page in a width, of which nothing reaches beyond the screen.
+func (v *guest) fits(name string, width int64, scheme string) {
+	v.Helper()
+	v.look(width, scheme)
+	if over := eval[int](v, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+		v.Errorf("%s is %d pixels wider than a screen of %d: %s", name, over, width, eval[string](v, widest))
 	}
 }
 
@@ -379,7 +388,7 @@ func recallDebugger(t *testing.T, s *sample, b *browser) {
 	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/recall?lang=en")
 	v.run(chromedp.SendKeys("#q", "is Tomas allergic to peanuts?"))
 	v.moves(chromedp.Submit("#q"))
-	v.says("The text that is injected")
+	v.says("What the bot is given")
 	statement := "Tomas is allergic to peanuts, so no peanut snacks at meetups"
 	if first := eval[string](v, `document.querySelector("table tbody th a").innerText`); first != statement {
 		t.Errorf("the best candidate is %q", first)
