@@ -77,8 +77,8 @@ func (s *sample) awkward() {
 			from memories, generate_series(0, 29) as d, generate_series(0, d % 7) where group_id = 'harbour' and d % 3 > 0`,
 		`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, error, started_at, finished_at)
 			select 'harbour', gen_random_uuid(), 'evolve', now() - interval '1 day', now(), s, 1, '', now() - interval '3 hours', now() from unnest(array['failed', 'succeeded']) as s`,
-		`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ('harbour', 'evolve', 5, repeat('the model answered with something that is no plan; ', 6), now(), now(), now()),
-			('harbour', 'dream', 1, 'the model did not answer', now(), null, now())`,
+		`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ('harbour', 'evolve', 5, 'gemini-2.5-flash: 503 Service Unavailable: the model is overloaded; asked 5 times in 4 minutes, the last time at 03:12:44; nothing of this night was written, and its messages stay pending', now(), now(), now()),
+			('harbour', 'dream', 1, 'the model did not answer in 60 s', now(), null, now())`,
 	} {
 		s.write(statement)
 	}
