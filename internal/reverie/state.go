@@ -82,9 +82,28 @@ type MemoryQuery struct {
 	SessionID string    // "" = all; else only what is of this session
 	Tag       string    // "" = all; else only what bears this tag
 	Core      bool      // only what weighs CoreWeight or more
+	Type      Type      // "" = all
+	Text      string    // only what has all words of it in it, in large or small letters
+	Order     MemoryOrder
 	Limit     int
 	Offset    int
 }
+
+// MemoryOrder is what memories are listed by.
+type MemoryOrder string
+
+// The orders. The empty one has the oldest lineage first; the others what there is most
+// of first.
+const (
+	OrderChanged   MemoryOrder = "changed"   // the version
+	OrderSupported MemoryOrder = "supported" // the last support
+	OrderStrength  MemoryOrder = "strength"
+	OrderWeight    MemoryOrder = "weight"
+	OrderOldest    MemoryOrder = "oldest" // as the empty one
+)
+
+// MemoryOrders are all orders.
+var MemoryOrders = []MemoryOrder{OrderChanged, OrderSupported, OrderStrength, OrderWeight, OrderOldest}
 
 // SearchQuery ranks the memories of one group by what a text means and by its words,
 // exactly. Vectors of other models or widths are never compared.

@@ -39,6 +39,9 @@ func (x *exchange) serve() {
 	x.limit = x.limitOf(r)
 	ctx, cancel := context.WithTimeout(r.Context(), x.limit.time)
 	defer cancel()
+	if x.limit.watch {
+		defer context.AfterFunc(x.watched, cancel)()
+	}
 	x.request = r.WithContext(ctx)
 	if wait := x.suspect(); wait > 0 {
 		x.later(tooMany, wait)
@@ -68,7 +71,7 @@ func (x *exchange) serve() {
 	if !x.weigh() {
 		return
 	}
-	if x.caller.Scope != "" && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
+	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
 		done, err := x.turns.take(ctx, key)
 		if err != nil {
 			x.later("your requests before this one still work: send fewer at a time", time.Second)
