@@ -28,7 +28,6 @@ func everyCommand(t *testing.T, f func(cmd *cobra.Command)) {
 	}
 	root := command.Root()
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	walk(root)
 }
 

@@ -27,7 +27,7 @@ func newAudit(a *app) *cobra.Command {
 		}
 		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, unsound(list))
 	})
-	groupFlag(cmd, &groupID, "check this group only")
+	groupFlag(cmd, &groupID, "check only this group")
 	return cmd
 }
 

@@ -26,15 +26,15 @@ func newBackfill(a *app) *cobra.Command {
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
-	fl.StringVar(&f.To, "to", "", "last date, included (required)")
+	fl.StringVar(&f.To, "to", "", "last date, which is included (required)")
 	required(cmd, "from", "to")
 	check(cmd, func() error { return application.CheckDates(f.From, f.To) })
-	groupFlag(cmd, &f.GroupID, "only this group")
+	groupFlag(cmd, &f.GroupID, "evolve only this group")
 	shardFlag(cmd, &f.Shard)
-	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
-	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
-	cmd.Flags().Lookup("json").Usage = "print JSON: the estimate, then one line a run, then the summary"
+	fl.BoolVar(&f.Replay, "replay", false, "undo everything since --from, and evolve it anew")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
+	cmd.Flags().Lookup("json").Usage = "print JSON lines: the estimate, each run, a summary"
 	return cmd
 }
 

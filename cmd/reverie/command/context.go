@@ -54,9 +54,8 @@ func newContext(a *app) *cobra.Command {
 	})
 	groupFlag(cmd, &req.GroupID, wordsGroup)
 	f := cmd.Flags()
-	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
-		"short-term memory")
-	f.StringVar(&req.Query, "query", "", "what the bot is asked, instead of words; - is standard input")
+	f.StringVar(&req.SessionID, "session", "", "session of the query, which adds its short-term memory")
+	f.StringVar(&req.Query, "query", "", "the query, instead of words; - reads standard input")
 	check(cmd, func() error {
 		if !f.Changed("query") {
 			if f.NArg() == 0 {
@@ -72,9 +71,9 @@ func newContext(a *app) *cobra.Command {
 		return a.needsGroup(&req.GroupID, "a group is needed")
 	})
 	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
-		"tokens of the text at most (default [recall] max_tokens)")
+		"most tokens of the text (default [recall] max_tokens)")
 	when = newWhenFlags(cmd)
-	cmd.Flags().Lookup("json").Usage = "print as JSON: the text, and each memory with its score"
+	cmd.Flags().Lookup("json").Usage = "print JSON: the text, and each memory with its score"
 	return cmd
 }
 
@@ -109,11 +108,11 @@ func newFeedback(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error { return a.PrintFeedback(reply) })
 	})
-	groupFlag(cmd, &req.GroupID, "look in this group only")
+	groupFlag(cmd, &req.GroupID, "group of the session")
 	f := cmd.Flags()
-	f.StringVar(&req.SessionID, "session", "", "session id")
-	f.StringVar(&req.UsageID, "usage", "", "the context that was answered, instead of the session's newest")
-	f.StringVar(&req.Response, "response", "", "the answer, - reads it from standard input (required)")
+	f.StringVar(&req.SessionID, "session", "", "id of the session")
+	f.StringVar(&req.UsageID, "usage", "", "judge the context with this usage_id, not the session's newest")
+	f.StringVar(&req.Response, "response", "", "the bot's answer; - reads standard input (required)")
 	required(cmd, "response")
 	check(cmd, func() error {
 		if req.SessionID == "" && req.UsageID == "" {

@@ -46,10 +46,10 @@ func newEntityList(a *app) *cobra.Command {
 	a.groupNeeded(cmd, &groupID)
 	choice(cmd, &q.Kind, "kind", "", "person, bot or thing (default all)", reverie.EntityPerson, reverie.EntityBot,
 		reverie.EntityThing)
-	cmd.Flags().StringVar(&q.Name, "name", "", "only those with this in a name, of whatever case and width")
-	cmd.Flags().BoolVar(&q.All, "merged", false, "those that were merged into another too")
-	limitFlag(cmd, &limit, 50, "entities at most")
-	offsetFlag(cmd, &offset, "entities to skip")
+	cmd.Flags().StringVar(&q.Name, "name", "", "list only names that contain this, in any case and width")
+	cmd.Flags().BoolVar(&q.All, "merged", false, "list merged entities too")
+	limitFlag(cmd, &limit, 50, "most entities to list")
+	offsetFlag(cmd, &offset, "entities to skip first")
 	return cmd
 }
 
@@ -72,7 +72,7 @@ func newEntityShow(a *app) *cobra.Command {
 		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: e.Reply()},
 			func() error { return a.EntityPage(e.Reply()) })
 	})
-	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func newEntityHistory(a *app) *cobra.Command {
 		r := reverie.NewEntityHistoryReply(e, changes, claims)
 		return a.Show(r, func() error { return a.EntityHistory(r) })
 	})
-	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
 }
 
@@ -120,7 +120,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
-	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
+	limitFlag(cmd, &limit, 100, "most observations to list, oldest first")
 	return cmd
 }
 
@@ -146,8 +146,8 @@ func newEntityMerge(a *app) *cobra.Command {
 		return a.showMerge(merged, into, into, fmt.Sprintf("%s is part of %s now; `reverie entity unmerge %s` undoes it",
 			nameAndID(merged), nameAndID(into), merged.ID))
 	})
-	groupFlag(cmd, &groupID, "look in this group only; A and B may be names then")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	groupFlag(cmd, &groupID, "search only this group; A and B may then be names")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log")
 	return cmd
 }
 
@@ -171,8 +171,8 @@ func newEntityUnmerge(a *app) *cobra.Command {
 		return a.showMerge(parted, from, parted,
 			fmt.Sprintf("%s stands for itself again; it was part of %s", nameAndID(parted), nameAndID(from)))
 	})
-	groupFlag(cmd, &groupID, "look in this group only")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	groupFlag(cmd, &groupID, "search only this group")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log")
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func newErase(a *app) *cobra.Command {
 	cmd := a.command("reverie erase", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.erase(ctx, o) }))
 	f := cmd.Flags()
-	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
+	f.StringVar(&o.author, "author", "", "id of the account, or its exact name (required)")
 	required(cmd, "author")
 	check(cmd, func() error {
 		if o.author == "" {
@@ -34,12 +34,11 @@ func newErase(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	groupFlag(cmd, &o.group, "only in this group (default: in every one where they wrote)")
-	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one "+
-		"that is a word (repeatable)")
-	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
+	groupFlag(cmd, &o.group, "erase only in this group (default every group where they wrote)")
+	f.StringArrayVar(&o.keepNames, "keep-name", nil, "a name that stays in the words of others, such as Will (repeatable)")
+	f.BoolVar(&o.dry, "dry-run", false, "do everything, count, and roll back")
 	f.BoolVar(&o.yes, "yes", false, "erase without asking")
-	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
+	f.BoolVar(&o.whole, "vacuum-full", false, "then rewrite all tables into new files, each under a lock")
 	cmd.Flags().Lookup("json").Usage = "print the receipts as JSON"
 	return cmd
 }

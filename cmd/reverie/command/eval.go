@@ -25,12 +25,12 @@ func newEval(a *app) *cobra.Command {
 	cmd := a.command("reverie eval", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return a.eval(ctx, args[0], f) })
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.names, "scenario", nil, "only the scenarios of these names or patterns")
-	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers; no call is made")
-	fl.BoolVar(&f.Record, "record", false, "write the model's answers into the scenarios, over those that are there")
-	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and say what is wrong with them")
-	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search count")
-	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 where fewer percent are right")
+	fl.StringSliceVar(&f.names, "scenario", nil, "play only scenarios of these names or patterns")
+	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers, and make no call")
+	fl.BoolVar(&f.Record, "record", false, "overwrite the scenarios' answers with those of the model")
+	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and print their faults")
+	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search to look at")
+	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
 	check(cmd, func() error {
 		switch {
 		case f.Recorded && f.Record:

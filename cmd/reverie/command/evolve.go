@@ -32,7 +32,7 @@ func newEvolve(a *app) *cobra.Command {
 }
 
 func daysFlag(cmd *cobra.Command, to *int) {
-	number(cmd, to, "days", 0, 0, maxDays, "also show the model this many days of earlier messages, as context")
+	number(cmd, to, "days", 0, 0, maxDays, "show the model this many days of earlier messages as context")
 }
 
 func (a *app) evolve(ctx context.Context, f *evolveFlags) error {

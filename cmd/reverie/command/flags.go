@@ -251,7 +251,7 @@ func offsetFlag(cmd *cobra.Command, to *int, usage string) {
 
 // shardFlag names a part of all groups.
 func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
-	text := cmd.Flags().String("shard", "", "only this part of the groups: 0/4 is the first of four")
+	text := cmd.Flags().String("shard", "", "work on this share of the groups: 0/4 is the first of four")
 	notEmpty(cmd, "shard")
 	check(cmd, func() (err error) {
 		if *text == "" {
@@ -325,8 +325,8 @@ type whenFlags struct{ at, recorded string }
 func newWhenFlags(cmd *cobra.Command) *whenFlags {
 	w := &whenFlags{}
 	f := cmd.Flags()
-	f.StringVar(&w.at, "at", "", "the chat as of a date (its beginning) or an instant")
-	f.StringVar(&w.recorded, "recorded-at", "", "as written by a date (its beginning) or an instant")
+	f.StringVar(&w.at, "at", "", "show what the chat had said by this date or instant")
+	f.StringVar(&w.recorded, "recorded-at", "", "show what was written by this date or instant")
 	notEmpty(cmd, "at", "recorded-at")
 	check(cmd, func() error {
 		if w.at != "" && w.recorded != "" {

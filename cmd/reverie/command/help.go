@@ -51,7 +51,7 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 // command is newCommand for one that answers in JSON where --json says so.
 func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	cmd := newCommand(path, args, do)
-	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print as JSON; --json=FIELD,FIELD only those")
+	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print JSON; --json=FIELD,FIELD prints only these")
 	cmd.Flags().Lookup("json").NoOptDefVal = "true"
 	return cmd
 }

@@ -40,31 +40,28 @@ func newImport(a *app) *cobra.Command {
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{formats}\n", table.String(), 1)
 	importFlags(cmd, &o.Import)
-	cmd.Flags().Lookup("group").Usage = "group that all of it goes into (default: each chat becomes one)"
+	cmd.Flags().Lookup("group").Usage = "group that everything goes into (default a group for each chat)"
 	f := cmd.Flags()
 	choice(cmd, &o.Format, "format", ingest.Auto, strings.Join(formats, ", "), formats...)
-	f.StringVar(&o.Read.Chat, "chat", "", "only the chat of this id or name")
-	f.StringVar(&o.zone, "zone", "", "time zone of times that name none (default: --time-zone, else [group] time_zone)")
-	choice(cmd, &o.Read.DateOrder, "date-order", "", "how dates are written where that cannot be told: dmy, mdy or ymd",
+	f.StringVar(&o.Read.Chat, "chat", "", "import only the chat with this id or name")
+	f.StringVar(&o.zone, "zone", "", "zone of times that name none (default --time-zone, then [group] time_zone)")
+	choice(cmd, &o.Read.DateOrder, "date-order", "", "order of ambiguous dates: dmy, mdy or ymd",
 		"dmy", "mdy", "ymd")
-	f.IntVar(&o.Read.Year, "year", 0, "year of a chat's last messages, where its dates name none (WhatsApp of 2013)")
-	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default: that of the chat)")
+	f.IntVar(&o.Read.Year, "year", 0, "year of the last messages, if dates name none (WhatsApp of 2013)")
+	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default that of the chat)")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
 	return cmd
 }
 
 // importFlags are those of both ways to bring chats in.
 func importFlags(cmd *cobra.Command, o *application.Import) {
-	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default: each chat becomes one)")
+	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default a group for each chat)")
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
-		"[ingest] assistants)")
-	f.StringVar(&o.Group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] "+
-		"time_zone)")
-	choice(cmd, &o.Group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the "+
-		"messages)", "zh", "en")
-	f.BoolVar(&o.DryRun, "dry-run", false, "only read and count: which chats there are, from when to when")
-	f.BoolVar(&o.AllowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
+	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant, besides [ingest] assistants (repeatable)")
+	f.StringVar(&o.Group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] time_zone)")
+	choice(cmd, &o.Group.Language, "language", "", "language of a new group's memories: zh or en (default that of the messages)", "zh", "en")
+	f.BoolVar(&o.DryRun, "dry-run", false, "only list the chats, with their messages and dates")
+	f.BoolVar(&o.AllowErased, "allow-erased", false, "import what 'reverie erase' has erased, too")
 	f.Lookup("json").Usage = "print the counts as JSON"
 }
 
@@ -165,12 +162,11 @@ func newPull(a *app) *cobra.Command {
 	})
 	importFlags(cmd, &o.Import)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
-	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
+	f.StringArrayVar(&o.Chats, "chat", nil, "pull only the chat with this id or name (repeatable)")
+	f.StringVar(&tokenFile, "token-file", "", "file with the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
 	a.sinceFlag(cmd, &o.Since,
-		"messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
-			"pull ended)")
-	f.BoolVar(&o.All, "all", false, "all messages, from the beginning")
+		"pull messages since a date, an instant or an age such as 30d (default the last pull)")
+	f.BoolVar(&o.All, "all", false, "pull all messages from the beginning")
 	check(cmd, func() error {
 		if o.All && !o.Since.IsZero() {
 			return errors.New("--all is from the beginning; it goes without --since")

@@ -32,12 +32,12 @@ type selection struct {
 func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	groupFlag(cmd, &f.group, "the group to "+verb)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
-	fl.BoolVar(&f.all, "all", false, "every group: everything that waits")
+	fl.BoolVar(&f.due, "due", false, "work on the dates that are over, in every group")
+	fl.BoolVar(&f.all, "all", false, "work on everything pending, in every group")
 	shardFlag(cmd, &f.shard)
 	f.windowFlags(cmd)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
+	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
+	fl.Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
 	check(cmd, func() error {
 		switch named := count(f.group != "", f.due, f.all); {
 		case named == 0 && !fl.Changed("shard"):
@@ -56,8 +56,8 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 
 // windowFlags are --since and --until. Each group reads them in its own zone.
 func (f *selection) windowFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.since, "since", "", "from this date or instant on")
-	cmd.Flags().StringVar(&f.until, "until", "", "before this date or instant")
+	cmd.Flags().StringVar(&f.since, "since", "", "start at this date or instant, which is included")
+	cmd.Flags().StringVar(&f.until, "until", "", "stop before this date or instant")
 	check(cmd, func() error {
 		_, err := f.window(reverie.Group{})
 		return err

@@ -50,8 +50,8 @@ func newMemoryExport(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "export all groups")
 	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
-	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; a search makes them anew, for money")
-	cmd.Flags().Lookup("json").Usage = "print what was written to the file as JSON"
+	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; searches then pay to make them anew")
+	cmd.Flags().Lookup("json").Usage = "print JSON: what the file holds"
 	check(cmd, func() error {
 		switch {
 		case all && q.GroupID != "":
@@ -118,7 +118,7 @@ func newMemoryImport(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
-	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
-	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
+	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that Reverie would refuse today")
+	f.BoolVar(&opts.Secrets, "allow-secrets", false, "import statements that look like secrets, too")
 	return cmd
 }

@@ -33,10 +33,10 @@ func newPlan(a *app) *cobra.Command {
 	removed(cmd, "run",
 		"--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
 	a.groupNeeded(cmd, &f.group)
-	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
+	fl.StringVarP(&f.file, "output", "o", "", "file to write, - for standard output (required)")
 	f.windowFlags(cmd)
 	daysFlag(cmd, &f.days)
-	cmd.Flags().Lookup("json").Usage = "print what was planned as JSON"
+	cmd.Flags().Lookup("json").Usage = "print JSON: what was planned"
 	check(cmd, func() error {
 		switch {
 		case f.file == "":

@@ -108,9 +108,8 @@ func newRoot(a *app) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
-		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (from " +
-			"a file)"},
-		{"llm-model", "llm.model", "model name"},
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (answers from a file)"},
+		{"llm-model", "llm.model", "name of the model"},
 		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
 		{"database-url", "database.url", "PostgreSQL URL"},
 		{"log-level", "log.level", "debug, info, warn or error"},
