@@ -183,7 +183,7 @@ func TestDreamCommand(t *testing.T) {
 		t.Errorf("a dry run wrote: %s", diff)
 	}
 
-	s.run("dream", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: say which with --group: g1, g2`)
+	s.run("dream", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: name one with --group: g1, g2`)
 	doc := s.run("dream", "--session", "s1", "--group", "g1", "--json").want(t, 0).silent(t).document(t)
 	if doc["success"] != true || doc["job"] != "dream" || doc["through_session"] != "s1" || doc["status"] != "succeeded" || len(doc["changes"].(list)) != 2 ||
 		doc["narrative"] != "The group looked back on 1 sessions." {

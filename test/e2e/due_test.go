@@ -310,8 +310,8 @@ func TestDueFlags(t *testing.T) {
 		args string
 		says string
 	}{
-		{"evolve --due --all", "give either a group, or --due, or --all"},
-		{"evolve --due --group g1", "give either a group, or --due, or --all"},
+		{"evolve --due --all", "give only one: a group, --due or --all"},
+		{"evolve --due --group g1", "give only one: a group, --due or --all"},
 		{"evolve --due --since 2025-03-03", "reverie backfill"},
 		{"evolve --group g1 --shard 0/2", "goes with --due or --all"},
 		{"evolve --due --shard 2/2", "0/2 to 1/2"},

@@ -109,7 +109,7 @@ func TestExtractSession(t *testing.T) {
 	s := dueStage(t)
 	s.bring("g1", spoken("s1", evening, "note Lin drinks tea", "hello")...)
 	s.bring("g2", spoken("s1", evening, "note Lin drinks milk")...)
-	s.run("extract", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: say which with --group: g1, g2`)
+	s.run("extract", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: name one with --group: g1, g2`)
 	s.run("extract", "--session", "s9").want(t, 1, "not found", "reverie sessions list")
 	s.run("extract", "--session", "s1", "--group", "g3").want(t, 1, "not found")
 	for _, c := range [][]string{{}, {"--due", "--all"}, {"--session", "s1", "--due"}, {"--session", "s1", "--shard", "0/2"}, {"--due", "--shard", "2/2"},

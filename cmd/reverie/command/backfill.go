@@ -56,7 +56,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0 // but impressions may be left of a time before
 	if !nothing && !f.yes {
 		if f.Replay {
-			return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
+			return usageError(errors.New("--replay undoes what was remembered and asks the model again: add --yes to do it"))
 		}
 		if err := a.affordable(est); err != nil {
 			return err
@@ -90,8 +90,8 @@ func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut,
 	summary, err := batch.Run(work, ctx.Done())
 	bar.Finish()
 	if f.Replay && err != nil {
-		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew "+
-			"would be taken back again")
+		fmt.Fprintln(a.Stderr, "reverie: to go on, run the same command without --replay; with it, the dates done so far "+
+			"would be undone again")
 	}
 	return ending{summary, err, out.Summary(summary, err, "nothing is left to do")}
 }

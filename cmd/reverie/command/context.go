@@ -59,14 +59,14 @@ func newContext(a *app) *cobra.Command {
 	check(cmd, func() error {
 		if !f.Changed("query") {
 			if f.NArg() == 0 {
-				return fmt.Errorf("what is the bot asked? Give the words, or --query\nsee '%s --help'", cmd.CommandPath())
+				return fmt.Errorf("the query is missing: give it in words, or with --query\nsee '%s --help'", cmd.CommandPath())
 			}
 			return nil
 		}
 		if f.NArg() == 1 && req.GroupID == "" {
 			req.GroupID = f.Arg(0)
 		} else if f.NArg() > 0 {
-			return errors.New("give the query once, in words or by --query")
+			return errors.New("the query is given twice: give words or --query, not both")
 		}
 		return a.needsGroup(&req.GroupID, "a group is needed")
 	})
@@ -88,7 +88,7 @@ func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (
 	case err != nil:
 		return "", fmt.Errorf("read the %s from standard input: %w", what, err)
 	case int64(len(text)) > most:
-		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes; hand over less of it", what, most))
+		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes: shorten it", what, most))
 	}
 	return string(text), nil
 }
@@ -116,7 +116,7 @@ func newFeedback(a *app) *cobra.Command {
 	required(cmd, "response")
 	check(cmd, func() error {
 		if req.SessionID == "" && req.UsageID == "" {
-			return errors.New("--session or --usage is needed, to say what was answered")
+			return errors.New("--session or --usage is needed: it says which context was answered")
 		}
 		return nil
 	})

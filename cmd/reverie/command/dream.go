@@ -33,9 +33,9 @@ func newDream(a *app) *cobra.Command {
 		case !f.due && f.group == "" && f.session == "":
 			return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
 		case f.due && f.session != "":
-			return errors.New("--due takes the sessions that have ended; --session S takes everything up to that one, due or not")
+			return errors.New("--due and --session do not go together: --session S dreams of all up to S, due or not")
 		case !f.due && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due")
+			return errors.New("--shard is a share of all groups: use it with --due")
 		}
 		return nil
 	})

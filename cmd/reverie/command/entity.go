@@ -136,7 +136,8 @@ func newEntityMerge(a *app) *cobra.Command {
 			return err
 		}
 		if into.GroupID != merged.GroupID {
-			return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged",
+			return usageError(fmt.Errorf("entity %s is in group %q, and %s in group %q: only entities of one group can be "+
+				"merged",
 				into.ID, into.GroupID, merged.ID, merged.GroupID))
 		}
 		into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
@@ -155,7 +156,8 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
 	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if _, _, begins := reverie.IDPrefix(args[0]); !begins && !reverie.IsID(args[0]) {
-			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
+			return usageError(fmt.Errorf("entity %q is not an id: `reverie entity show` of the entity it is part of shows "+
+				"the id", args[0]))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
@@ -191,7 +193,7 @@ func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visi
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
 	_, _, begins := reverie.IDPrefix(named)
 	if groupID == "" && !begins && !reverie.IsID(named) {
-		_ = a.needsGroup(&groupID, fmt.Sprintf("entity %q is no id, and --group is needed to look up a name", named))
+		_ = a.needsGroup(&groupID, fmt.Sprintf("entity %q is not an id, so --group is needed to look up a name", named))
 	}
 	if err := a.open(ctx); err != nil {
 		return none, err
@@ -228,7 +230,7 @@ func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.E
 // severalEntities lists those that a name may mean.
 func severalEntities(named string, found []reverie.Entity) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q may be any of %d; name one by its id:", named, len(found))
+	fmt.Fprintf(&b, "%q fits %d entities; name one by its id:", named, len(found))
 	for _, e := range found {
 		r := e.Reply()
 		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, cli.Visible(r.Subject))

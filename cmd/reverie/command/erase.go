@@ -30,7 +30,7 @@ func newErase(a *app) *cobra.Command {
 	required(cmd, "author")
 	check(cmd, func() error {
 		if o.author == "" {
-			return errors.New("--author: it is empty; give an account's id, or the name that it writes under")
+			return errors.New("--author is empty: give the account's id or its exact name")
 		}
 		return nil
 	})
@@ -64,7 +64,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		}
 		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messages, "message"),
 			cli.Plural(len(accounts), "group"))
-		refused := fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask)
+		refused := fmt.Errorf("%s Add --yes to do it, or --dry-run to see what it would do", ask)
 		if yes, err := a.confirm(ctx, ask, "nothing is erased", refused); err != nil || !yes {
 			return err
 		}
@@ -75,7 +75,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		err = errors.Join(err, a.Sweep(ctx, o.whole))
 	}
 	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
-		return &codeError{ExitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed,
+		return &codeError{ExitPartial, fmt.Errorf("%d of %s failed; run the same command again for these: %w", failed,
 			cli.Plural(len(accounts), "group"), err)}
 	}
 	return err
@@ -94,6 +94,6 @@ func oneAccount(author string, accounts []reverie.Account) error {
 		return nil
 	}
 	slices.Sort(list)
-	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author,
+	return usageError(fmt.Errorf("--author %q: several accounts have this name; give the id of one:\n%s", author,
 		strings.Join(list, "\n")))
 }

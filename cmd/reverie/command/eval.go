@@ -34,11 +34,11 @@ func newEval(a *app) *cobra.Command {
 	check(cmd, func() error {
 		switch {
 		case f.Recorded && f.Record:
-			return errors.New("--recorded plays what was recorded, --record records anew: give one of them")
+			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
 		case f.checked && (f.Recorded || f.Record):
 			return errors.New("--check plays nothing: leave out --recorded and --record")
 		case f.minRight < 0 || f.minRight > 100:
-			return fmt.Errorf("--min-right %v: it is 0 to 100", f.minRight)
+			return fmt.Errorf("--min-right %v: give a percentage from 0 to 100", f.minRight)
 		}
 		return nil
 	})
@@ -49,7 +49,8 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	list, err := eval.Load(dir, f.names)
 	for _, s := range list {
 		if f.Recorded && len(s.Answers) == 0 {
-			err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out",
+			err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: make it with --record, or leave the "+
+				"scenario out",
 				s.Name))
 		}
 	}
@@ -70,9 +71,9 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	case err != nil:
 		return err
 	case !report.Success:
-		return errors.New("some scenarios could not be played to the end")
+		return errors.New("some scenarios could not be played to the end; the report above names them")
 	case report.Total.Percent.Percent < f.minRight:
-		return fmt.Errorf("%.1f%% is right, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
+		return fmt.Errorf("the score is %.1f%%, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func newExtract(a *app) *cobra.Command {
 		case count(f.session != "", f.due, f.all) != 1:
 			return errors.New("one of --session S, --due or --all is needed\nsee 'reverie extract --help'")
 		case f.session != "" && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
 		return nil
 	})

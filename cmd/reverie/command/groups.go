@@ -31,7 +31,8 @@ func groupFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil &&
 		strings.Contains(cmd.Use, "GROUP") {
-		err = fmt.Errorf("%w\na group whose id begins with - goes last, after --: '%s -- -%s'", err, cmd.CommandPath(),
+		err = fmt.Errorf("%w\nif the id of the group begins with -, put it last, after --: '%s -- -%s'",
+			err, cmd.CommandPath(),
 			unknown.GetSpecifiedShortnames())
 	}
 	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
@@ -43,7 +44,7 @@ func oneGroup(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return errors.New("the id of a group is needed")
 	case len(args) > 1:
-		return fmt.Errorf("one group at a time: %s; quote an id that has spaces", cli.Plural(len(args), "argument"))
+		return fmt.Errorf("one group is needed, not %s: quote an id that has spaces", cli.Plural(len(args), "argument"))
 	case strings.TrimSpace(args[0]) == "":
 		return errors.New("the id of the group is empty")
 	}
@@ -107,7 +108,8 @@ func newGroupsList(a *app) *cobra.Command {
 			return a.Say("the first %d; go on with --after %s\n", q.Limit, cli.Quoted(next))
 		})
 	}))
-	choice(cmd, &q.State, "state", "", "list only groups that are active, paused or parked", reverie.GroupActive, reverie.GroupPaused,
+	choice(cmd, &q.State, "state", "", "list only groups that are active, paused or parked",
+		reverie.GroupActive, reverie.GroupPaused,
 		reverie.GroupParked)
 	groupFlag(cmd, &q.GroupID, "list only this group")
 	cmd.Flags().StringVar(&q.After, "after", "", "list only ids after this one")
@@ -148,7 +150,7 @@ var groupSettings = []struct {
 		usage:  "follow people and things: on, off, or default ([impression] enabled)",
 		of:     func(g *reverie.Group) *string { return &g.Impressions },
 		change: func(c *reverie.GroupChange) **string { return &c.Impressions },
-		write:  "it is on, off or default",
+		write:  "write on, off or default",
 		check: func(g reverie.Group) error {
 			if g.Impressions != "on" && g.Impressions != "off" {
 				return reverie.ErrInvalid
@@ -295,12 +297,12 @@ func newGroupsSet(a *app) *cobra.Command {
 			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
 				*s.change(&change) = s.of(&to)
 				if s.calendar && *s.of(&to) == "" {
-					return fmt.Errorf("--%s must not be empty", s.flag)
+					return fmt.Errorf("--%s is empty: give it a value", s.flag)
 				}
 			}
 		}
 		if change == (reverie.GroupChange{}) {
-			return fmt.Errorf("nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
+			return fmt.Errorf("nothing is to be set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
 		}
 		return nil
 	})

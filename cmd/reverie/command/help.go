@@ -69,7 +69,7 @@ func (f *jsonFlag) Set(s string) error {
 	}
 	for name := range strings.SplitSeq(s, ",") {
 		if name = strings.TrimSpace(name); name == "" {
-			return errors.New("name fields with commas between them, or leave =... out for all")
+			return errors.New("name fields separated by commas, or use --json alone for all")
 		}
 		f.Fields = append(f.Fields, name)
 	}

@@ -43,12 +43,12 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 		case named == 0 && !fl.Changed("shard"):
 			return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
 		case named != 1:
-			return fmt.Errorf("give either a group, or --due, or --all\nsee '%s --help'", cmd.CommandPath())
+			return fmt.Errorf("give only one: a group, --due or --all\nsee '%s --help'", cmd.CommandPath())
 		case f.due && (f.since != "" || f.until != ""):
-			return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and " +
-				"`reverie backfill` takes a range of dates")
+			return errors.New("--due does not take --since and --until: use them with a group or --all; " +
+				"`reverie backfill` evolves a range of dates")
 		case f.group != "" && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
 		return nil
 	})
@@ -115,7 +115,7 @@ func (f selection) inOrder(w reverie.Window, now time.Time) error {
 	case w.Since.IsZero():
 		return nil
 	case w.Until.IsZero() && !w.Since.Before(now):
-		return usageError(fmt.Errorf("--since %s is still to come", f.since))
+		return usageError(fmt.Errorf("--since %s is in the future", f.since))
 	case !w.Until.IsZero() && !w.Since.Before(w.Until):
 		return usageError(fmt.Errorf("--since %s is not before --until %s", f.since, f.until))
 	}

@@ -27,7 +27,7 @@ func newMaintain(a *app) *cobra.Command {
 	cmd.Flags().Lookup("json").Usage = "print JSON; for all groups, a line for each and a summary"
 	check(cmd, func() error {
 		if f.group != "" && fl.Changed("shard") {
-			return errors.New("--shard is a part of all groups; it goes without --group")
+			return errors.New("--shard is a share of all groups: leave the group out")
 		}
 		return nil
 	})

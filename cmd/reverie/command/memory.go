@@ -71,7 +71,7 @@ func newMemoryList(a *app) *cobra.Command {
 	when = newWhenFlags(cmd)
 	check(cmd, func() error {
 		if when.given() && f.Changed("status") {
-			return errors.New("--at and --recorded-at list what was active then: leave --status out")
+			return errors.New("--at and --recorded-at list only what was active then: leave --status out")
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func newMemorySearch(a *app) *cobra.Command {
 	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "lowest score, 0 to 1; strict if given")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
-			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
+			return fmt.Errorf("--threshold %g: give a number from 0 to 1", q.Threshold)
 		}
 		return nil
 	})
@@ -310,7 +310,7 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		if most > 0 {
 			v, err := strconv.ParseFloat(args[1], 64)
 			if err != nil || !(v >= 0 && v <= most) {
-				return usageError(fmt.Errorf("%s %q: a number from 0 to %g is needed", action, args[1], most))
+				return usageError(fmt.Errorf("%s %q: give a number from 0 to %g", action, args[1], most))
 			}
 			e.Value = v
 		}
@@ -351,7 +351,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		what := cli.Plural(len(list), "memory")
 		if ask {
-			refused := fmt.Errorf("%s would be deleted: say --yes to do it", what)
+			refused := fmt.Errorf("%s would be deleted: add --yes to do it", what)
 			yes, err := a.confirm(ctx, fmt.Sprintf("delete %s of %s?", what, cli.Visible(q.GroupID)), "nothing is deleted",
 				refused)
 			if err != nil || !yes {
@@ -378,7 +378,8 @@ func newMemoryClean(a *app) *cobra.Command {
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
 	check(cmd, func() error {
 		if unused < 0 || !(q.Below >= 0 && q.Below <= reverie.MaxWeight) {
-			return fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused,
+			return fmt.Errorf("--below %g --unused-for %s: --below takes 0 to %g, --unused-for a duration above 0",
+				q.Below, unused,
 				reverie.MaxWeight)
 		}
 		if unused > 0 {

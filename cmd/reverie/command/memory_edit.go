@@ -44,7 +44,7 @@ func newMemoryRewrite(a *app) *cobra.Command {
 		args []string) error {
 		if e.MemoryID = args[0]; len(args) > 1 {
 			if e.Statement != "" {
-				return usageError(errors.New("give the words once: as an argument, or by --statement"))
+				return usageError(errors.New("the words are given twice: give them as an argument or with --statement"))
 			}
 			e.Statement = args[1]
 		}

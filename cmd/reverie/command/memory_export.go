@@ -30,7 +30,7 @@ func newMemoryExport(a *app) *cobra.Command {
 			return err
 		}
 		if name == "" && cli.Terminal(a.Stdout) {
-			return usageError(errors.New("an export is no text for a terminal: name a file with -o, or send it to one with > FILE"))
+			return usageError(errors.New("an export is not printed on a terminal: name a file with -o, or use > FILE"))
 		}
 		if name == "" || name == "-" {
 			if err := write(a.Stdout); err != nil {
@@ -55,9 +55,9 @@ func newMemoryExport(a *app) *cobra.Command {
 	check(cmd, func() error {
 		switch {
 		case all && q.GroupID != "":
-			return errors.New("a group is needed, or --all, not both")
+			return errors.New("a group and --all are both given: give one of them")
 		case a.JSON && (name == "" || name == "-"):
-			return errors.New("--json prints what was written to a file: name one with -o")
+			return errors.New("--json needs a file for the export: name it with -o")
 		case !all:
 			return a.needsGroup(&q.GroupID, "a group is needed, or --all")
 		}
@@ -83,7 +83,7 @@ func newMemoryImport(a *app) *cobra.Command {
 		if len(args) > 0 {
 			name = args[0]
 		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file, which can be both
-			return usageError(errors.New("name the file to import, or send it in with < FILE"))
+			return usageError(errors.New("the file to import is missing: name it, or use - < FILE"))
 		}
 		file, err := a.Seekable(ctx, name)
 		if err != nil {

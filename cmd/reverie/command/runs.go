@@ -61,7 +61,8 @@ func newRunsList(a *app) *cobra.Command {
 	}))
 	a.groupNarrows(cmd, &q.GroupID, "list only runs of this group")
 	choice(cmd, &q.Job, "job", "", "list only this job: "+either(reverie.Jobs), reverie.Jobs...)
-	choice(cmd, &q.Status, "status", "", "list only these: "+either(reverie.RunStatuses)+"; held finds all with pending reviews", reverie.RunStatuses...)
+	choice(cmd, &q.Status, "status", "", "list only these: "+either(reverie.RunStatuses)+"; held finds all with "+
+		"pending reviews", reverie.RunStatuses...)
 	a.sinceFlag(cmd, &q.Since, "list only runs since a date (midnight UTC), an instant or an age (24h, 7d)")
 	limitFlag(cmd, &q.Limit, 20, "most runs to list")
 	return cmd
@@ -158,11 +159,12 @@ func newRunsUndo(a *app) *cobra.Command {
 		}
 		switch {
 		case q.RunID == "" && q.since == "":
-			return usageError(errors.New("name a run, or all since a time by --group and --since; `reverie runs list` has the ids"))
+			return usageError(errors.New("name a run, or use --group and --since for all since a time; `reverie runs list` " +
+				"has the ids"))
 		case q.RunID != "" && (q.since != "" || q.job != ""):
-			return usageError(errors.New("either one run, or all since a time: leave RUN or --since and --job out"))
+			return usageError(errors.New("RUN does not go with --since and --job: undo one run, or all since a time"))
 		case q.since != "" && q.GroupID == "":
-			return usageError(errors.New("--since needs --group"))
+			return usageError(errors.New("--since needs --group: name the group whose runs to undo"))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
@@ -202,7 +204,8 @@ func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, er
 		return none, err
 	}
 	if q.GroupID != "" && q.GroupID != d.Run.GroupID {
-		return none, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID,
+		return none, fmt.Errorf("run %s is not a run of group %q: %w; `reverie runs list --group %[2]s` has its runs",
+			d.Run.ID,
 			q.GroupID, reverie.ErrNotFound)
 	}
 	q.GroupID = d.Run.GroupID

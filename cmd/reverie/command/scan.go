@@ -19,7 +19,7 @@ func newScan(a *app) *cobra.Command {
 		report := &cli.ScanReport{Console: &a.Console, Rules: map[reverie.ScanFinding]int{}}
 		switch {
 		case groupID != "" && len(args) > 0:
-			return usageError(errors.New("give a file or --group, not both"))
+			return usageError(errors.New("a file and --group are both given: give one of them"))
 		case groupID != "":
 			err = a.scanGroup(ctx, groupID, report)
 		case len(args) > 0:

@@ -64,7 +64,8 @@ func newMCP(a *app) *cobra.Command {
 		return a.agent(ctx, cmp.Or(token, a.Getenv(config.EnvToken)), group, write)
 	}))
 	cmd.Flags().BoolVar(&write, "write", false, "let the agent propose changes, for a person to review")
-	cmd.Flags().StringVar(&token, "token", "", "token of the agent (default REVERIE_TOKEN, which others on this machine cannot read)")
+	cmd.Flags().StringVar(&token, "token", "", "token of the agent (default REVERIE_TOKEN, which others on this "+
+		"machine cannot read)")
 	groupFlag(cmd, &group, "let the agent see only this group")
 	return cmd
 }
@@ -80,7 +81,7 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		caller = func(ctx context.Context) (api.Caller, error) {
 			c, err := service.CallerOfToken(ctx, token)
 			if err != nil {
-				return c, fmt.Errorf("%w: `reverie token list` shows those that are", err)
+				return c, fmt.Errorf("%w: `reverie token list` shows all tokens", err)
 			}
 			return c.Within(group)
 		}

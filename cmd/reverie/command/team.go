@@ -133,8 +133,8 @@ func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 		reply, err := s.Sync(ctx, *o)
 		shown := a.Show(reply, func() error { return a.PrintTeamSync(reply) })
 		if err == nil && verb != "status" {
-			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: so many deletions and rewrites at once "+
-				"may be a mistake, or an attack; look at them, then pull again with --accept-rewrites"),
+			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: this many deletions and rewrites at once "+
+				"may be a mistake or an attack. Check them, then pull again with --accept-rewrites"),
 				partly(reply.Count("", reverie.TeamRefused), "refused"))
 		}
 		return errors.Join(shown, err)
@@ -214,7 +214,7 @@ func newTeamResolve(a *app) *cobra.Command {
 	check(cmd, func() error {
 		chosen := slices.DeleteFunc([]bool{d.Ours, d.Theirs, statement != ""}, func(yes bool) bool { return !yes })
 		if len(chosen) != 1 {
-			return errors.New("decide: one of --ours, --theirs and --statement S")
+			return errors.New("a decision is needed: give one of --ours, --theirs and --statement S")
 		}
 		return nil
 	})
