@@ -459,7 +459,7 @@ func (a *App) Sweep(ctx context.Context, whole bool) error {
 	if whole || ctx.Err() != nil {
 		return fmt.Errorf("the erasure is done, but the tables were not rewritten: %w", err)
 	}
-	a.Notify("warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: " + err.Error())
+	a.Notify("warning: the erasure is done, but deleted rows may stay in the files until the server vacuums them: " + err.Error())
 	return nil
 }
 

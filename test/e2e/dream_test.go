@@ -242,7 +242,7 @@ func TestDreamFailures(t *testing.T) {
 	}
 
 	s.hears("g1", "s2", evening.Add(2*time.Hour), "note Lin likes black tea (before: Lin likes green tea)")
-	lines := s.fork("REVERIE_DREAM_INTERVAL=0s").run("dream", "--due", "--json").want(t, 0, "warning: lines of run ", `of group "g1" wait for a person`).jsonLinesOf(t)
+	lines := s.fork("REVERIE_DREAM_INTERVAL=0s").run("dream", "--due", "--json").want(t, 0, "warning: lines of run ", `of group "g1" are pending review`).jsonLinesOf(t)
 	if lines[0]["status"] != "held" || lines[0]["stats"].(object)["held"] != 2.0 {
 		t.Errorf("the line is %v", lines[0])
 	}

@@ -184,7 +184,7 @@ func TestExtractFailures(t *testing.T) {
 	s.run("sessions", "list").want(t, 0).shows(t, "parked")
 	s.run("sessions", "show", "bad").want(t, 0).shows(t, "parked", "reverie groups resume g1", "twice")
 	s.run("evolve", "--due").want(t, 0).shows(t, "g1") // which is another job
-	s.run("groups", "resume", "g1").want(t, 0).shows(t, "forgotten: extract of session bad parked since")
+	s.run("groups", "resume", "g1").want(t, 0).shows(t, "cleared: extract of session bad parked since")
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Failure(503, "overloaded") })
 	s.run("extract", "--due").want(t, 4, "deferred")
 	s.model.Respond(answer)

@@ -42,7 +42,7 @@ func TestRunsUndo(t *testing.T) {
 	}
 
 	o := s.run("runs", "undo", newest, "--dry-run").want(t, 0).silent(t)
-	for _, want := range []string{"- Something happened on 2025-03-04", "would be taken back: 1 memory that it had made", "would remember again exactly", "nothing was written"} {
+	for _, want := range []string{"- Something happened on 2025-03-04", "would be undone: 1 memory that it had made", "would remember again exactly", "nothing was written"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.stdout)
 		}

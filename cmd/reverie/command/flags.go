@@ -99,7 +99,7 @@ func (a *app) groupNarrows(cmd *cobra.Command, to *string, usage string) {
 // someWords refuses nothing at all.
 func someWords(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return errors.New("words to look for are needed")
+		return errors.New("give the words to look for")
 	}
 	return nil
 }

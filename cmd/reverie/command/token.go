@@ -66,7 +66,7 @@ func newTokenCreate(a *app) *cobra.Command {
 		"instant, or never")
 	check(cmd, func() (err error) {
 		if all == f.Changed("group") {
-			return errors.New("a group is needed, or --all-groups: give one of them")
+			return errors.New("give either a group (--group G) or --all-groups")
 		}
 		if n.Scope, err = reverie.ReadScope(scope); err != nil {
 			return fmt.Errorf("--%w", err)
