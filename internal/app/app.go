@@ -318,7 +318,7 @@ func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error)
 	}
 	if t.Remote == "" {
 		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, "+
-			"such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
+			"such as https://reverie.example.com, and [team] token to one of its tokens: %w", reverie.ErrConfiguration)
 	}
 	remote, err := team.Dial(t.Remote, t.Token.Reveal(), t.Timeout.Duration, t.AllowHTTP)
 	if err != nil {
@@ -457,9 +457,9 @@ func (a *App) Sweep(ctx context.Context, whole bool) error {
 		return nil
 	}
 	if whole || ctx.Err() != nil {
-		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
+		return fmt.Errorf("the erasure is done, but the tables were not rewritten: %w", err)
 	}
-	a.Notify("warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: " + err.Error())
+	a.Notify("warning: the erasure is done, but deleted rows may stay in the files until the server vacuums them: " + err.Error())
 	return nil
 }
 

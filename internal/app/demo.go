@@ -62,7 +62,7 @@ func (a *App) importDemo(ctx context.Context, groupID string) error {
 	if g, err := a.Store.Group(ctx, groupID); err != nil {
 		return err
 	} else if g.Name != demo.Name {
-		return badRequest(fmt.Errorf("there is a group %q already, with a chat of its own: choose another id with --group", groupID))
+		return badRequest(fmt.Errorf("group %q already has a chat of its own: choose another id with --group", groupID))
 	}
 	in, err := ingest.Open(ctx, "-", bytes.NewReader(demo.Chat))
 	if err != nil {

@@ -54,7 +54,8 @@ func (a *App) Examine(ctx context.Context) []Finding {
 	note("schema", fmt.Sprintf("version %d", info.SchemaVersion), openErr)
 	err = nil
 	if info.Skew.Abs() > time.Minute {
-		err = fmt.Errorf("this clock and the database's differ by %s: set them right, since windows are cut by the clock", info.Skew.Round(time.Second))
+		err = fmt.Errorf("this clock and the database's differ by %s: correct them, because nights begin and end by the "+
+			"clock", info.Skew.Round(time.Second))
 	}
 	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
 	if openErr == nil {

@@ -36,7 +36,7 @@ type PlayOptions struct {
 func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOptions) (report eval.Report, err error) {
 	cfg := evalConfig(a.Config, f.Recorded)
 	if err := CheckModels(cfg, reverie.JobEvolve); err != nil {
-		return report, fmt.Errorf("%w; --recorded plays the answers that the scenarios bring with them", err)
+		return report, fmt.Errorf("%w; --recorded plays the scenarios' own answers instead", err)
 	}
 	if err := a.Open(ctx); err != nil {
 		return report, err
@@ -167,7 +167,7 @@ func (a *App) OtherModel(name string) error {
 		}
 	}
 	if model == "" {
-		return badRequest(fmt.Errorf("--model %q names no model", name))
+		return badRequest(fmt.Errorf("--model %q names no model: give a name, or provider/name", name))
 	}
 	e := &cfg.LLM.Evolve
 	if e.Model = model; provider != "" && provider != e.Provider {
@@ -195,7 +195,7 @@ func (a *App) ReplayPrompts(ctx context.Context, set *prompts.Set, prompt string
 	l := a.Config.Prompts.Langfuse
 	if l.BaseURL == "" {
 		return nil, badRequest(fmt.Errorf(
-			"--prompt %q is no file, and no Langfuse is configured that could have it as a label ([prompts.langfuse])", prompt))
+			"--prompt %q is not a file, and no Langfuse is configured to look it up as a label ([prompts.langfuse])", prompt))
 	}
 	labelled, warnings := set.With(ctx, &prompts.Langfuse{BaseURL: l.BaseURL, PublicKey: l.PublicKey, SecretKey: l.SecretKey.Reveal(),
 		Label: prompt, Timeout: l.Timeout.Duration})

@@ -46,7 +46,7 @@ func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Impo
 	lines := o.Format == "jsonl" || o.Format == ingest.Auto && err == nil && f.Name == "jsonl"
 	switch {
 	case lines && o.Group.ID == "":
-		return badRequest(fmt.Errorf("--group is needed: JSON Lines of messages do not say which chat they are of"))
+		return badRequest(fmt.Errorf("--group is needed: JSON Lines do not name their chat"))
 	case lines || o.Group.ID == "" || path == "-":
 		return nil
 	}
@@ -68,7 +68,8 @@ func SeveralChats(chats []ingest.Chat) error {
 	for _, c := range chats {
 		names = append(names, fmt.Sprintf("%q (%s)", c.Name, c.ID))
 	}
-	return badRequest(fmt.Errorf("it holds several chats, such as %s: pick one with --chat, or leave --group out and each becomes a group of its own; --dry-run lists them",
+	return badRequest(fmt.Errorf("the input holds several chats, such as %s: pick one with --chat, or leave --group "+
+		"out to make a group of each; --dry-run lists them",
 		strings.Join(names, " and ")))
 }
 
@@ -97,7 +98,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 		}
 		g, err := ingest.GroupOf(format, chat)
 		if err != nil {
-			return "", badRequest(fmt.Errorf("%w; import it by itself, and say with --group into which group it goes", err))
+			return "", badRequest(fmt.Errorf("%w; import it by itself, and name its group with --group", err))
 		}
 		if o.DryRun {
 			return g.ID, nil
@@ -188,7 +189,8 @@ func (o Pull) Pick(sessions []ingest.Session) ([]ingest.Session, error) {
 		}
 		for _, c := range o.Chats {
 			if !slices.ContainsFunc(picked, func(s ingest.Session) bool { return s.ID == c || s.Name == c }) {
-				return nil, badRequest(fmt.Errorf("--chat %q: the server has no chat of this id or name; --dry-run without --chat lists them", c))
+				return nil, badRequest(fmt.Errorf("--chat %q: the server has no chat with this id or name; --dry-run without "+
+					"--chat lists them", c))
 			}
 		}
 	}

@@ -429,13 +429,13 @@ func (a *App) FindSession(ctx context.Context, groupID, sessionID string) (rever
 	if len(found) > named {
 		groups = append(groups, fmt.Sprintf("and %d more", len(found)-named))
 	}
-	return reverie.Session{}, badRequest(fmt.Errorf("session %q is in %d groups: say which with --group: %s", sessionID, len(found), strings.Join(groups, ", ")))
+	return reverie.Session{}, badRequest(fmt.Errorf("session %q is in %d groups: name one with --group: %s", sessionID, len(found), strings.Join(groups, ", ")))
 }
 
 // UnknownSession says what to do about a session that does not exist.
 func UnknownSession(err error) error {
 	if errors.Is(err, reverie.ErrNotFound) {
-		return fmt.Errorf("%w; `reverie sessions list` shows which there are", err)
+		return fmt.Errorf("%w; `reverie sessions list` shows all sessions", err)
 	}
 	return err
 }

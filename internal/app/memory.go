@@ -33,7 +33,7 @@ func (a *App) CleanMemories(ctx context.Context, q reverie.CleanQuery, list []re
 		list = list[n:]
 		done, err := a.Store.Clean(ctx, q, ids, reason)
 		if err != nil {
-			return gone, fmt.Errorf("%d deleted before this; the same command goes on: %w", len(gone), err)
+			return gone, fmt.Errorf("%d deleted before this; run the same command again to go on: %w", len(gone), err)
 		}
 		gone = append(gone, done...)
 	}

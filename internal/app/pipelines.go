@@ -351,8 +351,8 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 		return recorded.New("the demo", a.Recording)
 	}
 	if a.Config.LLM.Recorded == "" {
-		return nil, fmt.Errorf("no recorded answers are named: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
-			"to a file of them, such as test/halfframe/answers.jsonl", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("no file of recorded answers is set: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
+			"to one, such as test/halfframe/answers.jsonl", reverie.ErrConfiguration)
 	}
 	return recorded.Open(a.Config.LLM.Recorded)
 }

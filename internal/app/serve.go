@@ -159,7 +159,8 @@ func (a *App) Serve(ctx context.Context, hurried func() (hurry <-chan struct{}, 
 // CheckListen refuses a configuration without a place to serve clients at.
 func CheckListen(c *config.Config) error {
 	if c.HTTP.Listen == "" {
-		return fmt.Errorf("[http] listen is empty, so there is nowhere to serve: set it, or say --listen 127.0.0.1:8470: %w", reverie.ErrConfiguration)
+		return fmt.Errorf("[http] listen is empty, so there is no address to serve at: set it, or add --listen "+
+			"127.0.0.1:8470: %w", reverie.ErrConfiguration)
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ func (f *apiServer) announce(url string, open bool) {
 	}
 	note := ""
 	if open {
-		note = " (no token was created yet: only this machine can reach it; reverie token create makes one)"
+		note = " (no token was created yet: only this machine can reach it; reverie token create creates one)"
 	}
 	f.Notify("serving " + url + note)
 }
@@ -385,7 +386,8 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 		a.Log.Warn("jobs do not run", "jobs", strings.Join(idle, ", "), "reason", needs)
 	}
 	if len(wanted) == 0 {
-		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never: set one to when it shall start, evolve to 17 * * * * for instance", reverie.ErrConfiguration)
+		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never; set one, "+
+			"such as evolve to 17 * * * *", reverie.ErrConfiguration)
 	}
 	return specs, wanted, nil
 }

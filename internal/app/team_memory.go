@@ -15,7 +15,7 @@ import (
 func (a *App) TeamName(given string) (string, error) {
 	name := cmp.Or(given, a.Config.Team.Name)
 	if name == "" {
-		return "", badRequest(errors.New("which team? give --team NAME, or set [team] name"))
+		return "", badRequest(errors.New("a team is needed: give --team NAME, or set [team] name"))
 	}
 	return name, reverie.CheckTeam(name)
 }
@@ -69,7 +69,7 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 		return m, "", fmt.Errorf("memory %s is deleted; `reverie memory restore %s` brings it back: %w", m.ID, m.VersionID,
 			reverie.ErrConflict)
 	case m.Statement == text:
-		return m, "", fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
+		return m, "", fmt.Errorf("memory %s already says that: %w", m.ID, reverie.ErrConflict)
 	}
 	m, err = teams.New(a.Store.DB()).PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{
 		ID: m.ID, Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
@@ -91,11 +91,12 @@ func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reveri
 	}
 	switch of, is := reverie.TeamOf(m.GroupID); {
 	case is:
-		return none, fmt.Errorf("memory %s is the team %s's already: %w", m.ID, of, reverie.ErrInvalid)
+		return none, fmt.Errorf("memory %s already belongs to the team %s: %w", m.ID, of, reverie.ErrInvalid)
 	case m.ID != id:
 		return none, &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.ID, Version: m.Version}}
 	case m.Status != reverie.StatusActive:
-		return none, fmt.Errorf("memory %s is %s: only active ones are shared: %w", m.ID, m.Status, reverie.ErrConflict)
+		return none, fmt.Errorf("memory %s is %s, and only active memories can be shared: %w",
+			m.ID, m.Status, reverie.ErrConflict)
 	}
 	if team == "" {
 		if team, err = a.Store.GroupTeam(ctx, m.GroupID); err != nil {

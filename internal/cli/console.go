@@ -73,7 +73,7 @@ func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, erro
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s: it is a folder; name a file", name)
+		err = fmt.Errorf("%s is a folder: name a file", name)
 	}
 	if err != nil {
 		f.Close()

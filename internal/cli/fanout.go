@@ -40,7 +40,7 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 // WarnHeld says why plans of a run wait for a person.
 func (con *Console) WarnHeld(runID, groupID string, held []string) {
 	for _, why := range held {
-		fmt.Fprintf(con.Stderr, "warning: lines of run %s of group %q wait for a person: %s\n", runID, groupID, why)
+		fmt.Fprintf(con.Stderr, "warning: lines of run %s of group %q are pending review: %s\n", runID, groupID, why)
 	}
 }
 
@@ -156,7 +156,7 @@ func (p FanOutPrinter) printGroup(r jobs.GroupResult) {
 		fmt.Fprintf(p.Stderr, "reverie: %s %s: %s\n", what, r.Outcome, Visible(r.Reason))
 	}
 	if r.Parked && r.Outcome == jobs.Failed {
-		fmt.Fprintf(p.Stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what,
+		fmt.Fprintf(p.Stderr, "reverie: %s is parked now: fix the cause, then run `reverie groups resume %s`\n", what,
 			r.GroupID)
 	}
 	if r.Capped > 0 {

@@ -78,7 +78,7 @@ func (con *Console) PrintResumed(before reverie.GroupEntry, gone []reverie.Setba
 	}
 	fmt.Fprintf(con.Stdout, "%s: %s; %s pending\n", Visible(before.ID), was, Plural(before.Pending, "message"))
 	for _, s := range gone {
-		if _, err := fmt.Fprintf(con.Stdout, "  forgotten: %s\n", SetbackText(s)); err != nil {
+		if _, err := fmt.Fprintf(con.Stdout, "  cleared: %s\n", SetbackText(s)); err != nil {
 			return err
 		}
 	}
@@ -105,8 +105,8 @@ func SetbackText(s reverie.Setback) string {
 // Remedy is what to do about a setback.
 func Remedy(s reverie.Setback, groupID string) string {
 	if s.ParkedAt != nil {
-		return fmt.Sprintf("mend the cause, then `reverie groups resume %s`", Operand(groupID))
+		return fmt.Sprintf("fix the cause, then run `reverie groups resume %s`", Operand(groupID))
 	}
-	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", Stamp(s.RetryAt),
+	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` allows it at once", Stamp(s.RetryAt),
 		Operand(groupID))
 }

@@ -11,7 +11,7 @@ type TokenEntry struct {
 // PrintTokens shows a table of tokens.
 func (con *Console) PrintTokens(list []TokenEntry) error {
 	if len(list) == 0 {
-		return con.Say("no tokens; `reverie token create` makes one\n")
+		return con.Say("no tokens; `reverie token create` creates one\n")
 	}
 	return con.Page("tokens", list)
 }

@@ -56,7 +56,7 @@ func (con *Console) PrintUndone(reply reverie.UndoReply, failed error) error {
 	case err != nil || failed != nil:
 		return err
 	case len(reply.Runs) == 0:
-		return con.Say("%s: no run since then is left to take back\n", Visible(reply.GroupID))
+		return con.Say("%s: no run since then is left to undo\n", Visible(reply.GroupID))
 	case reply.DryRun:
 		return con.Say("\nnothing was written: leave out --dry-run to do it\n")
 	}

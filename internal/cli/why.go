@@ -146,14 +146,14 @@ var (
 		reverie.ActionRestore: "restored", reverie.ActionUndo: "brought back"}
 	became = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
 		reverie.ActionArchive: "archived", reverie.ActionStrength: "strength set", reverie.ActionWeight: "weight set",
-		reverie.ActionUndo: "taken back"}
+		reverie.ActionUndo: "undone"}
 )
 
 // madeBy says who made a version, and for which dates.
 func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	switch {
 	case v.Run == nil && v.UndoneRunID != "":
-		return made[v.Action] + ", where run " + v.UndoneRunID + " was taken back"
+		return made[v.Action] + ", when run " + v.UndoneRunID + " was undone"
 	case v.Run == nil && (v.Action == reverie.ActionCreate || v.Action == reverie.ActionUpdate) && v.Memory.ByPerson():
 		return made[v.Action] + " by " + v.Memory.Author
 	case v.Run == nil:

@@ -67,15 +67,15 @@ func TestWhyPage(t *testing.T) {
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
     model test/fake, prompt version 1 (abc)
-    decision NONE: known already, in a run that was taken back 2026-01-05 12:00; the very words were known
+    decision NONE: known already, in a run that was undone 2026-01-05 12:00; the very words were known
       fact: Tea is drunk!
   2026-01-06 12:00  supported by run id-of-next, held until a person let it pass
     decision NONE: known already; the very words were known
       fact: tea is drunk
   2026-01-07 12:00  deleted by run id-of-last
     replaced by: Coffee is drunk.  id-of-coffee
-  2026-01-08 12:00  taken back with run id-of-run
-  brought back, where run id-of-run was taken back
+  2026-01-08 12:00  undone with run id-of-run
+  brought back, when run id-of-run was undone
     why: the wrong model
 `)
 }

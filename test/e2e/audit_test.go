@@ -209,7 +209,7 @@ func TestAudit(t *testing.T) {
 	}
 	s.run("audit", "--group", "sound").want(t, 0)
 	s.run("audit", "--group", "broken-10").want(t, 1).shows(t, "messages consumed once: a message that was consumed", "  broken-10: message ")
-	s.run("audit", "--group", "").want(t, 2, "the id of the group is empty")
+	s.run("audit", "--group", "").want(t, 2, "--group is empty")
 	s.run("audit", "--group", "nobody").want(t, 1, "reverie groups list")
 
 	// What came with an export has lost what was erased, and nothing here says so.

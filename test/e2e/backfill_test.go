@@ -307,7 +307,7 @@ func TestReplay(t *testing.T) {
 		args := []string{"backfill", "--replay", "--from", night(from), "--to", night(12)}
 		before, asked := s.ledger(), len(s.questions())
 		dump := s.dump()
-		s.runAt(later, args...).want(t, 2, "--replay takes back", "--yes")
+		s.runAt(later, args...).want(t, 2, "--replay undoes", "--yes")
 		est := s.runAt(later, append(args, "--dry-run", "--json")...).want(t, 0).silent(t).estimateOf(t)
 		if diff := cmp.Diff(dump, s.dump()); diff != "" || len(s.questions()) != asked {
 			t.Fatalf("unconfirmed, it asked or wrote:\n%s", diff)
@@ -359,7 +359,7 @@ func TestReplayStops(t *testing.T) {
 	before := s.knownTo("parked")
 	s.park("parked", 5, parkedAt)
 	args := []string{"backfill", "--replay", "--from", night(4), "--to", night(6)}
-	s.runAt(later, append(args, "--dry-run")...).want(t, 0).shows(t, "what 5 runs did is taken back", "1 group parked", "3 windows of 1 group")
+	s.runAt(later, append(args, "--dry-run")...).want(t, 0).shows(t, "what 5 runs did is undone", "1 group parked", "3 windows of 1 group")
 	s.runAt(later, append(args, "--yes")...).want(t, 0).silent(t).shows(t, "parked  skipped: parked: failed 5 times", "3 windows finished")
 	if got := s.consumed("g1"); got != "2025-03-02-1 2025-03-03-1 2025-03-04-1 2025-03-05-1 2025-03-06-1" {
 		t.Errorf("consumed are %s", got)

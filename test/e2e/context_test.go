@@ -127,7 +127,7 @@ func TestContextTrouble(t *testing.T) {
 	s := newReader(t)
 	ask := []string{"context", "--group", "g1", "--session", "s1", "--query", "Where does the projector live?"}
 	s.run("context", "--group", "nobody", "--query", "Where?").want(t, 1, "groups list")
-	s.run("context", "--group", "g1").want(t, 2, "what is the bot asked?")
+	s.run("context", "--group", "g1").want(t, 2, "the query is missing")
 	s.run(append(ask, "--max-tokens", "0")...).want(t, 2, "1 or more")
 	s.exec(`alter table memory_usage_log add constraint full_up check (false) not valid`)
 	if o := s.run(ask...).want(t, 1, "3 of 3 uses"); !strings.Contains(o.stdout, "cupboard") {

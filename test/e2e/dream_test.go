@@ -183,7 +183,7 @@ func TestDreamCommand(t *testing.T) {
 		t.Errorf("a dry run wrote: %s", diff)
 	}
 
-	s.run("dream", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: say which with --group: g1, g2`)
+	s.run("dream", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: name one with --group: g1, g2`)
 	doc := s.run("dream", "--session", "s1", "--group", "g1", "--json").want(t, 0).silent(t).document(t)
 	if doc["success"] != true || doc["job"] != "dream" || doc["through_session"] != "s1" || doc["status"] != "succeeded" || len(doc["changes"].(list)) != 2 ||
 		doc["narrative"] != "The group looked back on 1 sessions." {
@@ -242,7 +242,7 @@ func TestDreamFailures(t *testing.T) {
 	}
 
 	s.hears("g1", "s2", evening.Add(2*time.Hour), "note Lin likes black tea (before: Lin likes green tea)")
-	lines := s.fork("REVERIE_DREAM_INTERVAL=0s").run("dream", "--due", "--json").want(t, 0, "warning: lines of run ", `of group "g1" wait for a person`).jsonLinesOf(t)
+	lines := s.fork("REVERIE_DREAM_INTERVAL=0s").run("dream", "--due", "--json").want(t, 0, "warning: lines of run ", `of group "g1" are pending review`).jsonLinesOf(t)
 	if lines[0]["status"] != "held" || lines[0]["stats"].(object)["held"] != 2.0 {
 		t.Errorf("the line is %v", lines[0])
 	}

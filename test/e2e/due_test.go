@@ -281,7 +281,7 @@ func TestHeldNights(t *testing.T) {
 	s.bring("g1", chat(night(5), "note Mia hosts the game nights")...)
 	s.bring("paused", chat(night(3), "note nobody sees this")...)
 	s.run("groups", "pause", "paused").want(t, 0)
-	o := s.runAt(instantOf(t, "2025-03-09T00:00:00Z"), "evolve", "--due", "--json").want(t, 0, "warning: lines of run", `of group "g1" wait for a person`)
+	o := s.runAt(instantOf(t, "2025-03-09T00:00:00Z"), "evolve", "--due", "--json").want(t, 0, "warning: lines of run", `of group "g1" are pending review`)
 	var statuses []any
 	for _, l := range o.jsonLinesOf(t) {
 		statuses = append(statuses, l["status"])
@@ -310,10 +310,10 @@ func TestDueFlags(t *testing.T) {
 		args string
 		says string
 	}{
-		{"evolve --due --all", "give either a group, or --due, or --all"},
-		{"evolve --due --group g1", "give either a group, or --due, or --all"},
+		{"evolve --due --all", "give only one: a group, --due or --all"},
+		{"evolve --due --group g1", "give only one: a group, --due or --all"},
 		{"evolve --due --since 2025-03-03", "reverie backfill"},
-		{"evolve --group g1 --shard 0/2", "goes with --due or --all"},
+		{"evolve --group g1 --shard 0/2", "use it with --due or --all"},
 		{"evolve --due --shard 2/2", "0/2 to 1/2"},
 		{"evolve --due --shard half", "0/8"},
 		{"evolve --due --shard 0/0", "count"},

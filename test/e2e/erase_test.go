@@ -92,7 +92,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	}
 	before := s.one(`select count(*), sum((stats->>'cited')::int) from runs`)
 
-	s.run("erase", "--author", "小明").want(t, 2, "say --yes", "--dry-run")
+	s.run("erase", "--author", "小明").want(t, 2, "Add --yes", "--dry-run")
 	s.run("erase", "--author", "小明", "--dry-run").want(t, 0).shows(t, "43 messages", "would be erased", "the names Mingo, 小明")
 	s.run("erase", "--author", "小明", "--yes").want(t, 0).shows(t, "43 messages", "erased", "receipt ", "nothing of the author is left")
 	dump := strings.Join(s.dump(), "\n")

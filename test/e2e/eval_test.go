@@ -172,7 +172,7 @@ func cast(t *testing.T) string {
 func TestEvalRanks(t *testing.T) {
 	t.Parallel()
 	s, dir := newStage(t), cast(t)
-	played := s.run("eval", dir, "--recorded", "--json", "--min-right", "99").want(t, 1, "% is right, and --min-right asks for 99%").report(t)
+	played := s.run("eval", dir, "--recorded", "--json", "--min-right", "99").want(t, 1, "%, and --min-right asks for 99%").report(t)
 	byActor := map[string]eval.Figures{}
 	for _, res := range played.Scenarios {
 		name, _, _ := strings.Cut(res.Name, "-")

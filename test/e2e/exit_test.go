@@ -51,7 +51,7 @@ func TestExitUsage(t *testing.T) {
 		{[]string{"runs", "list", "--status", "done"}, []string{"succeeded"}},
 		{[]string{"runs", "show"}, []string{"0 arguments given"}},
 		{[]string{"import", "-"}, []string{"--group"}},
-		{[]string{"import", "--group", "g1"}, []string{"0 arguments given; write it as: reverie import FILE"}},
+		{[]string{"import", "--group", "g1"}, []string{"0 arguments given; the usage is: reverie import FILE"}},
 		{[]string{"import", "-", "--group", ""}, []string{"--group"}},
 		{[]string{"import", "-", "--group", "g2", "--time-zone", "Mars/Olympus"}, []string{"Mars/Olympus", "Asia/Shanghai"}},
 		{[]string{"import", "-", "--group", "g2", "--language", "fr"}, []string{"zh"}},

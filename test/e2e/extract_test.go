@@ -109,7 +109,7 @@ func TestExtractSession(t *testing.T) {
 	s := dueStage(t)
 	s.bring("g1", spoken("s1", evening, "note Lin drinks tea", "hello")...)
 	s.bring("g2", spoken("s1", evening, "note Lin drinks milk")...)
-	s.run("extract", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: say which with --group: g1, g2`)
+	s.run("extract", "--session", "s1").want(t, 2, `session "s1" is in 2 groups: name one with --group: g1, g2`)
 	s.run("extract", "--session", "s9").want(t, 1, "not found", "reverie sessions list")
 	s.run("extract", "--session", "s1", "--group", "g3").want(t, 1, "not found")
 	for _, c := range [][]string{{}, {"--due", "--all"}, {"--session", "s1", "--due"}, {"--session", "s1", "--shard", "0/2"}, {"--due", "--shard", "2/2"},
@@ -184,7 +184,7 @@ func TestExtractFailures(t *testing.T) {
 	s.run("sessions", "list").want(t, 0).shows(t, "parked")
 	s.run("sessions", "show", "bad").want(t, 0).shows(t, "parked", "reverie groups resume g1", "twice")
 	s.run("evolve", "--due").want(t, 0).shows(t, "g1") // which is another job
-	s.run("groups", "resume", "g1").want(t, 0).shows(t, "forgotten: extract of session bad parked since")
+	s.run("groups", "resume", "g1").want(t, 0).shows(t, "cleared: extract of session bad parked since")
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Failure(503, "overloaded") })
 	s.run("extract", "--due").want(t, 4, "deferred")
 	s.model.Respond(answer)

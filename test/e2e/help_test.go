@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"reverie/internal/cli"
 )
 
 // everyCommand calls f with each command that people see, from the root on.
@@ -29,8 +31,8 @@ func everyCommand(t *testing.T, f func(cmd *cobra.Command)) {
 	walk(root)
 }
 
-// TestHelp: every command and every flag says what it is for, and asking for help
-// opens no database.
+// TestHelp: every command and every flag says what it is for, in 80 columns, and asking for
+// help opens no database.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	everyCommand(t, func(cmd *cobra.Command) {
@@ -48,9 +50,9 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(o.stdout, "Usage:\n  "+path) || !strings.Contains(o.stdout, cmd.Short) && cmd.Long == "" {
 			t.Errorf("%s --help:\n%s", path, o.stdout)
 		}
-		for line := range strings.SplitSeq(cmd.Long, "\n") {
-			if len([]rune(line)) > 100 {
-				t.Errorf("%s: a line of help is %d characters long: %q", path, len([]rune(line)), line)
+		for line := range strings.SplitSeq(o.stdout, "\n") {
+			if wide := cli.Width(line); wide > 80 {
+				t.Errorf("%s --help: a line is %d columns wide: %q", path, wide, line)
 			}
 		}
 	})

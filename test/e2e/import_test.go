@@ -100,7 +100,7 @@ func TestImportBadLines(t *testing.T) {
 			want = append(want, fmt.Sprintf("line %d: ", i+1)+l.bad)
 		}
 	}
-	o := s.feed(strings.Join(all, "\n"), "import", "-", "--group", "g1", "--json").want(t, 1, "import it again")
+	o := s.feed(strings.Join(all, "\n"), "import", "-", "--group", "g1", "--json").want(t, 1, "import again")
 	said := strings.Split(o.stderr, "\n")
 	for i, w := range want {
 		prefix, words, _ := strings.Cut(w, ": ")

@@ -45,7 +45,7 @@ func TestMemoryByHand(t *testing.T) {
 		t.Errorf("edited %v", e)
 	}
 	edit(id, "Lin eats").want(t, 1, head, "version 2")
-	edit(head, "Lin eats", "--statement", "Lin sleeps").want(t, 2, "give the words once")
+	edit(head, "Lin eats", "--statement", "Lin sleeps").want(t, 2, "the words are given twice")
 	edit(head).want(t, 2, "nothing is written")
 	edit(head, "--tag", "food", "--tag", "health").want(t, 1, "so already")
 	if page := s.run("memory", "show", head).want(t, 0).silent(t).stdout; !strings.Contains(page, "food, health") {

@@ -159,7 +159,7 @@ func TestReplayTells(t *testing.T) {
 	s.exec(`update run_chunks set answer = replace(answer, 'drinks tea', 'drinks coffee')`)
 	s.exec(`update messages set text = replace(text, 'drinks tea', 'drinks coffee')`)
 	s.untouched(func() {
-		s.run(append(args, "--recorded")...).want(t, 1, "came to something else").shows(t, "+ Lin drinks tea", "+ Lin drinks coffee", "changed since: 1 question")
+		s.run(append(args, "--recorded")...).want(t, 1, "came to other plans").shows(t, "+ Lin drinks tea", "+ Lin drinks coffee", "changed since: 1 question")
 	})
 }
 

@@ -156,7 +156,7 @@ func TestRunsShowNext(t *testing.T) {
 	s.park("g1", 2, "null")
 	show("next try after 2026-01-15 21:17 UTC", "`reverie groups resume g1`")
 	s.exec(`update setbacks set failures = 5, parked_at = ` + parkedAt)
-	show("mend the cause, then `reverie groups resume g1`")
+	show("fix the cause, then run `reverie groups resume g1`")
 	doc := s.run("runs", "show", failed, "--json").want(t, 0).document(t)
 	if setback, _ := doc["setback"].(object); setback["failures"] != 5.0 || setback["parked_at"] != "2026-01-15T20:17:00Z" {
 		t.Errorf("the setback is %v", doc["setback"])

@@ -54,7 +54,7 @@ func TestSessions(t *testing.T) {
 		says string
 	}{
 		{[]string{"show", "nobody"}, 1, "reverie sessions list"},
-		{[]string{"show"}, 2, "0 arguments given"},
+		{[]string{"show"}, 2, "usage is: reverie sessions show SESSION"},
 		{[]string{"show", "s1", "--group", ""}, 2, "--group is empty"},
 		{[]string{"list", "--limit", "0"}, 2, "--limit"},
 		{[]string{"list", "--offset", "-1"}, 2, "--offset"},

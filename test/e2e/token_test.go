@@ -77,7 +77,7 @@ func TestTokenMistakes(t *testing.T) {
 		{[]string{"create", "--group", "nobody"}, 1, []string{"not found", "reverie groups list"}},
 		{[]string{"create", "--group", "g1", "--scope", "root"}, 2, []string{"read, write or admin"}},
 		{[]string{"create", "--group", "g1", "--expires", "soon"}, 2, []string{"90d", "never"}},
-		{[]string{"create", "--group", "g1", "--expires", "2020-01-01"}, 2, []string{"not ahead"}},
+		{[]string{"create", "--group", "g1", "--expires", "2020-01-01"}, 2, []string{"is in the past"}},
 		{[]string{"create", "--group", "g1", "--expires", "-3d"}, 2, []string{"--expires"}},
 		{[]string{"create", "--group", "g1", "--name", strings.Repeat("x", 101)}, 2, []string{"100 characters"}},
 		{[]string{"list", "--group", "nobody"}, 1, []string{"not found"}},

@@ -28,13 +28,13 @@ func TestRunsUndo(t *testing.T) {
 		says string
 	}{
 		{[]string{}, 2, "name a run"},
-		{[]string{newest, "--since", "2025-03-03"}, 2, "either one run"},
+		{[]string{newest, "--since", "2025-03-03"}, 2, "undo one run, or all since a time"},
 		{[]string{"--since", "2025-03-03"}, 2, "--since needs --group"},
 		{[]string{"--since", "soon", "--group", "g1"}, 2, `--since: "soon" is neither a date`},
 		{[]string{"--since", "2025-03-03", "--group", ""}, 2, "--group is empty"},
-		{[]string{"--since", "2025-03-03", "--group", "g1", "--job", "decide"}, 2, "it is one of evolve"},
+		{[]string{"--since", "2025-03-03", "--group", "g1", "--job", "decide"}, 2, "give evolve"},
 		{[]string{reverie.NewID()}, 1, "`reverie runs list` has the ids"},
-		{[]string{newest, "--group", "g2"}, 1, "is not of group"},
+		{[]string{newest, "--group", "g2"}, 1, "is not a run of group"},
 	} {
 		if o := s.run(append([]string{"runs", "undo"}, c.args...)...).want(t, c.code); !strings.Contains(o.stderr, c.says) {
 			t.Errorf("%q: %s, want %q", c.args, o.stderr, c.says)
@@ -42,7 +42,7 @@ func TestRunsUndo(t *testing.T) {
 	}
 
 	o := s.run("runs", "undo", newest, "--dry-run").want(t, 0).silent(t)
-	for _, want := range []string{"- Something happened on 2025-03-04", "would be taken back: 1 memory that it had made", "would remember again exactly", "nothing was written"} {
+	for _, want := range []string{"- Something happened on 2025-03-04", "would be undone: 1 memory that it had made", "would remember again exactly", "nothing was written"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("no %q in\n%s", want, o.stdout)
 		}

@@ -98,7 +98,8 @@ func (a *app) opened(do commandAction) commandAction {
 func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) commandAction {
 	return a.opened(func(ctx context.Context, args []string) error {
 		if kind != reverie.IDEntity && len(args[0]) < reverie.MinPrefix && strings.Trim(strings.ToLower(args[0]), "0123456789abcdef-") == "" {
-			return usageError(fmt.Errorf("%s %q: give the first %d characters of its id, or more", kind, args[0], reverie.MinPrefix))
+			return usageError(fmt.Errorf("%s %q: the id is too short; give the first %d characters, or more",
+				kind, args[0], reverie.MinPrefix))
 		}
 		whole, err := a.Store.WholeID(ctx, kind, *groupID, args[0])
 		if err != nil {

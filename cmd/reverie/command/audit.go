@@ -27,7 +27,7 @@ func newAudit(a *app) *cobra.Command {
 		}
 		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, unsound(list))
 	})
-	groupFlag(cmd, &groupID, "check this group only")
+	groupFlag(cmd, &groupID, "check only this group")
 	return cmd
 }
 
@@ -58,8 +58,8 @@ func unsound(list []reverie.Invariant) error {
 	if violations == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
-		"`reverie runs show` and `reverie memory why` tell how it came about", cli.Plural(violations, "violation"),
+	return fmt.Errorf("%s of %s: stop all writers, dump the database, and look at the places named above; "+
+		"`reverie runs show` and `reverie memory why` show what happened", cli.Plural(violations, "violation"),
 		cli.Plural(of, "invariant"))
 }
 

@@ -26,16 +26,16 @@ func newBackfill(a *app) *cobra.Command {
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
-	fl.StringVar(&f.To, "to", "", "last date, included (required)")
+	fl.StringVar(&f.To, "to", "", "last date, which is included (required)")
 	required(cmd, "from", "to")
 	check(cmd, func() error { return application.CheckDates(f.From, f.To) })
-	groupFlag(cmd, &f.GroupID, "only this group")
+	groupFlag(cmd, &f.GroupID, "evolve only this group")
 	shardFlag(cmd, &f.Shard)
 	a.quietFlag(cmd)
-	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
-	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
-	cmd.Flags().Lookup("json").Usage = "print JSON: the estimate, then one line a run, then the summary"
+	fl.BoolVar(&f.Replay, "replay", false, "undo everything since --from, and evolve it anew")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
+	cmd.Flags().Lookup("json").Usage = "print JSON lines: the estimate, each run, a summary"
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0 // but impressions may be left of a time before
 	if !nothing && !f.yes {
 		if f.Replay {
-			return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
+			return usageError(errors.New("--replay undoes what was remembered and asks the model again: add --yes to do it"))
 		}
 		if err := a.affordable(est); err != nil {
 			return err
@@ -91,8 +91,8 @@ func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut,
 	summary, err := batch.Run(work, ctx.Done())
 	bar.Finish()
 	if f.Replay && err != nil {
-		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew "+
-			"would be taken back again")
+		fmt.Fprintln(a.Stderr, "reverie: to go on, run the same command without --replay; with it, the dates done so far "+
+			"would be undone again")
 	}
 	return ending{summary, err, out.Summary(summary, err, "nothing is left to do")}
 }

@@ -54,27 +54,26 @@ func newContext(a *app) *cobra.Command {
 	})
 	groupFlag(cmd, &req.GroupID, wordsGroup)
 	f := cmd.Flags()
-	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
-		"short-term memory")
-	f.StringVar(&req.Query, "query", "", "what the bot is asked, instead of words; - is standard input")
+	f.StringVar(&req.SessionID, "session", "", "session of the query, which adds its short-term memory")
+	f.StringVar(&req.Query, "query", "", "the query, instead of words; - reads standard input")
 	check(cmd, func() error {
 		if !f.Changed("query") {
 			if f.NArg() == 0 {
-				return fmt.Errorf("what is the bot asked? Give the words, or --query\nsee '%s --help'", cmd.CommandPath())
+				return fmt.Errorf("the query is missing: give it in words, or with --query\nsee '%s --help'", cmd.CommandPath())
 			}
 			return nil
 		}
 		if f.NArg() == 1 && req.GroupID == "" {
 			req.GroupID = f.Arg(0)
 		} else if f.NArg() > 0 {
-			return errors.New("give the query once, in words or by --query")
+			return errors.New("the query is given twice: give words or --query, not both")
 		}
 		return a.needsGroup(&req.GroupID, "a group is needed")
 	})
 	number(cmd, &req.MaxTokens, "max-tokens", 0, 1, math.MaxInt,
-		"tokens of the text at most (default [recall] max_tokens)")
+		"most tokens of the text (default [recall] max_tokens)")
 	when = newWhenFlags(cmd)
-	cmd.Flags().Lookup("json").Usage = "print as JSON: the text, and each memory with its score"
+	cmd.Flags().Lookup("json").Usage = "print JSON: the text, and each memory with its score"
 	return cmd
 }
 
@@ -89,7 +88,7 @@ func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (
 	case err != nil:
 		return "", fmt.Errorf("read the %s from standard input: %w", what, err)
 	case int64(len(text)) > most:
-		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes; hand over less of it", what, most))
+		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes: shorten it", what, most))
 	}
 	return string(text), nil
 }
@@ -109,15 +108,15 @@ func newFeedback(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error { return a.PrintFeedback(reply) })
 	})
-	groupFlag(cmd, &req.GroupID, "look in this group only")
+	groupFlag(cmd, &req.GroupID, "group of the session")
 	f := cmd.Flags()
-	f.StringVar(&req.SessionID, "session", "", "session id")
-	f.StringVar(&req.UsageID, "usage", "", "the context that was answered, instead of the session's newest")
-	f.StringVar(&req.Response, "response", "", "the answer, - reads it from standard input (required)")
+	f.StringVar(&req.SessionID, "session", "", "id of the session")
+	f.StringVar(&req.UsageID, "usage", "", "judge the context with this usage_id, not the session's newest")
+	f.StringVar(&req.Response, "response", "", "the bot's answer; - reads standard input (required)")
 	required(cmd, "response")
 	check(cmd, func() error {
 		if req.SessionID == "" && req.UsageID == "" {
-			return errors.New("--session or --usage is needed, to say what was answered")
+			return errors.New("--session or --usage is needed: it says which context was answered")
 		}
 		return nil
 	})

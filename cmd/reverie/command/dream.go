@@ -21,22 +21,22 @@ func newDream(a *app) *cobra.Command {
 		return a.dream(ctx, &f)
 	})
 	fl := cmd.Flags()
-	fl.BoolVar(&f.due, "due", false, "every group that is due")
-	groupFlag(cmd, &f.group, "the group to dream of, or that the session is of; with --due: only this one")
-	fl.StringVar(&f.session, "session", "", "only what is new up to the end of this session")
+	fl.BoolVar(&f.due, "due", false, "dream in every group that is due")
+	groupFlag(cmd, &f.group, "dream in this group; with --due, only if it is due")
+	fl.StringVar(&f.session, "session", "", "dream only of what is new up to the end of this session")
 	notEmpty(cmd, "session")
 	shardFlag(cmd, &f.shard)
 	a.quietFlag(cmd)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "ask and plan, and write nothing")
-	cmd.Flags().Lookup("json").Usage = "print JSON; with --due a line for each dream, then a summary"
+	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
+	cmd.Flags().Lookup("json").Usage = "print JSON; with --due, a line for each dream and a summary"
 	check(cmd, func() error {
 		switch {
 		case !f.due && f.group == "" && f.session == "":
 			return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
 		case f.due && f.session != "":
-			return errors.New("--due takes the sessions that have ended; --session S takes everything up to that one, due or not")
+			return errors.New("--due and --session do not go together: --session S dreams of all up to S, due or not")
 		case !f.due && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due")
+			return errors.New("--shard is a share of all groups: use it with --due")
 		}
 		return nil
 	})

@@ -46,10 +46,10 @@ func newEntityList(a *app) *cobra.Command {
 	a.groupNeeded(cmd, &groupID)
 	choice(cmd, &q.Kind, "kind", "", "person, bot or thing (default all)", reverie.EntityPerson, reverie.EntityBot,
 		reverie.EntityThing)
-	cmd.Flags().StringVar(&q.Name, "name", "", "only those with this in a name, of whatever case and width")
-	cmd.Flags().BoolVar(&q.All, "merged", false, "those that were merged into another too")
-	limitFlag(cmd, &limit, 50, "entities at most")
-	offsetFlag(cmd, &offset, "entities to skip")
+	cmd.Flags().StringVar(&q.Name, "name", "", "list only names that contain this, in any case and width")
+	cmd.Flags().BoolVar(&q.All, "merged", false, "list merged entities too")
+	limitFlag(cmd, &limit, 50, "most entities to list")
+	offsetFlag(cmd, &offset, "entities to skip first")
 	return cmd
 }
 
@@ -72,7 +72,7 @@ func newEntityShow(a *app) *cobra.Command {
 		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: e.Reply()},
 			func() error { return a.EntityPage(e.Reply()) })
 	})
-	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func newEntityHistory(a *app) *cobra.Command {
 		r := reverie.NewEntityHistoryReply(e, changes, claims)
 		return a.Show(r, func() error { return a.EntityHistory(r) })
 	})
-	groupFlag(cmd, &groupID, "look in this group only; ENTITY may be a name then")
+	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
 }
 
@@ -120,7 +120,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
-	limitFlag(cmd, &limit, 100, "observations at most, the oldest first")
+	limitFlag(cmd, &limit, 100, "most observations to list, oldest first")
 	return cmd
 }
 
@@ -136,7 +136,8 @@ func newEntityMerge(a *app) *cobra.Command {
 			return err
 		}
 		if into.GroupID != merged.GroupID {
-			return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged",
+			return usageError(fmt.Errorf("entity %s is in group %q, and %s in group %q: only entities of one group can be "+
+				"merged",
 				into.ID, into.GroupID, merged.ID, merged.GroupID))
 		}
 		into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
@@ -146,8 +147,8 @@ func newEntityMerge(a *app) *cobra.Command {
 		return a.showMerge(merged, into, into, fmt.Sprintf("%s is part of %s now; `reverie entity unmerge %s` undoes it",
 			nameAndID(merged), nameAndID(into), merged.ID))
 	})
-	groupFlag(cmd, &groupID, "look in this group only; A and B may be names then")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	groupFlag(cmd, &groupID, "search only this group; A and B may then be names")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log")
 	return cmd
 }
 
@@ -155,7 +156,8 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
 	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if _, _, begins := reverie.IDPrefix(args[0]); !begins && !reverie.IsID(args[0]) {
-			return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
+			return usageError(fmt.Errorf("entity %q is not an id: `reverie entity show` of the entity it is part of shows "+
+				"the id", args[0]))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
@@ -171,8 +173,8 @@ func newEntityUnmerge(a *app) *cobra.Command {
 		return a.showMerge(parted, from, parted,
 			fmt.Sprintf("%s stands for itself again; it was part of %s", nameAndID(parted), nameAndID(from)))
 	})
-	groupFlag(cmd, &groupID, "look in this group only")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	groupFlag(cmd, &groupID, "search only this group")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log")
 	return cmd
 }
 
@@ -191,7 +193,7 @@ func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visi
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
 	_, _, begins := reverie.IDPrefix(named)
 	if groupID == "" && !begins && !reverie.IsID(named) {
-		_ = a.needsGroup(&groupID, fmt.Sprintf("entity %q is no id, and --group is needed to look up a name", named))
+		_ = a.needsGroup(&groupID, fmt.Sprintf("entity %q is not an id, so --group is needed to look up a name", named))
 	}
 	if err := a.open(ctx); err != nil {
 		return none, err
@@ -228,7 +230,7 @@ func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.E
 // severalEntities lists those that a name may mean.
 func severalEntities(named string, found []reverie.Entity) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q may be any of %d; name one by its id:", named, len(found))
+	fmt.Fprintf(&b, "%q fits %d entities; name one by its id:", named, len(found))
 	for _, e := range found {
 		r := e.Reply()
 		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, cli.Visible(r.Subject))

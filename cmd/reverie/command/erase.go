@@ -26,20 +26,19 @@ func newErase(a *app) *cobra.Command {
 	cmd := a.command("reverie erase", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.erase(ctx, o) }))
 	f := cmd.Flags()
-	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
+	f.StringVar(&o.author, "author", "", "id of the account, or its exact name (required)")
 	required(cmd, "author")
 	check(cmd, func() error {
 		if o.author == "" {
-			return errors.New("--author: it is empty; give an account's id, or the name that it writes under")
+			return errors.New("--author is empty: give the account's id or its exact name")
 		}
 		return nil
 	})
-	groupFlag(cmd, &o.group, "only in this group (default: in every one where they wrote)")
-	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one "+
-		"that is a word (repeatable)")
-	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
+	groupFlag(cmd, &o.group, "erase only in this group (default every group where they wrote)")
+	f.StringArrayVar(&o.keepNames, "keep-name", nil, "a name that stays in the words of others, such as Will (repeatable)")
+	f.BoolVar(&o.dry, "dry-run", false, "do everything, count, and roll back")
 	f.BoolVar(&o.yes, "yes", false, "erase without asking")
-	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
+	f.BoolVar(&o.whole, "vacuum-full", false, "then rewrite all tables into new files, each under a lock")
 	cmd.Flags().Lookup("json").Usage = "print the receipts as JSON"
 	return cmd
 }
@@ -65,7 +64,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		}
 		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messages, "message"),
 			cli.Plural(len(accounts), "group"))
-		refused := fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask)
+		refused := fmt.Errorf("%s Add --yes to do it, or --dry-run to see what it would do", ask)
 		if yes, err := a.confirm(ctx, ask, "nothing is erased", refused); err != nil || !yes {
 			return err
 		}
@@ -76,7 +75,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		err = errors.Join(err, a.Sweep(ctx, o.whole))
 	}
 	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
-		return &codeError{ExitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed,
+		return &codeError{ExitPartial, fmt.Errorf("%d of %s failed; run the same command again for these: %w", failed,
 			cli.Plural(len(accounts), "group"), err)}
 	}
 	return err
@@ -95,6 +94,6 @@ func oneAccount(author string, accounts []reverie.Account) error {
 		return nil
 	}
 	slices.Sort(list)
-	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author,
+	return usageError(fmt.Errorf("--author %q: several accounts have this name; give the id of one:\n%s", author,
 		strings.Join(list, "\n")))
 }

@@ -25,20 +25,20 @@ func newEval(a *app) *cobra.Command {
 	cmd := a.command("reverie eval", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return a.eval(ctx, args[0], f) })
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.names, "scenario", nil, "only the scenarios of these names or patterns")
-	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers; no call is made")
-	fl.BoolVar(&f.Record, "record", false, "write the model's answers into the scenarios, over those that are there")
-	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and say what is wrong with them")
-	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search count")
-	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 where fewer percent are right")
+	fl.StringSliceVar(&f.names, "scenario", nil, "play only scenarios of these names or patterns")
+	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers, and make no call")
+	fl.BoolVar(&f.Record, "record", false, "overwrite the scenarios' answers with those of the model")
+	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and print their faults")
+	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search to look at")
+	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
 	check(cmd, func() error {
 		switch {
 		case f.Recorded && f.Record:
-			return errors.New("--recorded plays what was recorded, --record records anew: give one of them")
+			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
 		case f.checked && (f.Recorded || f.Record):
 			return errors.New("--check plays nothing: leave out --recorded and --record")
 		case f.minRight < 0 || f.minRight > 100:
-			return fmt.Errorf("--min-right %v: it is 0 to 100", f.minRight)
+			return fmt.Errorf("--min-right %v: give a percentage from 0 to 100", f.minRight)
 		}
 		return nil
 	})
@@ -49,7 +49,8 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	list, err := eval.Load(dir, f.names)
 	for _, s := range list {
 		if f.Recorded && len(s.Answers) == 0 {
-			err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out",
+			err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: make it with --record, or leave the "+
+				"scenario out",
 				s.Name))
 		}
 	}
@@ -70,9 +71,9 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	case err != nil:
 		return err
 	case !report.Success:
-		return errors.New("some scenarios could not be played to the end")
+		return errors.New("some scenarios could not be played to the end; the report above names them")
 	case report.Total.Percent.Percent < f.minRight:
-		return fmt.Errorf("%.1f%% is right, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
+		return fmt.Errorf("the score is %.1f%%, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func newEvolve(a *app) *cobra.Command {
 }
 
 func daysFlag(cmd *cobra.Command, to *int) {
-	number(cmd, to, "days", 0, 0, maxDays, "also show the model this many days of earlier messages, as context")
+	number(cmd, to, "days", 0, 0, maxDays, "show the model this many days of earlier messages as context")
 }
 
 func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
@@ -62,7 +62,7 @@ func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
 // groupAndWindow are those that are meant; the messages of a new group are imported first.
 func (f evolveFlags) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
 	if g, w, err = f.selection.groupAndWindow(ctx, a); errors.Is(err, reverie.ErrNotFound) {
-		err = fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
+		err = fmt.Errorf("%w; `reverie import FILE --group %s` creates it", err, f.group)
 	}
 	return g, w, err
 }

@@ -41,12 +41,12 @@ func usageError(err error) error {
 
 // hints say of what is not found where to look for it.
 var hints = []struct{ missing, hint string }{
-	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` makes a team"},
-	{"group ", "`reverie groups list` shows which there are, `reverie groups add` makes one"},
+	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` creates a team"},
+	{"group ", "`reverie groups list` shows all groups, `reverie groups add` creates one"},
 	{"run ", "`reverie runs list` has the ids"},
 	{"entity ", "`reverie entity list --group G` has the ids"},
 	{"memory ", "`reverie memory list --group G --status all` has the ids"},
-	{"token ", "`reverie token list` shows which there are"},
+	{"token ", "`reverie token list` shows all tokens"},
 }
 
 // withHint adds to an error about something that is not there where to look for it, unless

@@ -18,20 +18,20 @@ func newExtract(a *app) *cobra.Command {
 			f)
 	})
 	fl := cmd.Flags()
-	fl.StringVar(&f.session, "session", "", "the session to extract")
-	groupFlag(cmd, &f.group, "the group of the session; with --due and --all: only this one")
-	fl.BoolVar(&f.due, "due", false, "every session that is due")
-	fl.BoolVar(&f.all, "all", false, "every session that has gathered anything")
+	fl.StringVar(&f.session, "session", "", "extract this session, due or not")
+	groupFlag(cmd, &f.group, "the session's group; with --due and --all, only this group")
+	fl.BoolVar(&f.due, "due", false, "extract every session that is due")
+	fl.BoolVar(&f.all, "all", false, "extract every session with anything new")
 	shardFlag(cmd, &f.shard)
 	a.quietFlag(cmd)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
+	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
+	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
 	check(cmd, func() error {
 		switch {
 		case count(f.session != "", f.due, f.all) != 1:
 			return errors.New("one of --session S, --due or --all is needed\nsee 'reverie extract --help'")
 		case f.session != "" && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
 		return nil
 	})

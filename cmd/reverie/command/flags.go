@@ -67,14 +67,14 @@ func groupFlag(cmd *cobra.Command, to *string, usage string) {
 			case len(args) != 1:
 				return none(cmd, args)
 			case cmd.Flags().Changed("group"):
-				return fmt.Errorf("two groups are named, %q and by --group %q: name one", args[0], *to)
+				return fmt.Errorf("two groups are named, %q and --group %q: name one of them", args[0], *to)
 			}
 			return cmd.Flags().Set("group", args[0])
 		}
 	}
 	check(cmd, func() error {
 		if cmd.Flags().Changed("group") && *to == "" {
-			return errors.New("--group is empty: leave it out, or give a value; the id of the group is empty")
+			return errors.New("--group is empty: leave it out, or give the id of a group")
 		}
 		return nil
 	})
@@ -125,7 +125,7 @@ func (a *app) groupAndWords(ctx context.Context, to *string, args []string) (str
 			return "", err
 		}
 	}
-	if err := a.needsGroup(to, "the group is needed, before the words or by --group"); err != nil {
+	if err := a.needsGroup(to, "a group is needed, before the words or with --group"); err != nil {
 		return "", err
 	}
 	return strings.Join(args, " "), a.onlyGroup(ctx)
@@ -162,7 +162,8 @@ func (a *app) onlyGroup(ctx context.Context) error {
 	}
 	switch {
 	case len(ids) == 0:
-		return usageError(fmt.Errorf("%s: there is no group yet; `reverie import` or `reverie groups add` makes one", a.needed))
+		return usageError(fmt.Errorf("%s, but there is no group yet: `reverie import` or `reverie groups add` creates one",
+			a.needed))
 	case len(list) == 1:
 		*a.group = list[0].ID
 		return nil
@@ -171,7 +172,7 @@ func (a *app) onlyGroup(ctx context.Context) error {
 	if len(ids) > some {
 		ids, more = ids[:some], " and others"
 	}
-	return usageError(fmt.Errorf("%s: there are the groups %s%s; name one, or set %s", a.needed, strings.Join(ids, ", "), more,
+	return usageError(fmt.Errorf("%s: the groups are %s%s; name one, or set %s", a.needed, strings.Join(ids, ", "), more,
 		config.EnvGroup))
 }
 
@@ -186,7 +187,7 @@ func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usag
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
 	check(cmd, func() error {
 		if *to != byDefault && !slices.Contains(words, *to) {
-			return fmt.Errorf("--%s %q: it is one of %s", name, *to, either(words))
+			return fmt.Errorf("--%s %q: give %s", name, *to, either(words))
 		}
 		return nil
 	})
@@ -233,9 +234,9 @@ func number(cmd *cobra.Command, to *int, name string, byDefault, least, most int
 		case !cmd.Flags().Changed(name) || *to >= least && *to <= most:
 			return nil
 		case most == math.MaxInt:
-			return fmt.Errorf("--%s %d: it is %d or more", name, *to, least)
+			return fmt.Errorf("--%s %d: give %d or more", name, *to, least)
 		}
-		return fmt.Errorf("--%s %d: it is %d to %d", name, *to, least, most)
+		return fmt.Errorf("--%s %d: give a number from %d to %d", name, *to, least, most)
 	})
 }
 
@@ -256,7 +257,7 @@ func (a *app) quietFlag(cmd *cobra.Command) {
 
 // shardFlag names a part of all groups.
 func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
-	text := cmd.Flags().String("shard", "", "only this part of the groups: 0/4 is the first of four")
+	text := cmd.Flags().String("shard", "", "work on this share of the groups: 0/4 is the first of four")
 	notEmpty(cmd, "shard")
 	check(cmd, func() (err error) {
 		if *text == "" {
@@ -295,8 +296,9 @@ func sinceWhen(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t.UTC(), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no date (2026-01-15, midnight UTC), no instant (2026-01-15T20:00:00+08:00) "+
-		"and no age (90m, 24h, 7d; at most %dd)", s, maxDays)
+	return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15, midnight UTC) nor an instant "+
+		"(2026-01-15T20:00:00+08:00) "+
+		"nor an age (90m, 24h, 7d; at most %dd)", s, maxDays)
 }
 
 // parseAge reads a positive duration of at most maxDays; d is 24 hours.
@@ -330,8 +332,8 @@ type whenFlags struct{ at, recorded string }
 func newWhenFlags(cmd *cobra.Command) *whenFlags {
 	w := &whenFlags{}
 	f := cmd.Flags()
-	f.StringVar(&w.at, "at", "", "the chat as of a date (its beginning) or an instant")
-	f.StringVar(&w.recorded, "recorded-at", "", "as written by a date (its beginning) or an instant")
+	f.StringVar(&w.at, "at", "", "show what the chat had said by this date or instant")
+	f.StringVar(&w.recorded, "recorded-at", "", "show what was written by this date or instant")
 	notEmpty(cmd, "at", "recorded-at")
 	check(cmd, func() error {
 		if w.at != "" && w.recorded != "" {
@@ -380,7 +382,7 @@ func instant(g reverie.Group, s string) (time.Time, error) {
 		at, err = startOf(g, s)
 	}
 	if at = at.UTC(); err == nil && (at.Year() < 1970 || at.Year() > 9999) {
-		err = fmt.Errorf("%q is not of 1970 to 9999", s)
+		err = fmt.Errorf("%q is outside the years 1970 to 9999", s)
 	}
 	return at.Truncate(time.Microsecond), err
 }

@@ -31,7 +31,8 @@ func groupFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil &&
 		strings.Contains(cmd.Use, "GROUP") {
-		err = fmt.Errorf("%w\na group whose id begins with - goes last, after --: '%s -- -%s'", err, cmd.CommandPath(),
+		err = fmt.Errorf("%w\nif the id of the group begins with -, put it last, after --: '%s -- -%s'",
+			err, cmd.CommandPath(),
 			unknown.GetSpecifiedShortnames())
 	}
 	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
@@ -43,7 +44,7 @@ func oneGroup(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return errors.New("the id of a group is needed")
 	case len(args) > 1:
-		return fmt.Errorf("one group at a time: %s; quote an id that has spaces", cli.Plural(len(args), "argument"))
+		return fmt.Errorf("one group is needed, not %s: quote an id that has spaces", cli.Plural(len(args), "argument"))
 	case strings.TrimSpace(args[0]) == "":
 		return errors.New("the id of the group is empty")
 	}
@@ -107,11 +108,12 @@ func newGroupsList(a *app) *cobra.Command {
 			return a.Say("the first %d; go on with --after %s\n", q.Limit, cli.Quoted(next))
 		})
 	}))
-	choice(cmd, &q.State, "state", "", "only these: active, paused or parked", reverie.GroupActive, reverie.GroupPaused,
+	choice(cmd, &q.State, "state", "", "list only groups that are active, paused or parked",
+		reverie.GroupActive, reverie.GroupPaused,
 		reverie.GroupParked)
-	groupFlag(cmd, &q.GroupID, "only this one")
-	cmd.Flags().StringVar(&q.After, "after", "", "only ids after this one")
-	limitFlag(cmd, &q.Limit, 100, "groups at most")
+	groupFlag(cmd, &q.GroupID, "list only this group")
+	cmd.Flags().StringVar(&q.After, "after", "", "list only ids after this one")
+	limitFlag(cmd, &q.Limit, 100, "most groups to list")
 	return cmd
 }
 
@@ -131,24 +133,24 @@ var groupSettings = []struct {
 	check      func(reverie.Group) error
 	configured func(*config.Config) string
 }{
-	{flag: "name", usage: "name, for people",
+	{flag: "name", usage: "a name for people to read",
 		of:     func(g *reverie.Group) *string { return &g.Name },
 		change: func(c *reverie.GroupChange) **string { return &c.Name }},
 	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai", calendar: true,
 		of:     func(g *reverie.Group) *string { return &g.TimeZone },
 		change: func(c *reverie.GroupChange) **string { return &c.TimeZone }},
 	{flag: "day-boundary", calendar: true,
-		usage:  "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before",
+		usage:  "local time HH:MM at which a date begins, such as 04:00",
 		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
 		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
-	{flag: "language", usage: `language of the memories: zh, en, or "" to go by the messages`,
+	{flag: "language", usage: `language of the memories: zh, en, or "" for that of the messages`,
 		of:     func(g *reverie.Group) *string { return &g.Language },
 		change: func(c *reverie.GroupChange) **string { return &c.Language }},
 	{flag: "impressions",
-		usage:  "whether people and things are followed: on, off, or default, as [impression] enabled says",
+		usage:  "follow people and things: on, off, or default ([impression] enabled)",
 		of:     func(g *reverie.Group) *string { return &g.Impressions },
 		change: func(c *reverie.GroupChange) **string { return &c.Impressions },
-		write:  "it is on, off or default",
+		write:  "write on, off or default",
 		check: func(g reverie.Group) error {
 			if g.Impressions != "on" && g.Impressions != "off" {
 				return reverie.ErrInvalid
@@ -157,23 +159,21 @@ var groupSettings = []struct {
 		},
 		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] }},
 	{flag: "session-silence",
-		usage: "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, " +
-			"as [session] silence says",
+		usage:      "silence that ends a session: such as 45m, or default ([session] silence)",
 		of:         func(g *reverie.Group) *string { return &g.SessionSilence },
 		change:     func(c *reverie.GroupChange) **string { return &c.SessionSilence },
 		write:      "write a duration from 1m to 720h, such as 45m, or default",
 		check:      func(g reverie.Group) error { _, err := g.Silence(0); return err },
 		configured: func(c *config.Config) string { return c.Session.Silence.String() }},
 	{flag: "dream-idle",
-		usage: "after how long a silence of a session the group dreams: a duration such as 12h, off, or default, as " +
-			"[dream] idle says",
+		usage:      "dream once a session was silent for: such as 12h, off, or default ([dream] idle)",
 		of:         func(g *reverie.Group) *string { return &g.DreamIdle },
 		change:     func(c *reverie.GroupChange) **string { return &c.DreamIdle },
 		write:      "write a duration from 1m to 8760h, such as 12h, off, or default",
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Idle.String() }},
 	{flag: "dream-sessions",
-		usage:  "after how many sessions the group dreams: a number such as 5, off, or default, as [dream] sessions says",
+		usage:  "dream after so many sessions: such as 5, off, or default ([dream] sessions)",
 		of:     func(g *reverie.Group) *string { return &g.DreamSessions },
 		change: func(c *reverie.GroupChange) **string { return &c.DreamSessions },
 		write: fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default",
@@ -181,15 +181,14 @@ var groupSettings = []struct {
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) }},
 	{flag: "dream-interval",
-		usage: "how far apart dreams of the group are at least: a duration such as 2h, or default, as [dream] interval " +
-			"says",
+		usage:      "shortest time between dreams: such as 2h, or default ([dream] interval)",
 		of:         func(g *reverie.Group) *string { return &g.DreamInterval },
 		change:     func(c *reverie.GroupChange) **string { return &c.DreamInterval },
 		write:      "write a duration from 1m to 8760h, such as 2h, or default",
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Interval.String() }},
 	{flag: "team",
-		usage: "team whose memories the group recalls beside its own: its name, off, or default, as [team] name says",
+		usage: "team whose memories the group recalls: a name, off, or default ([team] name)",
 		of:    func(g *reverie.Group) *string { return &g.Team },
 		change: func(c *reverie.GroupChange) **string {
 			return &c.Team
@@ -298,12 +297,12 @@ func newGroupsSet(a *app) *cobra.Command {
 			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
 				*s.change(&change) = s.of(&to)
 				if s.calendar && *s.of(&to) == "" {
-					return fmt.Errorf("--%s must not be empty", s.flag)
+					return fmt.Errorf("--%s is empty: give it a value", s.flag)
 				}
 			}
 		}
 		if change == (reverie.GroupChange{}) {
-			return fmt.Errorf("nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
+			return fmt.Errorf("nothing is to be set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
 		}
 		return nil
 	})
@@ -381,7 +380,7 @@ func newGroupsResume(a *app) *cobra.Command {
 		return a.Show(groupReply{Success: true, Group: g, Setbacks: gone},
 			func() error { return a.PrintResumed(before, gone) })
 	}))
-	cmd.Flags().BoolVar(&parked, "parked", false, "all groups that are parked")
+	cmd.Flags().BoolVar(&parked, "parked", false, "resume all parked groups and sessions")
 	return cmd
 }
 

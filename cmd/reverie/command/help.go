@@ -51,7 +51,7 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 // command is newCommand for one that answers in JSON where --json says so.
 func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	cmd := newCommand(path, args, do)
-	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print as JSON; --json=FIELD,FIELD only those")
+	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print JSON; --json=FIELD,FIELD prints only these")
 	cmd.Flags().Lookup("json").NoOptDefVal = "true"
 	return cmd
 }
@@ -69,7 +69,7 @@ func (f *jsonFlag) Set(s string) error {
 	}
 	for name := range strings.SplitSeq(s, ",") {
 		if name = strings.TrimSpace(name); name == "" {
-			return errors.New("name fields with commas between them, or leave =... out for all")
+			return errors.New("name fields separated by commas, or use --json alone for all")
 		}
 		f.Fields = append(f.Fields, name)
 	}

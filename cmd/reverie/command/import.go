@@ -40,31 +40,31 @@ func newImport(a *app) *cobra.Command {
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{formats}\n", table.String(), 1)
 	importFlags(cmd, &o.Import)
-	cmd.Flags().Lookup("group").Usage = "group that all of it goes into (default: each chat becomes one)"
+	cmd.Flags().Lookup("group").Usage = "group that everything goes into (default a group for each chat)"
 	f := cmd.Flags()
 	choice(cmd, &o.Format, "format", ingest.Auto, strings.Join(formats, ", "), formats...)
-	f.StringVar(&o.Read.Chat, "chat", "", "only the chat of this id or name")
-	f.StringVar(&o.zone, "zone", "", "time zone of times that name none (default: --time-zone, else [group] time_zone)")
-	choice(cmd, &o.Read.DateOrder, "date-order", "", "how dates are written where that cannot be told: dmy, mdy or ymd",
+	f.StringVar(&o.Read.Chat, "chat", "", "import only the chat with this id or name")
+	f.StringVar(&o.zone, "zone", "", "zone of times that name none (default --time-zone, then [group] time_zone)")
+	choice(cmd, &o.Read.DateOrder, "date-order", "", "order of ambiguous dates: dmy, mdy or ymd",
 		"dmy", "mdy", "ymd")
-	f.IntVar(&o.Read.Year, "year", 0, "year of a chat's last messages, where its dates name none (WhatsApp of 2013)")
-	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default: that of the chat)")
+	f.IntVar(&o.Read.Year, "year", 0, "year of the last messages, if dates name none (WhatsApp of 2013)")
+	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default that of the chat)")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
 	return cmd
 }
 
 // importFlags are those of both ways to bring chats in.
 func importFlags(cmd *cobra.Command, o *application.Import) {
-	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default: each chat becomes one)")
+	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default a group for each chat)")
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
-		"[ingest] assistants)")
+	f.StringArrayVar(&o.Assistants, "assistant", nil, "id or name of the group's own assistant, besides [ingest] "+
+		"assistants (repeatable)")
 	f.StringVar(&o.Group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] "+
 		"time_zone)")
-	choice(cmd, &o.Group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the "+
+	choice(cmd, &o.Group.Language, "language", "", "language of a new group's memories: zh or en (default that of the "+
 		"messages)", "zh", "en")
-	f.BoolVar(&o.DryRun, "dry-run", false, "only read and count: which chats there are, from when to when")
-	f.BoolVar(&o.AllowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
+	f.BoolVar(&o.DryRun, "dry-run", false, "only list the chats, with their messages and dates")
+	f.BoolVar(&o.AllowErased, "allow-erased", false, "import what 'reverie erase' has erased, too")
 	f.Lookup("json").Usage = "print the counts as JSON"
 }
 
@@ -143,15 +143,16 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	case err != nil && o.strict && res.Bad > 0:
 		return &codeError{ExitError, err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &codeError{ExitError, fmt.Errorf("%w; what stands before is imported: get the whole file and import it again",
+		return &codeError{ExitError, fmt.Errorf("%w; everything before that is imported: get the whole file and import "+
+			"it again",
 			err)}
 	case err != nil:
 		return err
 	case res.Bad > 0:
-		return &codeError{ExitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as "+
+		return &codeError{ExitError, fmt.Errorf("%s not imported: correct them and import again; the others stay as "+
 			"they are", cli.Plural(res.Bad, "bad record"))}
 	case o.Read.Chat != "" && res.Records == 0:
-		return usageError(fmt.Errorf("--chat %q: there is no chat of this id or name, or nothing in it; --dry-run without "+
+		return usageError(fmt.Errorf("--chat %q: no chat has this id or name, or it is empty; --dry-run without "+
 			"--chat lists them", o.Read.Chat))
 	}
 	return nil
@@ -165,15 +166,14 @@ func newPull(a *app) *cobra.Command {
 	})
 	importFlags(cmd, &o.Import)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Chats, "chat", nil, "only the chat of this id or name (repeatable)")
-	f.StringVar(&tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
+	f.StringArrayVar(&o.Chats, "chat", nil, "pull only the chat with this id or name (repeatable)")
+	f.StringVar(&tokenFile, "token-file", "", "file with the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
 	a.sinceFlag(cmd, &o.Since,
-		"messages from then on: a date, an instant, or an age such as 30d (default: where the last "+
-			"pull ended)")
-	f.BoolVar(&o.All, "all", false, "all messages, from the beginning")
+		"pull messages since a date, an instant or an age such as 30d (default the last pull)")
+	f.BoolVar(&o.All, "all", false, "pull all messages from the beginning")
 	check(cmd, func() error {
 		if o.All && !o.Since.IsZero() {
-			return errors.New("--all is from the beginning; it goes without --since")
+			return errors.New("--all and --since do not go together: --all pulls from the beginning")
 		}
 		return nil
 	})
@@ -237,10 +237,10 @@ func pullError(res ingest.Result, failed []application.PullFailure, asked int) e
 	case len(failed) == asked:
 		return all
 	case len(failed) > 0:
-		return &codeError{ExitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all, len(failed),
+		return &codeError{ExitPartial, fmt.Errorf("%w\n%d of %s failed: pull again; what was stored stays", all, len(failed),
 			cli.Plural(asked, "chat"))}
 	case res.Bad > 0:
-		return &codeError{ExitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does",
+		return &codeError{ExitError, fmt.Errorf("%s not stored; the next pull leaves them out, and --all asks for them again",
 			cli.Plural(res.Bad, "bad record"))}
 	}
 	return nil

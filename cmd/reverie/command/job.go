@@ -32,24 +32,24 @@ type selection struct {
 func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	groupFlag(cmd, &f.group, "the group to "+verb)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
-	fl.BoolVar(&f.all, "all", false, "every group: everything that waits")
+	fl.BoolVar(&f.due, "due", false, "work on the dates that are over, in every group")
+	fl.BoolVar(&f.all, "all", false, "work on everything pending, in every group")
 	shardFlag(cmd, &f.shard)
 	a.quietFlag(cmd)
 	f.windowFlags(cmd)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
+	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
+	fl.Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
 	check(cmd, func() error {
 		switch named := count(f.group != "", f.due, f.all); {
 		case named == 0 && !fl.Changed("shard"):
 			return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
 		case named != 1:
-			return fmt.Errorf("give either a group, or --due, or --all\nsee '%s --help'", cmd.CommandPath())
+			return fmt.Errorf("give only one: a group, --due or --all\nsee '%s --help'", cmd.CommandPath())
 		case f.due && (f.since != "" || f.until != ""):
-			return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and " +
-				"`reverie backfill` takes a range of dates")
+			return errors.New("--due does not take --since and --until: use them with a group or --all; " +
+				"`reverie backfill` evolves a range of dates")
 		case f.group != "" && fl.Changed("shard"):
-			return errors.New("--shard is a part of all groups; it goes with --due or --all")
+			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
 		return nil
 	})
@@ -57,8 +57,8 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 
 // windowFlags are --since and --until. Each group reads them in its own zone.
 func (f *selection) windowFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.since, "since", "", "from this date or instant on")
-	cmd.Flags().StringVar(&f.until, "until", "", "before this date or instant")
+	cmd.Flags().StringVar(&f.since, "since", "", "start at this date or instant, which is included")
+	cmd.Flags().StringVar(&f.until, "until", "", "stop before this date or instant")
 	check(cmd, func() error {
 		_, err := f.window(reverie.Group{})
 		return err
@@ -116,7 +116,7 @@ func (f selection) inOrder(w reverie.Window, now time.Time) error {
 	case w.Since.IsZero():
 		return nil
 	case w.Until.IsZero() && !w.Since.Before(now):
-		return usageError(fmt.Errorf("--since %s is still to come", f.since))
+		return usageError(fmt.Errorf("--since %s is in the future", f.since))
 	case !w.Until.IsZero() && !w.Since.Before(w.Until):
 		return usageError(fmt.Errorf("--since %s is not before --until %s", f.since, f.until))
 	}

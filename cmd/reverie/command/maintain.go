@@ -20,14 +20,14 @@ func newMaintain(a *app) *cobra.Command {
 		}
 		return a.maintain(ctx, f)
 	}))
-	groupFlag(cmd, &f.group, "only this group")
+	groupFlag(cmd, &f.group, "maintain only this group")
 	shardFlag(cmd, &f.shard)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what is due, and write nothing")
-	cmd.Flags().Lookup("json").Usage = "print JSON: with --group one document, else a line for each group and a summary"
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what is due, and write nothing")
+	cmd.Flags().Lookup("json").Usage = "print JSON; for all groups, a line for each and a summary"
 	check(cmd, func() error {
 		if f.group != "" && fl.Changed("shard") {
-			return errors.New("--shard is a part of all groups; it goes without --group")
+			return errors.New("--shard is a share of all groups: leave the group out")
 		}
 		return nil
 	})

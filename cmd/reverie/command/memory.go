@@ -65,18 +65,18 @@ func newMemoryList(a *app) *cobra.Command {
 		reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld, allStatuses)
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	f := cmd.Flags()
-	f.StringVar(&q.SessionID, "session", "", "only what is of this session")
-	f.StringVar(&q.Tag, "tag", "", "only what bears this tag")
-	f.BoolVar(&q.Core, "core", false, "only core memories: those of weight 1.5 or more")
+	f.StringVar(&q.SessionID, "session", "", "list only memories of this session")
+	f.StringVar(&q.Tag, "tag", "", "list only memories with this tag")
+	f.BoolVar(&q.Core, "core", false, "list only core memories (weight 1.5 or more)")
 	when = newWhenFlags(cmd)
 	check(cmd, func() error {
 		if when.given() && f.Changed("status") {
-			return errors.New("--at and --recorded-at list what was active then: leave --status out")
+			return errors.New("--at and --recorded-at list only what was active then: leave --status out")
 		}
 		return nil
 	})
-	limitFlag(cmd, &q.Limit, 20, "memories at most")
-	offsetFlag(cmd, &q.Offset, "memories to skip")
+	limitFlag(cmd, &q.Limit, 20, "most memories to show")
+	offsetFlag(cmd, &q.Offset, "memories to skip first")
 	return cmd
 }
 
@@ -122,11 +122,11 @@ func newMemorySearch(a *app) *cobra.Command {
 	groupFlag(cmd, &q.GroupID, wordsGroup)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
 	when = newWhenFlags(cmd)
-	limitFlag(cmd, &q.Limit, 5, "memories at most")
-	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "least score, 0 to 1; strict if given")
+	limitFlag(cmd, &q.Limit, 5, "most memories to show")
+	cmd.Flags().Float64Var(&q.Threshold, "threshold", reverie.RelatedScore, "lowest score, 0 to 1; strict if given")
 	check(cmd, func() error {
 		if q.Threshold < 0 || q.Threshold > 1 {
-			return fmt.Errorf("--threshold %g: it is 0 to 1", q.Threshold)
+			return fmt.Errorf("--threshold %g: give a number from 0 to 1", q.Threshold)
 		}
 		return nil
 	})
@@ -153,7 +153,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.NewHistoryReply(args[0], versions), func() error { return a.PrintHistory(versions) })
 	}))
-	groupFlag(cmd, &groupID, "look in this group only")
+	groupFlag(cmd, &groupID, "search only this group")
 	when = newWhenFlags(cmd)
 	return cmd
 }
@@ -181,8 +181,8 @@ func newMemoryChanges(a *app) *cobra.Command {
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
-	number(cmd, &days, "days", 7, 1, maxDays, "how far back")
-	limitFlag(cmd, &limit, 200, "changes at most")
+	number(cmd, &days, "days", 7, 1, maxDays, "how many days to look back")
+	limitFlag(cmd, &limit, 200, "most changes to list")
 	return cmd
 }
 
@@ -205,7 +205,7 @@ func newMemoryStats(a *app) *cobra.Command {
 			return errors.Join(a.shorten(ctx, reverie.IDMemory, groups, ids), a.PrintStats(st))
 		})
 	}))
-	a.groupNarrows(cmd, &groupID, "count this group only")
+	a.groupNarrows(cmd, &groupID, "count only this group")
 	return cmd
 }
 
@@ -219,7 +219,7 @@ func newMemoryWhy(a *app) *cobra.Command {
 		return a.showOf(ctx, why, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why},
 			func(g reverie.Group) error { return a.PrintWhy(why, args[0], a.calendar(g)) })
 	}))
-	groupFlag(cmd, &groupID, "look in this group only")
+	groupFlag(cmd, &groupID, "search only this group")
 	return cmd
 }
 
@@ -240,7 +240,7 @@ func newMemoryBlame(a *app) *cobra.Command {
 		return a.showOf(ctx, why, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b},
 			func(g reverie.Group) error { return a.PrintBlame(b, why, a.calendar(g)) })
 	}))
-	groupFlag(cmd, &groupID, "look in this group only")
+	groupFlag(cmd, &groupID, "search only this group")
 	when = newWhenFlags(cmd)
 	return cmd
 }
@@ -288,12 +288,12 @@ func newMemoryDiff(a *app) *cobra.Command {
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
 	f := cmd.Flags()
-	f.StringVar(&from, "from", "", "the first instant, or a date (required)")
+	f.StringVar(&from, "from", "", "the first date or instant (required)")
 	required(cmd, "from")
-	f.StringVar(&to, "to", "", "the second one (default now)")
+	f.StringVar(&to, "to", "", "the second date or instant (default now)")
 	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
-	f.BoolVar(&q.Recorded, "recorded", false, "compare by when things were written, not by when they were said")
-	f.BoolVar(&all, "all", false, "list what came and went in between, too")
+	f.BoolVar(&q.Recorded, "recorded", false, "go by when things were written, not when they were said")
+	f.BoolVar(&all, "all", false, "also list what came and went in between")
 	return cmd
 }
 
@@ -310,7 +310,7 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		if most > 0 {
 			v, err := strconv.ParseFloat(args[1], 64)
 			if err != nil || !(v >= 0 && v <= most) {
-				return usageError(fmt.Errorf("%s %q: a number from 0 to %g is needed", action, args[1], most))
+				return usageError(fmt.Errorf("%s %q: give a number from 0 to %g", action, args[1], most))
 			}
 			e.Value = v
 		}
@@ -327,8 +327,8 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 		}
 		return a.showEdited(m)
 	})
-	groupFlag(cmd, &e.GroupID, "look in this group only")
-	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
+	groupFlag(cmd, &e.GroupID, "search only this group")
+	cmd.Flags().StringVar(&e.Reason, "reason", "", "why, for the change log")
 	return cmd
 }
 
@@ -351,7 +351,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		what := cli.Plural(len(list), "memory")
 		if ask {
-			refused := fmt.Errorf("%s would be deleted: say --yes to do it", what)
+			refused := fmt.Errorf("%s would be deleted: add --yes to do it", what)
 			yes, err := a.confirm(ctx, fmt.Sprintf("delete %s of %s?", what, cli.Visible(q.GroupID)), "nothing is deleted",
 				refused)
 			if err != nil || !yes {
@@ -366,19 +366,20 @@ func newMemoryClean(a *app) *cobra.Command {
 		return a.PrintCleaned(q.GroupID, list, dryRun)
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
-	choice(cmd, &q.Kind, "kind", "", "group, session, dream or team", memoryKinds...)
+	choice(cmd, &q.Kind, "kind", "", "delete memories of this kind: group, session, dream or team", memoryKinds...)
 	f := cmd.Flags()
-	f.Float64Var(&q.Below, "below", 0, "whose strength or weight is below this")
-	f.StringVar(&q.SessionID, "session", "", "of this session")
-	f.StringVar(&q.Tag, "tag", "", "with this tag")
-	f.DurationVar(&unused, "unused-for", 0, "neither supported nor used by an answer for so long, such as 720h")
-	f.BoolVar(&q.Core, "core", false, "core memories too")
-	f.StringVar(&reason, "reason", "cleaned", "why; kept in the change log")
+	f.Float64Var(&q.Below, "below", 0, "delete memories whose strength or weight is below this")
+	f.StringVar(&q.SessionID, "session", "", "delete memories of this session")
+	f.StringVar(&q.Tag, "tag", "", "delete memories with this tag")
+	f.DurationVar(&unused, "unused-for", 0, "delete memories neither supported nor used for so long, such as 720h")
+	f.BoolVar(&q.Core, "core", false, "delete core memories too")
+	f.StringVar(&reason, "reason", "cleaned", "why, for the change log")
 	f.BoolVar(&yes, "yes", false, "delete without asking")
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
 	check(cmd, func() error {
 		if unused < 0 || !(q.Below >= 0 && q.Below <= reverie.MaxWeight) {
-			return fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused,
+			return fmt.Errorf("--below %g --unused-for %s: --below takes 0 to %g, --unused-for a duration above 0",
+				q.Below, unused,
 				reverie.MaxWeight)
 		}
 		if unused > 0 {

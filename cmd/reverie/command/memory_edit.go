@@ -23,7 +23,7 @@ func newMemoryShow(a *app) *cobra.Command {
 		reply := reverie.NewShowReply(why)
 		return a.showOf(ctx, why, reply, func(g reverie.Group) error { return a.PrintMemory(reply, why, a.calendar(g)) })
 	}))
-	groupFlag(cmd, &groupID, "look in this group only")
+	groupFlag(cmd, &groupID, "search only this group")
 	return cmd
 }
 
@@ -44,14 +44,14 @@ func newMemoryRewrite(a *app) *cobra.Command {
 		args []string) error {
 		if e.MemoryID = args[0]; len(args) > 1 {
 			if e.Statement != "" {
-				return usageError(errors.New("give the words once: as an argument, or by --statement"))
+				return usageError(errors.New("the words are given twice: give them as an argument or with --statement"))
 			}
 			e.Statement = args[1]
 		}
 		return a.writeMemory(ctx, e)
 	}))
-	groupFlag(cmd, &e.GroupID, "look in this group only")
-	cmd.Flags().StringVar(&e.Statement, "statement", "", "what it is to say")
+	groupFlag(cmd, &e.GroupID, "search only this group")
+	cmd.Flags().StringVar(&e.Statement, "statement", "", "the new words, instead of an argument")
 	notEmpty(cmd, "statement")
 	a.wordFlags(cmd, &e)
 	return cmd
@@ -61,9 +61,9 @@ func newMemoryRewrite(a *app) *cobra.Command {
 func (a *app) wordFlags(cmd *cobra.Command, e *reverie.Edit) {
 	choice(cmd, &e.Type, "type", "", "fact, habit, opinion, rule, plan or culture", reverie.Types()...)
 	f := cmd.Flags()
-	f.StringArrayVar(&e.Tags, "tag", nil, "a tag; repeat it for more (an edit replaces all)")
-	f.StringVar(&e.DueOn, "due", "", "the date of a plan, as 2026-01-15; none takes it away")
-	f.StringVar(&e.Reason, "reason", "", "why; kept in the change log (required)")
+	f.StringArrayVar(&e.Tags, "tag", nil, "a tag (repeatable); an edit replaces all tags")
+	f.StringVar(&e.DueOn, "due", "", "date of a plan, such as 2026-01-15; none removes it")
+	f.StringVar(&e.Reason, "reason", "", "why, for the change log (required)")
 	f.StringVar(&e.Author, "author", "", "who writes it (default: your login name)")
 	required(cmd, "reason")
 	notEmpty(cmd, "reason", "due", "author")

@@ -30,7 +30,7 @@ func newMemoryExport(a *app) *cobra.Command {
 			return err
 		}
 		if name == "" && cli.Terminal(a.Stdout) {
-			return usageError(errors.New("an export is no text for a terminal: name a file with -o, or send it to one with > FILE"))
+			return usageError(errors.New("an export is not printed on a terminal: name a file with -o, or use > FILE"))
 		}
 		if name == "" || name == "-" {
 			if err := write(a.Stdout); err != nil {
@@ -50,14 +50,14 @@ func newMemoryExport(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "export all groups")
 	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
-	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; a search makes them anew, for money")
-	cmd.Flags().Lookup("json").Usage = "print what was written to the file as JSON"
+	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; searches then pay to make them anew")
+	cmd.Flags().Lookup("json").Usage = "print JSON: what the file holds"
 	check(cmd, func() error {
 		switch {
 		case all && q.GroupID != "":
-			return errors.New("a group is needed, or --all, not both")
+			return errors.New("a group and --all are both given: give one of them")
 		case a.JSON && (name == "" || name == "-"):
-			return errors.New("--json prints what was written to a file: name one with -o")
+			return errors.New("--json needs a file for the export: name it with -o")
 		case !all:
 			return a.needsGroup(&q.GroupID, "a group is needed, or --all")
 		}
@@ -83,7 +83,7 @@ func newMemoryImport(a *app) *cobra.Command {
 		if len(args) > 0 {
 			name = args[0]
 		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file, which can be both
-			return usageError(errors.New("name the file to import, or send it in with < FILE"))
+			return usageError(errors.New("the file to import is missing: name it, or use - < FILE"))
 		}
 		file, err := a.Seekable(ctx, name)
 		if err != nil {
@@ -118,7 +118,7 @@ func newMemoryImport(a *app) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
-	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
-	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
+	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that Reverie would refuse today")
+	f.BoolVar(&opts.Secrets, "allow-secrets", false, "import statements that look like secrets, too")
 	return cmd
 }

@@ -101,7 +101,7 @@ func newSchedule(a *app) *cobra.Command {
 			Jobs    []cli.Fires `json:"jobs"`
 		}{true, now.UTC().Truncate(time.Second), loc.String(), plan}, func() error { return a.PrintSchedule(plan, loc) })
 	})
-	cmd.Flags().StringVar(&in, "zone", "", "show the times in this IANA time zone, too (default [group] time_zone)")
-	number(cmd, &count, "count", 5, 1, maxFires, "how many starts of each job")
+	cmd.Flags().StringVar(&in, "zone", "", "also show the times in this IANA time zone (default [group] time_zone)")
+	number(cmd, &count, "count", 5, 1, maxFires, "how many starts of each job to show")
 	return cmd
 }

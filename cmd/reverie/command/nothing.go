@@ -31,7 +31,7 @@ func (a *app) nothing(ctx context.Context, cmd *cobra.Command, groupID, what, ne
 	narrow := narrowed(cmd)
 	switch {
 	case len(list) == 0:
-		next = "there is no group yet; `reverie import FILE --group G` or `reverie groups add G` makes one"
+		next = "there is no group yet; `reverie import FILE --group G` or `reverie groups add G` creates one"
 	case early && list[0].Pending > 0:
 		next = fmt.Sprintf("no night has read its %s; `reverie evolve --group %s` reads them",
 			cli.Plural(list[0].Pending, "message"), cli.Quoted(groupID))

@@ -33,16 +33,16 @@ func newPlan(a *app) *cobra.Command {
 	removed(cmd, "run",
 		"--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
 	a.groupNeeded(cmd, &f.group)
-	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
+	fl.StringVarP(&f.file, "output", "o", "", "file to write, - for standard output (required)")
 	f.windowFlags(cmd)
 	daysFlag(cmd, &f.days)
-	cmd.Flags().Lookup("json").Usage = "print what was planned as JSON"
+	cmd.Flags().Lookup("json").Usage = "print JSON: what was planned"
 	check(cmd, func() error {
 		switch {
 		case f.file == "":
-			return errors.New("name the file to write with -o; `reverie evolve --dry-run` only shows what would be done")
+			return errors.New("the file for the plan is missing: name it with -o; `reverie evolve --dry-run` only shows a plan")
 		case f.file == "-" && a.JSON:
-			return errors.New("--json prints what was planned, and -o - the plan: name a file")
+			return errors.New("--json and -o - both print to standard output: name a file")
 		}
 		return nil
 	})
@@ -137,7 +137,7 @@ func newApply(a *app) *cobra.Command {
 func (a *app) applyPlan(ctx context.Context, plan *planfile.File) (res evolve.Result, err error) {
 	g, err := a.Store.Group(ctx, plan.Run.GroupID)
 	if err != nil {
-		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
+		return res, fmt.Errorf("the plan is for a group that this database does not have: %w", err)
 	}
 	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string,
 		_ reverie.Window) (evolve.Result, error) {

@@ -28,14 +28,14 @@ func newReplay(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
 	required(cmd, "from")
-	fl.StringVar(&f.To, "to", "", "last date, included (default today)")
+	fl.StringVar(&f.To, "to", "", "last date, which is included (default today)")
 	fl.StringVar(&f.Model, "model", "", "ask this model: a name, or provider/name")
-	fl.StringVar(&f.Prompt, "prompt", "", "ask by this prompt: a file, a directory, or a label of Langfuse")
+	fl.StringVar(&f.Prompt, "prompt", "", "ask with this prompt: a file, a folder, or a label of Langfuse")
 	notEmpty(cmd, "model", "prompt")
-	fl.BoolVar(&f.Recorded, "recorded", false, "ask nobody: use the answers that were stored")
+	fl.BoolVar(&f.Recorded, "recorded", false, "ask nobody, and read the stored answers")
 	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")
-	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
+	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
 	cmd.Flags().Lookup("json").Usage = "print JSON"
 	fl.Bool("keep", false, "removed: a replay makes no schema")
 	removed(cmd, "keep", "--keep is gone: a replay makes no schema any more; --json --all has all that it found")
@@ -80,10 +80,11 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 		return err
 	case err != nil:
 	case nothing:
-		err = &codeError{ExitError, fmt.Errorf("nothing was replayed: of %s none can be", cli.Plural(len(report.Skipped),
-			"run"))}
+		err = &codeError{ExitError, fmt.Errorf("nothing was replayed: %s cannot be, for the reasons above",
+			cli.Plural(len(report.Skipped),
+				"run"))}
 	case report.Recorded && !report.Same():
-		err = &codeError{ExitError, errors.New("the recorded nights came to something else")}
+		err = &codeError{ExitError, errors.New("the recorded answers came to other plans; the differences are above")}
 	}
 	reply := replayReply{Success: err == nil, From: past.From, To: past.To, Report: report}
 	if err != nil {
@@ -98,9 +99,9 @@ func (a *app) affordable(e application.Estimate) error {
 	switch {
 	case !e.Priced:
 		return usageError(fmt.Errorf(
-			"what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
+			"the price of %s is unknown: add --yes to go on, or add the price to [llm] prices", e.Model))
 	case e.CostUSD > most:
-		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
+		return usageError(fmt.Errorf("the estimated cost is $%.2f, more than [jobs] confirm_usd ($%.2f): add --yes to go on",
 			math.Ceil(e.CostUSD*100)/100, most))
 	}
 	return nil

@@ -108,9 +108,9 @@ func newRoot(a *app) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
-		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (from " +
-			"a file)"},
-		{"llm-model", "llm.model", "model name"},
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (answers " +
+			"from a file)"},
+		{"llm-model", "llm.model", "name of the model"},
 		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
 		{"database-url", "database.url", "PostgreSQL URL"},
 		{"log-level", "log.level", "debug, info, warn or error"},
@@ -129,7 +129,7 @@ func markUsage(cmd *cobra.Command) {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
 				if first, _, _ := strings.Cut(err.Error(), " "); first == "accepts" || first == "requires" {
-					err = fmt.Errorf("%s given; write it as: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
+					err = fmt.Errorf("%s given; the usage is: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
 				}
 				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
 			}

@@ -59,12 +59,12 @@ func newRunsList(a *app) *cobra.Command {
 				return a.Say("the newest %d; more with --limit\n", q.Limit)
 			})
 	}))
-	a.groupNarrows(cmd, &q.GroupID, "only this group's")
-	choice(cmd, &q.Job, "job", "", "only of this job: "+either(reverie.Jobs), reverie.Jobs...)
-	choice(cmd, &q.Status, "status", "", "only these: "+either(reverie.RunStatuses)+"; held finds all of which something "+
-		"waits", reverie.RunStatuses...)
-	a.sinceFlag(cmd, &q.Since, "only those started since: a date (midnight UTC), an instant, or an age (24h, 7d)")
-	limitFlag(cmd, &q.Limit, 20, "runs at most")
+	a.groupNarrows(cmd, &q.GroupID, "list only runs of this group")
+	choice(cmd, &q.Job, "job", "", "list only this job: "+either(reverie.Jobs), reverie.Jobs...)
+	choice(cmd, &q.Status, "status", "", "list only these: "+either(reverie.RunStatuses)+"; held finds all with "+
+		"pending reviews", reverie.RunStatuses...)
+	a.sinceFlag(cmd, &q.Since, "list only runs since a date (midnight UTC), an instant or an age (24h, 7d)")
+	limitFlag(cmd, &q.Limit, 20, "most runs to list")
 	return cmd
 }
 
@@ -140,8 +140,7 @@ func newRunsReject(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error { return a.Say("run %s rejected; %s again\n", d.Run.ID, again) })
 	}))
-	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks of which nothing was applied "+
-		"pending again, or what a dream took in new")
+	cmd.Flags().BoolVar(&requeue, "requeue", false, "make pending again what the run has read and nothing was applied of")
 	return cmd
 }
 
@@ -160,11 +159,12 @@ func newRunsUndo(a *app) *cobra.Command {
 		}
 		switch {
 		case q.RunID == "" && q.since == "":
-			return usageError(errors.New("name a run, or all since a time by --group and --since; `reverie runs list` has the ids"))
+			return usageError(errors.New("name a run, or use --group and --since for all since a time; `reverie runs list` " +
+				"has the ids"))
 		case q.RunID != "" && (q.since != "" || q.job != ""):
-			return usageError(errors.New("either one run, or all since a time: leave RUN or --since and --job out"))
+			return usageError(errors.New("RUN does not go with --since and --job: undo one run, or all since a time"))
 		case q.since != "" && q.GroupID == "":
-			return usageError(errors.New("--since needs --group"))
+			return usageError(errors.New("--since needs --group: name the group whose runs to undo"))
 		}
 		if err := a.open(ctx); err != nil {
 			return err
@@ -175,15 +175,15 @@ func newRunsUndo(a *app) *cobra.Command {
 		}
 		return errors.Join(err, a.Show(reply, func() error { return a.PrintUndone(reply, err) }))
 	})
-	groupFlag(cmd, &q.GroupID, "the group whose runs are taken back, with --since")
+	groupFlag(cmd, &q.GroupID, "with --since: undo runs of this group")
 	fl := cmd.Flags()
-	fl.StringVar(&q.since, "since", "", "all runs that began then or later: a date (its beginning) or an instant")
-	choice(cmd, &q.job, "job", "", "with --since: only runs of this job: "+either(reverie.Jobs), reverie.Jobs...)
+	fl.StringVar(&q.since, "since", "", "undo all runs that began at this date or instant, or later")
+	choice(cmd, &q.job, "job", "", "with --since: undo only this job: "+either(reverie.Jobs), reverie.Jobs...)
 	notEmpty(cmd, "since", "job")
-	fl.BoolVar(&q.DryRun, "dry-run", false, "say what it would change, and stop")
-	fl.BoolVar(&q.Force, "force", false, "put back what others have changed since, too")
-	fl.BoolVar(&q.Requeue, "requeue", false, "let wait again what the runs have read")
-	fl.StringVar(&q.Reason, "reason", "", "why, for the history")
+	fl.BoolVar(&q.DryRun, "dry-run", false, "show what it would change, and write nothing")
+	fl.BoolVar(&q.Force, "force", false, "also undo what runs or people have changed since")
+	fl.BoolVar(&q.Requeue, "requeue", false, "make pending again what the runs have read")
+	fl.StringVar(&q.Reason, "reason", "", "why, for the change log")
 	return cmd
 }
 
@@ -204,7 +204,8 @@ func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, er
 		return none, err
 	}
 	if q.GroupID != "" && q.GroupID != d.Run.GroupID {
-		return none, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID,
+		return none, fmt.Errorf("run %s is not a run of group %q: %w; `reverie runs list --group %[2]s` has its runs",
+			d.Run.ID,
 			q.GroupID, reverie.ErrNotFound)
 	}
 	q.GroupID = d.Run.GroupID

@@ -19,7 +19,7 @@ func newScan(a *app) *cobra.Command {
 		report := &cli.ScanReport{Console: &a.Console, Rules: map[reverie.ScanFinding]int{}}
 		switch {
 		case groupID != "" && len(args) > 0:
-			return usageError(errors.New("give a file or --group, not both"))
+			return usageError(errors.New("a file and --group are both given: give one of them"))
 		case groupID != "":
 			err = a.scanGroup(ctx, groupID, report)
 		case len(args) > 0:
@@ -36,11 +36,11 @@ func newScan(a *app) *cobra.Command {
 		return &codeError{ExitPartial, fmt.Errorf("%s in %s", cli.Plural(report.Found, "finding"),
 			cli.Plural(report.Texts, "text"))}
 	})
-	groupFlag(cmd, &groupID, "read what is stored of this group")
+	groupFlag(cmd, &groupID, "scan what is stored of this group")
 	cmd.Flags().Bool("statements", false, "removed: statements are checked where they are written")
 	removed(cmd, "statements", "--statements is gone: what a statement may not be is refused where it is written, "+
 		"by evolve, `reverie team share` and `reverie memory import`")
-	cmd.Flags().Lookup("json").Usage = "print a document a finding, then one of the counts"
+	cmd.Flags().Lookup("json").Usage = "print JSON: a document for each finding, then the counts"
 	return cmd
 }
 

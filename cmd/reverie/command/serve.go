@@ -63,10 +63,10 @@ func newMCP(a *app) *cobra.Command {
 	cmd := newCommand("reverie mcp", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		return a.agent(ctx, cmp.Or(token, a.Getenv(config.EnvToken)), group, write)
 	}))
-	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")
-	cmd.Flags().StringVar(&token, "token", "", "the token that the agent asks with (default REVERIE_TOKEN, which others "+
-		"on this machine cannot read)")
-	groupFlag(cmd, &group, "the only group that the agent may see")
+	cmd.Flags().BoolVar(&write, "write", false, "let the agent propose changes, for a person to review")
+	cmd.Flags().StringVar(&token, "token", "", "token of the agent (default REVERIE_TOKEN, which others on this "+
+		"machine cannot read)")
+	groupFlag(cmd, &group, "let the agent see only this group")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		caller = func(ctx context.Context) (api.Caller, error) {
 			c, err := service.CallerOfToken(ctx, token)
 			if err != nil {
-				return c, fmt.Errorf("%w: `reverie token list` shows those that are", err)
+				return c, fmt.Errorf("%w: `reverie token list` shows all tokens", err)
 			}
 			return c.Within(group)
 		}

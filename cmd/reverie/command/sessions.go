@@ -43,10 +43,10 @@ func newSessionsList(a *app) *cobra.Command {
 			return a.PrintSessions(entries, f, total)
 		})
 	}))
-	a.groupNarrows(cmd, &f.GroupID, "only this group's")
-	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only those with messages that are not extracted")
-	limitFlag(cmd, &f.Limit, 20, "sessions at most")
-	offsetFlag(cmd, &f.Offset, "pass over the first so many")
+	a.groupNarrows(cmd, &f.GroupID, "list only sessions of this group")
+	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "list only sessions with messages that are not extracted")
+	limitFlag(cmd, &f.Limit, 20, "most sessions to list")
+	offsetFlag(cmd, &f.Offset, "sessions to skip first")
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func newSessionsShow(a *app) *cobra.Command {
 			cli.SessionDetail
 		}{true, d}, func() error { return a.PrintSession(d, a.SessionRule()) })
 	}))
-	groupFlag(cmd, &groupID, "the group, where several have a session of that id")
+	groupFlag(cmd, &groupID, "the session's group, if several have one of this id")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func newSessionsClear(a *app) *cobra.Command {
 				cli.Plural(n, "message"))
 		})
 	}))
-	groupFlag(cmd, &groupID, "the group, where several have a session of that id")
+	groupFlag(cmd, &groupID, "the session's group, if several have one of this id")
 	return cmd
 }
 

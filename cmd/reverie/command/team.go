@@ -63,9 +63,9 @@ func newTeamShare(a *app) *cobra.Command {
 	}))
 	teamFlag(cmd, &name)
 	cmd.Flags().Lookup("team").Usage = "name of the team (default that of the memory's group)"
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log; a push sends it along")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false,
-		"put it in the place of what the team has written, or deleted, since it was shared")
+		"replace what the team has written or deleted since")
 	return cmd
 }
 
@@ -116,8 +116,8 @@ func newTeamEdit(a *app) *cobra.Command {
 		return a.PrintTeamMemory(of, m)
 	}))
 	teamFlag(cmd, &name)
-	cmd.Flags().StringVar(&statement, "statement", "", "what it says from now on (required)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push (required)")
+	cmd.Flags().StringVar(&statement, "statement", "", "the new words (required)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log; a push sends it along (required)")
 	required(cmd, "statement", "reason")
 	return cmd
 }
@@ -133,8 +133,8 @@ func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 		reply, err := s.Sync(ctx, *o)
 		shown := a.Show(reply, func() error { return a.PrintTeamSync(reply) })
 		if err == nil && verb != "status" {
-			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: so many deletions and rewrites at once "+
-				"may be a mistake, or an attack; look at them, then pull again with --accept-rewrites"),
+			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: this many deletions and rewrites at once "+
+				"may be a mistake or an attack. Check them, then pull again with --accept-rewrites"),
 				partly(reply.Count("", reverie.TeamRefused), "refused"))
 		}
 		return errors.Join(shown, err)
@@ -146,8 +146,8 @@ func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 func newTeamPush(a *app) *cobra.Command {
 	o := team.Options{Push: true}
 	cmd := newTeamSync(a, "push", &o)
-	cmd.Flags().StringVar(&o.ID, "memory", "", "only this one of the team's")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "scan, say what would be sent, and send nothing")
+	cmd.Flags().StringVar(&o.ID, "memory", "", "push only this memory of the team")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be sent, and send nothing")
 	cmd.Flags().Bool("overwrite", false, "removed: a push shares no memory of a group")
 	removed(cmd, "overwrite", "--overwrite is gone: share the memory with `reverie team share --overwrite`, then push")
 	return cmd
@@ -156,9 +156,9 @@ func newTeamPush(a *app) *cobra.Command {
 func newTeamPull(a *app) *cobra.Command {
 	o := team.Options{Pull: true}
 	cmd := newTeamSync(a, "pull", &o)
-	cmd.Flags().StringVar(&o.ID, "memory", "", "only this one")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be taken, and write nothing")
-	cmd.Flags().BoolVar(&o.AcceptRewrites, "accept-rewrites", false, "delete and rewrite as many memories as the other side says")
+	cmd.Flags().StringVar(&o.ID, "memory", "", "pull only this memory of the team")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be fetched, and write nothing")
+	cmd.Flags().BoolVar(&o.AcceptRewrites, "accept-rewrites", false, "accept many deletions and rewrites at once")
 	return cmd
 }
 
@@ -207,14 +207,14 @@ func newTeamResolve(a *app) *cobra.Command {
 	}))
 	teamFlag(cmd, &name)
 	f := cmd.Flags()
-	f.BoolVar(&d.Ours, "ours", false, "ours stays")
-	f.BoolVar(&d.Theirs, "theirs", false, "theirs becomes a new version here")
-	f.StringVar(&statement, "statement", "", "what it says from now on")
-	f.StringVar(&reason, "reason", "", "why, with --statement; kept in the change log, and goes along with a push")
+	f.BoolVar(&d.Ours, "ours", false, "keep ours")
+	f.BoolVar(&d.Theirs, "theirs", false, "take theirs, as a new version here")
+	f.StringVar(&statement, "statement", "", "settle on these words")
+	f.StringVar(&reason, "reason", "", "why, with --statement; a push sends it along")
 	check(cmd, func() error {
 		chosen := slices.DeleteFunc([]bool{d.Ours, d.Theirs, statement != ""}, func(yes bool) bool { return !yes })
 		if len(chosen) != 1 {
-			return errors.New("decide: one of --ours, --theirs and --statement S")
+			return errors.New("a decision is needed: give one of --ours, --theirs and --statement S")
 		}
 		return nil
 	})

@@ -41,11 +41,11 @@ func expiry(text string, now time.Time) (*time.Time, error) {
 	} else if date, err := time.Parse(time.DateOnly, text); err == nil {
 		at = date.AddDate(0, 0, 1)
 	} else if at, err = time.Parse(time.RFC3339, text); err != nil {
-		return nil, fmt.Errorf("--expires %q: write for how long (90d, 12h; at most %dd), a last date (2026-12-31, all of "+
+		return nil, fmt.Errorf("--expires %q: write how long (90d, 12h; at most %dd), the last date (2026-12-31, all of "+
 			"it in UTC), an instant (2026-12-31T20:00:00+08:00), or never", text, maxDays)
 	}
 	if !at.After(now) || at.Year() > 9999 {
-		return nil, fmt.Errorf("--expires %q: that is not ahead", text)
+		return nil, fmt.Errorf("--expires %q is in the past: give a later time", text)
 	}
 	at = at.UTC()
 	return &at, nil
@@ -57,16 +57,16 @@ func newTokenCreate(a *app) *cobra.Command {
 	var all bool
 	cmd := a.command("reverie token create", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.createToken(ctx, n) }))
-	groupFlag(cmd, &n.GroupID, "for this group")
+	groupFlag(cmd, &n.GroupID, "let the token into this group")
 	f := cmd.Flags()
-	f.BoolVar(&all, "all-groups", false, "for all groups, those that come later, too")
-	f.StringVar(&scope, "scope", string(reverie.ScopeRead), "read, write or admin")
-	f.StringVar(&n.Name, "name", "", "what people shall call it")
-	f.StringVar(&expires, "expires", "never", "for how long (90d), the last date (2026-12-31, in UTC), an instant, or "+
-		"never")
+	f.BoolVar(&all, "all-groups", false, "let the token into all groups, later ones too")
+	f.StringVar(&scope, "scope", string(reverie.ScopeRead), "what the token may do: read, write or admin")
+	f.StringVar(&n.Name, "name", "", "a name for people to read")
+	f.StringVar(&expires, "expires", "never", "how long the token works (90d), its last date (2026-12-31, in UTC), an "+
+		"instant, or never")
 	check(cmd, func() (err error) {
 		if all == f.Changed("group") {
-			return errors.New("for which groups? --group GROUP for one, --all-groups for all of them")
+			return errors.New("give either a group (--group G) or --all-groups")
 		}
 		if n.Scope, err = reverie.ReadScope(scope); err != nil {
 			return fmt.Errorf("--%w", err)
@@ -132,7 +132,7 @@ func newTokenList(a *app) *cobra.Command {
 			Tokens  []cli.TokenEntry `json:"tokens"`
 		}{true, entries}, func() error { return a.PrintTokens(entries) })
 	}))
-	groupFlag(cmd, &groupID, "only those that let one into this group")
+	groupFlag(cmd, &groupID, "list only tokens that open this group")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "irc",
-	Title:  "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
+	Title:  "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC or Textual",
 	Head:   sureOf,
 	Folder: sureOfFolder,
 	Tell:   tell,

@@ -24,7 +24,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "matrix",
-	Title:  "Matrix: Element's export as JSON (or the zip with it), or events of a room",
+	Title:  "Matrix: Element's JSON export (or its zip), or events of a room",
 	Signs:  signs,
 	Folder: func(files fs.FS) int { return export.Surest(export.HeadOf(files, file(files)), signs...) },
 	Tell:   tell,

@@ -23,7 +23,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "messenger",
-	Title:  "Facebook Messenger or Instagram: one's information as JSON (zip, folder, file)",
+	Title:  "Facebook Messenger or Instagram: your information as JSON",
 	Signs:  signs,
 	Folder: func(files fs.FS) int { return 94 * min(1, len(threadFiles(files))) },
 	Tell:   tell,

@@ -24,7 +24,7 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{Name: "qq",
-	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Signs: signs,
+	Title: "QQ: JSON of QQChatExporter (file, folder or zip), or QQ's own text", Signs: signs,
 	Head: knowsText, Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
 
 // signs are those of a file with a chat in it or a manifest, and of a chunk by itself.

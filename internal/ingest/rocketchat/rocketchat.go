@@ -15,7 +15,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:  "rocketchat",
-	Title: "Rocket.Chat: a room's export as JSON, messages of its API or database",
+	Title: "Rocket.Chat: a room's JSON export, messages of its API or database",
 	Signs: append(stored.At("", "[]", "messages[]"), export.Sign{Sure: 85, Paths: "msg username ts"}),
 	Tell: func(t *export.Teller, src export.Source) error {
 		r := reader{Teller: t, room: cmp.Or(export.Title(src.Name), "room")}

@@ -28,7 +28,7 @@ type Slack interface {
 func Format(slack func(*export.Teller) Slack) export.Format {
 	return export.Format{
 		Name:   "slackdump",
-		Title:  "slackdump: dump or archive of chunks (zip, folder or file), without SQLite",
+		Title:  "slackdump: dump or archive of chunks, but not SQLite",
 		Signs:  signs,
 		Folder: knows,
 		Tell: func(t *export.Teller, src export.Source) error {

@@ -16,7 +16,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:  "teams",
-	Title: "Microsoft Teams: messages of Microsoft Graph, or one's own messages.json",
+	Title: "Microsoft Teams: messages of Microsoft Graph, or messages.json",
 	Signs: append(graph.At("", "[]", "value[]", "[].value[]"), export.Sign{Sure: 95, Paths: "conversations[].MessageList"},
 		export.Sign{Sure: 85, Paths: "userId exportDate conversations"}),
 	Tell: func(t *export.Teller, src export.Source) error {

@@ -25,7 +25,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "zulip",
-	Title:  "Zulip: an organisation's export (tar.gz or folder), JSON of its API, or zulip-archive",
+	Title:  "Zulip: export (tar.gz or folder), JSON of its API, zulip-archive",
 	Signs:  signs,
 	Folder: knows,
 	Tell:   tell,
