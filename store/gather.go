@@ -29,9 +29,9 @@ const (
 
 	nightsQuery = `select ` + GroupColumns + `, ` + nights + ` as nights from groups where group_id = $1`
 
-	// archivedOf are the newest archived heads of a kind.
+	// archivedOf are the newest archived heads of a kind: those that new facts bring back.
 	archivedOf     = ` in (select memory_id from memories where group_id = $1 and kind = `
-	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 500)`
+	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 200)`
 
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c

@@ -220,7 +220,7 @@ func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, er
 // nearness is how near stored facts come to any part of the chunk, by memory id.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession, Limit: r.Limits.MaxShown,
-		Untagged: reverie.TagSummary}
+		Untagged: reverie.TagSummary, Active: true}
 	texts := pipeline.Probes(s.messages)
 	for _, text := range texts {
 		q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: text})
