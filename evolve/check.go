@@ -24,7 +24,7 @@ const (
 	ruleRecreated     = "recreated"        // deleted and created again by the same answer
 	ruleEvidence      = "evidence"         // nothing that it cites stands up
 	rulePerson        = decide.RulePerson  // it would overwrite what a person wrote, and quotes nothing
-	ruleQuota         = decide.RuleQuota   // beyond the creates of a run or the memories of a group
+	ruleQuota         = decide.RuleQuota   // beyond the creates of an answer or the memories of a group
 	ruleWaits         = pipeline.RuleWaits // what is to become of the memory waits for a person already
 )
 
@@ -369,14 +369,6 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 		}
 		c.accepted = append(c.accepted, l)
 	}
-}
-
-// full says why no further create is taken after so many, or nothing.
-func (s *chunkInput) full(created, _ int) string {
-	if created >= s.createsLeft {
-		return "the run has made as many creates as it may"
-	}
-	return ""
 }
 
 // boundArchives lets a run archive no more for silence than this: those silent for longest.
