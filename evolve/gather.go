@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"reverie/internal/decide"
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
@@ -33,7 +34,7 @@ type chunkInput struct {
 	asOf     time.Time // what "stale" counts back from
 	forget   reverie.ForgetRule
 	nights   []string // active ones, the chunk's own among them
-	runID    string   // thisPlan for a dry run
+	runID    string   // decide.ThisPlan for a dry run
 	prompt   prompts.Rendered
 	compared int // questions that the run has asked to compare facts, this chunk's included
 	answer   string
@@ -58,7 +59,7 @@ func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.forget, s.runID = r.Limits.Forget, cmp.Or(r.recorder.Row.ID, thisPlan)
+	s.forget, s.runID = r.Limits.Forget, cmp.Or(r.recorder.Row.ID, decide.ThisPlan)
 	return nil
 }
 

@@ -242,7 +242,7 @@ const (
 	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
 	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
 
-	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and `
+	headOf = `with ` + heldLines + ` select ` + headColumns + `, ` + heldColumns + ` from memories m where group_id = $1 and kind = 'session' and `
 
 	factHeadsQuery = headOf + `(status = 'active' or memory_id` + archivedOf + `'session'` + newestArchived + `) and $2 <> all (tags) order by created_at, lineage_id`
 

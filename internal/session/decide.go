@@ -64,16 +64,11 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 // when the run, with them, would make more of them than may pass. The messages are used either
 // way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	rewrites := plan.Rewrites(heads)
-	if rewrites == 0 { // also where the limit was lowered before the run went on
-		return
-	}
-	reason := pipeline.TooManyRewrites(stats.Rewritten+rewrites, stats.Base, limits.HoldMin, limits.HoldRatio,
-		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
-			"at most %d pass without a person")
-	if reason != "" {
-		pipeline.Hold(plan, heads, reason, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate))
-	}
+	decide.HoldExcess(plan, heads, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate), func(n int) string {
+		return decide.TooManyRewrites(stats.Rewritten+n, stats.Base, limits.HoldMin, limits.HoldRatio,
+			"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
+				"at most %d pass without a person")
+	})
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.

@@ -240,11 +240,22 @@ func held(s *stage) {
 	s.facts("Four v1", "One v1", "Three v1", "Two v1")
 	s.recap("One Two Three 1 2 3 Four v2")
 	s.want(`select whole, status, jsonb_array_length(plan) from held_plans where group_id = $1`, "false|waiting|3")
+	s.chat("change One => uno", "change Two => dos", "change Three => tres", "note Four")
+	if again := s.extract(Request{}); again.Status != reverie.RunSucceeded || again.Waiting() != 3 || again.Refusals[0].Rule != reverie.RuleWaits {
+		s.Errorf("waits already: %+v, refused %+v", again.Stats, again.Refusals)
+	}
+	lease := must(s.store.AcquireLease(s.Context(), s.group, reverie.LeaseGroup, "test", time.Minute))(s)
+	must(s.store.RejectHeld(s.Context(), lease, s.group, res.RunID, false))(s)
+	must(0, s.store.ReleaseLease(s.Context(), lease))(s)
+	s.chat("change One => 1", "change Two => 2", "change Three => tres", "note Four")
+	if again := s.extract(Request{}); again.Stats.Updated != 2 || again.Waiting() != 2 || again.Refusals[0].Rule != reverie.RuleRejected {
+		s.Errorf("rejected: %+v, refused %+v", again.Stats, again.Refusals)
+	}
 	s.chat("change One => 1")
 	if res = s.extract(Request{}); res.Status != reverie.RunSucceeded {
 		s.Errorf("%+v", res)
 	}
-	s.facts("1 v2", "Four v1", "Three v1", "Two v1")
+	s.facts("1 v2", "Four v1", "Two v1", "tres v2")
 }
 
 func dryRun(s *stage) {
