@@ -42,10 +42,15 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	}
 	cited, _ := safety.Cite(a.recap.Evidence, s.shown, s.loc)
 	step := r.recapStep(s, text, cited)
-	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionCreate {
-		plan.Stats.Created++
-	} else {
+	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionUpdate {
 		plan.Stats.Updated++
+		return plan, nil
+	}
+	plan.Stats.Created++
+	plan.Stats.Archived += len(s.state.Weakest)
+	for _, h := range s.state.Weakest {
+		plan.Steps = append(plan.Steps, decide.NewStep(decide.Line{Action: reverie.ActionArchive, Target: &h,
+			Reason: fmt.Sprintf("room for another: %d summaries of sessions may be active, and this is the weakest", r.Limits.MaxActive)}))
 	}
 	return plan, nil
 }

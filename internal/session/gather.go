@@ -72,7 +72,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 // read fetches the messages of a chunk that was begun and not applied, else the
 // oldest ones of the buffer, and cuts them after their last complete turn.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
-	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages}
+	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages, Summaries: r.Limits.MaxActive}
 	if r.limit > 0 {
 		q.Limit = r.limit
 	}

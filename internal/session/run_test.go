@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	for name, story := range map[string]func(*stage){
 		"facts and summary": factsAndSummary, "due": due, "unanswered": unanswered, "chunks": chunks, "a long turn": longTurn,
 		"cut off": cutOff, "unusable": unusable, "deferred": deferred, "no summary": noSummary, "held": held, "dry run": dryRun,
-		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions, "resumed": resumed,
+		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions, "resumed": resumed, "many sessions": manySessions,
 	} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
 	}
@@ -206,6 +206,23 @@ func resumed(s *stage) {
 		}
 		s.extract(Request{})
 	}
+}
+
+// manySessions keeps no more summaries than facts: the one that was renewed last stays.
+func manySessions(s *stage) {
+	s.pipe.Limits.MaxActive = 2
+	for _, id := range []string{"s1", "s2", "s1", "s3", "s4"} {
+		s.id = id
+		s.chat("note At " + id)
+		res := s.extract(Request{})
+		if want := map[string]int{"s3": 2, "s4": 2}[id]; res.Stats.Archived != want || res.Stats.Created > 2 {
+			s.Errorf("%s: %+v", id, res.Stats)
+		}
+		if id == "s3" {
+			s.recap("s1 s1 v2", "s3 v1")
+		}
+	}
+	s.want(`select session_id from memories where group_id = $1 and status = 'archived' and tags = '{session,summary}' order by 1`, "s1", "s2")
 }
 
 // noSummary keeps the facts, and the summary as it was, where the answer's own cannot be
