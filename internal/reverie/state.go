@@ -1,6 +1,10 @@
 package reverie
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // GatherQuery asks for what one chunk needs: a group's heads, its oldest
 // pending messages of the window, and consumed ones as context.
@@ -57,6 +61,14 @@ type HeadState struct {
 	// its evidence.
 	Awaits []string
 	Waits  string // the run whose plan for it waits for a person, "" for none
+	// Rejected is what a person has refused to do with it, and with what it rests on: an action,
+	// and the hash of what it would say.
+	Rejected []string
+}
+
+// Refused tells whether a person has refused a step on the memory as it is.
+func (h HeadState) Refused(s Step) bool {
+	return h.JudgeAgain == "" && slices.Contains(h.Rejected, strings.TrimSpace(string(s.Action)+" "+s.ContentHash))
 }
 
 // Held tells whether nobody recalls it until it has been judged again.
