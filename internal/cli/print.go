@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
@@ -17,18 +19,29 @@ import (
 )
 
 // PrintJSON writes one document, indented: people read it too.
-func PrintJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+func PrintJSON(w io.Writer, v any) error { return printJSON(w, v, "  ") }
 
 // PrintJSONLine writes one document on one line, for streams of them.
-func PrintJSONLine(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+func PrintJSONLine(w io.Writer, v any) error { return printJSON(w, v, "") }
+
+// printJSON escapes what a terminal would obey, which says the same: JSON itself has only ASCII's controls escaped.
+func printJSON(w io.Writer, v any, indent string) error {
+	var b, plain bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	for _, r := range b.String() { // it is UTF-8, and in strings alone is it more than ASCII
+		if r == 0x7f || r > 0x7f && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			fmt.Fprintf(&plain, `\u%04x`, r)
+		} else {
+			plain.WriteRune(r)
+		}
+	}
+	_, err := w.Write(plain.Bytes())
+	return err
 }
 
 // Show prints an answer: as JSON where that was asked for, else as print does.
