@@ -171,7 +171,9 @@ func TestFullDisk(t *testing.T) {
 	s.bring("g1", chat("2025-03-03", "note Lin drinks tea")...)
 	s.exec(`create function full_disk() returns trigger language plpgsql as
 		$$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`)
-	fill := func(table string) { s.exec(`create trigger full_disk before insert on ` + table + ` execute function full_disk()`) }
+	fill := func(table string) {
+		s.exec(`create trigger full_disk before insert on ` + table + ` execute function full_disk()`)
+	}
 	fill("messages")
 	more := jsonLines(t, chat("2025-03-04", "note Mia hosts the game nights"))
 	s.feed(more, "import", "-", "--group", "g1").want(t, 1, "No space left", "free some")
