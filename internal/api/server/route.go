@@ -68,11 +68,12 @@ func (x *exchange) serve() {
 	}
 	defer leave()
 	defer x.bound()()
-	if !x.weigh() {
+	weight, ok := x.weigh()
+	if !ok {
 		return
 	}
 	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
-		done, err := x.turns.take(ctx, key)
+		done, err := x.turns.take(ctx, key, weight)
 		if err != nil {
 			x.later("your requests before this one still work: send fewer at a time", time.Second)
 			return

@@ -79,7 +79,7 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, struct{}]()},
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, string]()},
 		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
 		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: &turns{each: opts.MaxWorking, byKey: map[string]*turn{}}, streams: &streams{open: map[*body]struct{}{}}}
