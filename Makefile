@@ -34,8 +34,8 @@ setup: ## install PostgreSQL and pgvector where they are missing
 build: ## build bin/reverie, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X reverie/cmd/reverie/command.Version=$(VERSION)" -o bin/reverie ./cmd/reverie
 
-demo: setup build ## set up, build, and evolve a sample group without a model or key
-	@examples/demo/run.sh
+demo: setup build ## set up, build, and show a sample chat, without a model or key
+	@bin/reverie demo
 
 eval: setup build ## play the scenarios with their recorded answers (EVAL="--llm gemini" for a model)
 	@bin/reverie eval internal/eval/scenarios $(or $(EVAL),--recorded)

@@ -20,7 +20,7 @@ func TestExpect(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Pipeline{Prompts: set, Limits: Limits{MaxMessages: 200, MaxInputTokens: 24000, Target: 30, MaxCreates: 20, Forget: forget}}
-	file, err := os.Open("../examples/demo/chat.jsonl")
+	file, err := os.Open("../test/halfframe/chat.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 		}
 		g, err := ingest.GroupOf(format, chat)
 		if err != nil {
-			return "", badRequest(fmt.Errorf("%w; name the group with --group", err))
+			return "", badRequest(fmt.Errorf("%w; import it by itself, and name its group with --group", err))
 		}
 		if o.DryRun {
 			return g.ID, nil

@@ -185,8 +185,7 @@ func (a *App) pricedModel(use string) (*llm.Model, int, error) {
 	}
 	a.wiring.Lock()
 	defer a.wiring.Unlock()
-	b := a.Config.Budget
-	if b.USDPerRun+b.USDPerDay != 0 && !model.Priced() && !config.Keyless(settings.Provider) && !slices.Contains(a.unpriced, model.Name()) {
+	if a.Config.LimitsUSD() && !model.Priced() && !config.Keyless(settings.Provider) && !slices.Contains(a.unpriced, model.Name()) {
 		a.unpriced = append(a.unpriced, model.Name())
 		a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
 	}
@@ -353,7 +352,7 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	}
 	if a.Config.LLM.Recorded == "" {
 		return nil, fmt.Errorf("no file of recorded answers is set: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
-			"to one, such as examples/demo/answers.jsonl", reverie.ErrConfiguration)
+			"to one, such as test/halfframe/answers.jsonl", reverie.ErrConfiguration)
 	}
 	return recorded.Open(a.Config.LLM.Recorded)
 }

@@ -112,13 +112,16 @@ func (l *LLMConfig) of(use string) JobConfig {
 		UseExtract: l.Extract, UseFold: l.Summarize, UseDream: l.Dream}[use]
 }
 
-// ErrNeedsModel is the error of a job that the offline baseline cannot do.
-var ErrNeedsModel = fmt.Errorf("offline cannot do this, a model is needed: %w", reverie.ErrConfiguration)
+// Why there is no model for a job: the offline baseline cannot do it, or none is named.
+var (
+	ErrNeedsModel = fmt.Errorf("offline cannot do this, a model is needed: %w", reverie.ErrConfiguration)
+	ErrNoModel    = fmt.Errorf("no model is configured: %w", reverie.ErrConfiguration)
+)
 
 // Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
 // sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
 // that is the model of all uses. The error is a reverie.ErrConfiguration that names the
-// settings to set: no provider, no key where one is needed, or [ErrNeedsModel].
+// settings to set: [ErrNoModel], no key where one is needed, or [ErrNeedsModel].
 func (c *Config) Generation(use string) (ModelSettings, error) {
 	llm, m, section := c.LLM.JobConfig, c.LLM.of(use), "llm"
 	switch e := c.LLM.Evolve; {
@@ -130,9 +133,9 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	}
 	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
-		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or "+
-			"anthropic) and REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use "+
-			"--llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
+		return ModelSettings{}, fmt.Errorf("%w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and "+
+			"REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use "+
+			"--llm offline, a simple extractive baseline without network", ErrNoModel)
 	}
 	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream}, use) {
 		return ModelSettings{}, fmt.Errorf("[llm.%s]: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and "+
@@ -234,16 +237,10 @@ func specOf(text string) (jobs.Spec, error) {
 	return jobs.ParseSpec(text)
 }
 
-// ScheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
-// cannot be read have been refused before.
-func (c *Config) ScheduleWarning() string {
-	starts := func(text string) bool { return text != "" && text != Never }
-	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
-		return ""
-	}
-	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, " +
-		"dreams rest on what evolve leaves alone; " +
-		"set [schedule] extract, to */5 * * * * for instance"
+// LimitsUSD tells whether somebody has said what may be spent in USD.
+func (c *Config) LimitsUSD() bool {
+	b := c.Budget
+	return b.USDPerRun != 0 || b.USDPerDay != 0 && c.origins.Origin("budget.usd_per_day").Layer != LayerDefault
 }
 
 // JobSchedule is when one job of [schedule] starts; the zero spec is never.

@@ -20,7 +20,7 @@ func ordinaryTalk(t *testing.T) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "../../examples/demo/chat.jsonl") {
+	for _, file := range append(files, "../../test/halfframe/chat.jsonl") {
 		if slices.Contains(hostileScenarios, filepath.Base(filepath.Dir(file))) {
 			continue
 		}

@@ -17,8 +17,8 @@ import (
 
 // The demo, from this folder.
 const (
-	demoScript  = "../../examples/demo/run.sh"
-	demoAnswers = "../../examples/demo/answers.jsonl"
+	demoScript  = "../../test/halfframe/play.sh"
+	demoAnswers = "../../test/halfframe/answers.jsonl"
 )
 
 // demo runs the demo's script with this test's binary, and returns what it prints.

@@ -82,7 +82,7 @@ func TestPrivateDatabase(t *testing.T) {
 	for _, p := range first {
 		p.end().want(t, 0).silent(t)
 	}
-	chat := filepath.Join("..", "..", "examples", "demo", "chat.jsonl")
+	chat := filepath.Join("..", "..", "test", "halfframe", "chat.jsonl")
 	chat, err := filepath.Abs(chat)
 	if err != nil {
 		t.Fatal(err)

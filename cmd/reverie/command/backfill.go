@@ -31,6 +31,7 @@ func newBackfill(a *app) *cobra.Command {
 	check(cmd, func() error { return application.CheckDates(f.From, f.To) })
 	groupFlag(cmd, &f.GroupID, "evolve only this group")
 	shardFlag(cmd, &f.Shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.Replay, "replay", false, "undo everything since --from, and evolve it anew")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")

@@ -26,6 +26,7 @@ func newDream(a *app) *cobra.Command {
 	fl.StringVar(&f.session, "session", "", "dream only of what is new up to the end of this session")
 	notEmpty(cmd, "session")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due, a line for each dream and a summary"
 	check(cmd, func() error {

@@ -23,6 +23,7 @@ func newExtract(a *app) *cobra.Command {
 	fl.BoolVar(&f.due, "due", false, "extract every session that is due")
 	fl.BoolVar(&f.all, "all", false, "extract every session with anything new")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
 	check(cmd, func() error {

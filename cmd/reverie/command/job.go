@@ -35,6 +35,7 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	fl.BoolVar(&f.due, "due", false, "work on the dates that are over, in every group")
 	fl.BoolVar(&f.all, "all", false, "work on everything pending, in every group")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	f.windowFlags(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	fl.Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"

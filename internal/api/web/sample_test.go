@@ -100,7 +100,7 @@ func messages(t testing.TB, file string) (list []reverie.Message) {
 // halfFrameSaid is the demo's chat, and two messages that revise what is remembered of it.
 func halfFrameSaid(t testing.TB) []reverie.Message {
 	t.Helper()
-	all := append(messages(t, "../../../examples/demo/chat.jsonl"), messages(t, "testdata/halfframe.jsonl")...)
+	all := append(messages(t, "../../../test/halfframe/chat.jsonl"), messages(t, "testdata/halfframe.jsonl")...)
 	slices.SortStableFunc(all, func(a, b reverie.Message) int { return a.SentAt.Compare(b.SentAt) })
 	return all
 }

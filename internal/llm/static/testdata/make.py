@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 here = pathlib.Path(__file__).parent
-lines = [line.strip() for pattern in ("docs/*.md", "internal/eval/scenarios/*", "examples/demo/*")
+lines = [line.strip() for pattern in ("docs/*.md", "internal/eval/scenarios/*", "test/halfframe/*")
          for name in sorted(glob.glob(pattern)) if pathlib.Path(name).is_file()
          for line in open(name, encoding="utf-8") if line.strip()]
 random.seed(7)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demo: imports a sample chat of five weeks and evolves it night by night, then
+# Plays the long sample chat of the tests: imports a chat of five weeks and evolves it night by night, then
 # reads the memories back, asks who is who, goes through a dialogue with a bot (what is
 # extracted from it, what the bot is given for its next turn, and what its answer
 # teaches), and looks back on all of it in a dream. It needs no key and no network:
@@ -13,11 +13,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 reverie=${REVERIE:-./bin/reverie}
-chat=examples/demo/chat.jsonl
-dialogue=examples/demo/dialogue.jsonl
+chat=test/halfframe/chat.jsonl
+dialogue=test/halfframe/dialogue.jsonl
 group=demo
 llm=${DEMO_LLM:-recorded}
-export REVERIE_LLM_RECORDED=examples/demo/answers.jsonl
+export REVERIE_LLM_RECORDED=test/halfframe/answers.jsonl
 
 if [ ! -x "$reverie" ]; then
   echo "demo: $reverie is not there: build it first (make build), or set REVERIE" >&2
@@ -41,7 +41,7 @@ show() {
 }
 
 if [ "$llm" = recorded ]; then
-  echo "The answers of the model in this demo are recorded ($REVERIE_LLM_RECORDED); all else is worked out now."
+  echo "The answers of the model are recorded ($REVERIE_LLM_RECORDED); all else is worked out now."
 fi
 
 title "1. Import five weeks of chat, and a dialogue with the group's bot"
@@ -98,16 +98,3 @@ echo "The other sessions are read as well; then what they and the nights have le
 show --llm "$llm" extract --all --group "$group" | sed -n '1p;$p'
 show --llm "$llm" dream --group "$group" | sed -n '1,3p'
 show dream show --group "$group"
-
-title "Go on from here"
-cat <<EOT
-  ./bin/reverie --llm offline memory search --group $group "submission deadline"
-  ./bin/reverie memory changes --group $group --days 400
-  ./bin/reverie entity history --group $group Maya
-  ./bin/reverie runs list --group $group
-  ./bin/reverie sessions show trip --group $group
-  ./bin/reverie memory list --group $group --kind dream
-  make demo                       again: nothing is done twice
-The recording knows this chat alone. For a chat of your own, set REVERIE_LLM_PROVIDER
-and REVERIE_LLM_API_KEY, and leave out --llm.
-EOT
