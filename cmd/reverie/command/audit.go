@@ -81,7 +81,7 @@ func newDoctor(a *app) *cobra.Command {
 			Checks  []application.Finding `json:"checks"`
 		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
-	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, the /readyz of a reverie that runs")
+	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, such as /readyz of a running Reverie")
 	return cmd
 }
 

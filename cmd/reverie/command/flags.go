@@ -252,7 +252,7 @@ func offsetFlag(cmd *cobra.Command, to *int, usage string) {
 
 // quietFlag has a job say how many changes it made, and not which.
 func (a *app) quietFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.Quiet, "quiet", false, "print counts, and not what was learned")
+	cmd.Flags().BoolVar(&a.Quiet, "quiet", false, "print counts, not what was learned")
 }
 
 // shardFlag names a part of all groups.
