@@ -73,8 +73,8 @@ torture: ## break the binary on purpose in every way, and audit what is left (SH
 	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -tags torture -race -vet=off $(QUICK) -v -count=1 -timeout 60m \
 		-run '^TestTorture$$' $(if $(SHORT),-short) ./test/e2e
 
-man: ## write the man pages into dist/man
-	@$(GO) run ./scripts/man dist/man
+man: ## write the man pages into bin/man
+	@$(GO) run ./scripts/man bin/man
 
 # Without syft there are no SBOMs, and without a remote nothing to check against.
 snapshot: ## check .goreleaser.yaml and build what a release has, into dist/ (needs goreleaser)
