@@ -22,7 +22,7 @@ const (
 	maxValues  = 10_000   // values in a body of JSON, or fields of a form
 	maxBatch   = 20       // calls in a JSON-RPC batch
 	bytesOfOne = 64 << 10 // bytes of a body that weigh as much as a request
-	valsOfOne  = 2500     // values or fields of one that do
+	valsOfOne  = 1000     // values or fields of one that do
 )
 
 // weigh reads a body of JSON or of a form, refuses one that asks for more than a request may, and counts what it
