@@ -106,7 +106,7 @@ func (in Input) file(vars map[string]string) (string, []byte, error) {
 		doc, err := os.ReadFile(in.absolute(name))
 		if err != nil {
 			at := Origin{Layer: LayerFlag, Name: said}
-			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie config init` writes one",
+			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie init` writes one",
 				name, reason(err))
 		}
 		return in.absolute(name), doc, nil

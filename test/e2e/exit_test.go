@@ -36,7 +36,7 @@ func TestExitUsage(t *testing.T) {
 		{[]string{"evolve", "--group", "g1", "--since", "2025-03-04", "--until", "2025-03-04"}, []string{"not before"}},
 		{[]string{"evolve", "--group", "g1", "--llm", "chatgpt"}, []string{"chatgpt", "openai"}},
 		{[]string{"evolve", "--all", "--until", "soon"}, []string{"soon"}},
-		{[]string{"evolve", "--group", "g1", "--config", "/no/such.toml"}, []string{"/no/such.toml", "config init"}},
+		{[]string{"evolve", "--group", "g1", "--config", "/no/such.toml"}, []string{"/no/such.toml", "`reverie init` writes one"}},
 		{[]string{"memory", "list"}, []string{"a group is needed", "another, g1", "REVERIE_GROUP"}},
 		{[]string{"memory", "list", "--group", "g1", "--status", "dead"}, []string{"dead", "deprecated"}},
 		{[]string{"memory", "list", "--group", "g1", "--kind", "x"}, []string{"session"}},
