@@ -146,13 +146,7 @@ func (in Input) absolute(name string) string {
 
 // short is a file's name as origins show it: relative below the working
 // directory.
-func (in Input) short(name string) string {
-	rel, err := filepath.Rel(cmp.Or(in.WorkDir, "."), name)
-	if err != nil || !filepath.IsLocal(rel) {
-		return name
-	}
-	return rel
-}
+func (in Input) short(name string) string { return in.Beside(cmp.Or(in.WorkDir, "."), name) }
 
 // readFlags turns the flags that were given into a layer. An empty one sets the
 // empty value.

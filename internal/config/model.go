@@ -131,8 +131,8 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	}
 	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
-		return ModelSettings{}, problemError("no model is configured: `reverie init` sets one up; or set REVERIE_LLM_PROVIDER " +
-			"and REVERIE_LLM_API_KEY, or use --llm offline, a simple extractor without network")
+		return ModelSettings{}, problemError("no model is configured: `reverie init` sets one up, or set REVERIE_LLM_PROVIDER " +
+			"and REVERIE_LLM_API_KEY")
 	}
 	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream, UseAsk}, use) {
 		return ModelSettings{}, fmt.Errorf("%s: %w: `reverie init` sets one up; or set REVERIE_LLM_PROVIDER and "+
@@ -200,12 +200,8 @@ func (m *JobConfig) complete(section string, models map[string]string) error {
 	case m.APIKey != "", m.Provider == ProviderOpenAI && m.BaseURL != "":
 		return nil
 	}
-	prefix, hint := envPrefix+strings.ToUpper(strings.ReplaceAll(section, ".", "_")), ""
-	if m.Provider == ProviderOpenAI {
-		hint = fmt.Sprintf(", %s_BASE_URL for a server without a key,", prefix)
-	}
-	return problemError(fmt.Sprintf("%s needs a key: `reverie init` asks for it; or set %s_API_KEY, %[2]s_API_KEY_FILE%s or "+
-		"another %[2]s_PROVIDER, or use --llm offline", m.Provider, prefix, hint))
+	key := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_")) + "_API_KEY"
+	return problemError(fmt.Sprintf("%s needs a key: `reverie init` asks for it, or set %s or %s_FILE", m.Provider, key, key))
 }
 
 // sameHost tells whether two addresses of one provider may share a key: the same

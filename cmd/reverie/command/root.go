@@ -79,11 +79,11 @@ func newRoot(a *app) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"start", "Start here:", []*cobra.Command{newDemo(a), newImport(a), newEvolve(a), newMemory(a), newContext(a), newRun(a), newServe(a),
+		{"start", "Start here:", []*cobra.Command{newDemo(a), newInit(a), newImport(a), newEvolve(a), newAsk(a), newMemory(a), newRun(a),
 			newDoctor(a)}},
 		{"jobs", "Jobs:", []*cobra.Command{newExtract(a), newDream(a), newImpression(a), newMaintain(a), newBackfill(a), newPull(a),
 			newSchedule(a)}},
-		{"read", "Read:", []*cobra.Command{newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
+		{"read", "Read:", []*cobra.Command{newContext(a), newServe(a), newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
 		{"review", "Review:", []*cobra.Command{newRuns(a), newPlan(a), newApply(a), newReplay(a), newScan(a), newEval(a)}},
 		{"operate", "Operate:", []*cobra.Command{newGroups(a), newTeam(a), newErase(a), newToken(a), newMigrate(a), newAudit(a),
 			newConfig(a), newVersion(a)}},
