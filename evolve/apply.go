@@ -40,7 +40,7 @@ func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change)
 func (r *run) count(s *chunkInput, plan reverie.Plan) reverie.Stats {
 	st := r.recorder.Stats
 	plan.Count(&st, s.state.Heads)
-	pipeline.CountOutcomes(&st, plan.Outcomes)
+	pipeline.CountOutcomes(&st, s.state.Pending, plan.Outcomes)
 	st.Limit, st.Compared = r.limit, s.compared
 	return st
 }

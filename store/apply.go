@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -26,10 +28,20 @@ const (
 
 	// What was shown waits for the impression job next, where people and things
 	// are followed. A message that is consumed once more is not used once more.
-	consumeQuery = `with consumed as (
+	// Sessions that left something new ($6) are new to dreams again; they are locked before
+	// messages, as by who brings some.
+	consumeQuery = `with given as (
+			select session_id from sessions where group_id = $1 and dreamt_until is not null and session_id = any (array(
+				select session_id from messages where group_id = $1 and message_id = any ($6::text[]) and session_id <> ''))
+				order by session_id for no key update),
+		fresh as (
+			update sessions s set dreamt_until = null from given g where s.group_id = $1 and s.session_id = g.session_id
+			returning 1),
+		consumed as (
 			update messages m set run_id = $2::uuid, outcome = u.outcome
 			from unnest($3::text[], $4::text[]) as u (id, outcome)
 			where m.group_id = $1 and m.message_id = u.id and m.run_id is null and m.outcome is null
+				and (select count(*) from fresh) >= 0
 			returning m.message_id, m.sent_at, m.role, m.outcome),
 		queued as (
 			insert into message_uses (group_id, job, message_id, sent_at)
@@ -57,7 +69,7 @@ const (
 // changes is. Where people and things are followed, the messages that were shown wait
 // for the impression job from here on. A plan of a session takes its messages out
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
-// alone; the session is new to dreams again. A plan of a dream takes in memory
+// alone. The sessions that changes rest on are new to dreams again. A plan of a dream takes in memory
 // versions, and covers sessions. Where the run ends with the chunk, it ends as by
 // [Store.FinishRun]. It returns the changes, support not among them.
 //
@@ -178,7 +190,15 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	for _, id := range ids {
 		outcomes = append(outcomes, string(plan.Outcomes[id]))
 	}
-	n, err := pg.Get[int](ctx, t, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
+	news := pq.StringArray{}
+	for _, st := range plan.Steps {
+		for _, e := range st.Evidence {
+			if st.Action == reverie.ActionCreate || st.Action == reverie.ActionUpdate {
+				news = append(news, e.MessageID)
+			}
+		}
+	}
+	n, err := pg.Get[int](ctx, t, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions, news)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
 			reverie.ErrConflict)

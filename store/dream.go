@@ -58,7 +58,8 @@ const (
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through
-		from (select count(*) as fresh, min(s.last_at) as quiet_since, count(*) filter (where s.new_messages > 0) as unread
+		from (select count(*) as fresh, min(s.last_at) as quiet_since, 
+				count(*) filter (where s.new_messages > 0 and (s.turns > 0 or s.tool_calls > 0)) as unread
 			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f`
 
 	// A dream that was interrupted, or failed on the way, goes on, whatever has been said since.

@@ -232,6 +232,19 @@ func TestSessionsAfterADream(t *testing.T) {
 	d.bring(group, line("meanwhile", "s", "user", 7))
 	dreamOf(before)
 	fresh("a dream that has not seen a late message", "fresh")
+	dream(10)
+	learns := func(st reverie.Step) reverie.Plan {
+		st.Evidence = []reverie.Evidence{evidence("s-1", "2026-01-15")}
+		return d.plan(st)
+	}
+	learnt := create("likes tea")
+	d.apply(learnt)
+	fresh("a night that learns elsewhere", "12:10")
+	kept := learns(support(d.active()["likes tea"], "2026-01-15", 0.5))
+	must(d.Apply(ctx, d.lease, kept))(t)
+	fresh("a night that learns nothing new", "12:10")
+	must(d.Apply(ctx, d.lease, learns(create("likes chess"))))(t)
+	fresh("a night that learns from it", "fresh")
 	d.counted(group)
 }
 

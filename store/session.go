@@ -148,6 +148,9 @@ type SessionQueue struct {
 func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
 
 const (
+	// A session s that a bot takes part in, or that a person asks about ($9).
+	withBot = ` and ($9::bool or s.turns > 0 or s.tool_calls > 0)`
+
 	// Not left alone after a failure: $9 does not wait for the next try, $10 is now: as
 	// reverie.LeftAlone has it.
 	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz
@@ -161,13 +164,13 @@ const (
 	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
 	dueSessionsOf = `
 		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0
-			and s.new_tokens >= $1` + triedAgain + `
+			and s.new_tokens >= $1` + withBot + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0
 			and s.new_tool_calls >= $2` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0
 			and s.new_turns >= $3` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
-			and s.last_at <= $4::timestamptz` + triedAgain + `
+			and s.last_at <= $4::timestamptz` + withBot + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished
 			and s.new_messages > 0` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz
@@ -205,7 +208,7 @@ func (q SessionQueue) limits() []any {
 		remembered = now.Add(-r.ShortTermTTL)
 	}
 	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens,
-		pg.OrMinusInfinity(remembered), r.IgnoreRetry, now}
+		pg.OrMinusInfinity(remembered), r.Asked, now}
 }
 
 // DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of

@@ -80,7 +80,7 @@ func TestDueSessionsFollowTheRule(t *testing.T) {
 		if i%3 == 2 {
 			rule.ShortTermTTL = 0
 		}
-		rule.IgnoreRetry = i%4 == 3
+		rule.Asked = i%4 == 3
 		want := map[string][]string{}
 		for _, s := range all {
 			if rule.Extract(s, w.now) || rule.Fold(s, w.now) || s.ID == interrupted.ID {

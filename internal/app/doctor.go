@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +37,6 @@ func (a *App) Examine(ctx context.Context) []Finding {
 		return err == nil
 	}
 	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(safety.Detectors(), ", "), "nobody else")+"; personal data: "+a.Config.Privacy.PII, nil)
-	if w := a.Config.ScheduleWarning(); w != "" {
-		note("schedule", "warning: "+w, nil)
-	}
 	openErr := a.Open(ctx)
 	if a.Store == nil {
 		note("database", "", openErr)
@@ -78,6 +76,26 @@ func (a *App) privateNote() string {
 		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
 	}
 	return note
+}
+
+// CheckReady asks a process that stays for its /readyz, as the health check of a container
+// does.
+func CheckReady(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("--ready %q: %w: write a URL such as http://127.0.0.1:8470/readyz", url, reverie.ErrConfiguration)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("it is not ready: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("it is not ready: %s answers %s", url, resp.Status)
+	}
+	return nil
 }
 
 // examineGroups finds groups that wait for a person.

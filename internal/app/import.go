@@ -99,7 +99,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 		}
 		g, err := ingest.GroupOf(format, chat)
 		if err != nil {
-			return "", badRequest(fmt.Errorf("%w; say with --group into which group it goes", err))
+			return "", badRequest(fmt.Errorf("%w; import it by itself, and say with --group into which group it goes", err))
 		}
 		if o.DryRun {
 			return g.ID, nil

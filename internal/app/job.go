@@ -356,7 +356,7 @@ func groups(n int) string {
 }
 
 // anything is the rule by which every session is due that has gathered something.
-var anything = reverie.SessionRule{Tokens: 1, ToolCalls: 1, Turns: 1, IgnoreRetry: true}
+var anything = reverie.SessionRule{Tokens: 1, ToolCalls: 1, Turns: 1, Asked: true}
 
 // Sessions are those that are due, or all that have gathered something.
 func (a *App) Sessions(all bool) store.SessionQueue {

@@ -185,8 +185,7 @@ func (a *App) pricedModel(use string) (*llm.Model, int, error) {
 	}
 	a.wiring.Lock()
 	defer a.wiring.Unlock()
-	b := a.Config.Budget
-	if b.USDPerRun+b.USDPerDay != 0 && !model.Priced() && !config.Keyless(settings.Provider) && !slices.Contains(a.unpriced, model.Name()) {
+	if a.Config.LimitsUSD() && !model.Priced() && !config.Keyless(settings.Provider) && !slices.Contains(a.unpriced, model.Name()) {
 		a.unpriced = append(a.unpriced, model.Name())
 		a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,9 +317,6 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	if err != nil {
 		return err
 	}
-	if w := a.Config.ScheduleWarning(); w != "" {
-		a.Log.Warn(w)
-	}
 	if err := CheckModels(a.Config, wanted...); err != nil {
 		return err
 	}
@@ -359,21 +357,22 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	return err
 }
 
-// scheduled are the jobs of [schedule] that are ever started, and when.
+// scheduled are the jobs of [schedule] that are ever started, and when. The log says which
+// are not for want of a model, and why.
 func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
 	schedules, err := a.Config.Schedules()
 	if err != nil {
 		return nil, nil, err
 	}
 	specs = map[reverie.Job]jobs.Spec{}
-	var needs error // the last job that is set and has no model
+	var idle []string
+	var needs error // why the first of them has no model
 	for _, j := range schedules {
 		unmet := CheckModels(a.Config, j.Job)
 		switch {
 		case j.Spec.String() == "":
-		case errors.Is(unmet, config.ErrNeedsModel):
-			needs = unmet
-			a.withoutModel(j.Job)
+		case errors.Is(unmet, config.ErrNeedsModel), errors.Is(unmet, config.ErrNoModel):
+			idle, needs = append(idle, string(j.Job)), cmp.Or(needs, unmet)
 		default:
 			specs[j.Job] = j.Spec
 			wanted = append(wanted, j.Job)
@@ -381,6 +380,9 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 	}
 	if len(wanted) == 0 && needs != nil {
 		return nil, nil, fmt.Errorf("there is nothing to do: %w", needs)
+	}
+	if needs != nil {
+		a.Log.Warn("jobs do not run", "jobs", strings.Join(idle, ", "), "reason", needs)
 	}
 	if len(wanted) == 0 {
 		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never: set one to when it shall start, evolve to 17 * * * * for instance", reverie.ErrConfiguration)

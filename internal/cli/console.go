@@ -26,6 +26,7 @@ type Console struct {
 	Stdout, Stderr io.Writer
 	JSON           bool     // answers are for programs
 	Fields         []string // what JSON shall have of answers; none: all
+	Quiet          bool     // of runs, counts alone are said
 	Env            []string
 	Now            func() time.Time
 	Short          map[string]string // ids as tables show them, by the whole ones

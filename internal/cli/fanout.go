@@ -116,13 +116,28 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 	return err
 }
 
-// printWindow shows one run of a fan-out in a line or two.
+// printWindow shows one run of a fan-out: in a line or two, and then what was learned.
 func (p FanOutPrinter) printWindow(e jobs.Report) {
 	e.Took = e.Took.Round(10 * time.Millisecond)
-	_ = p.Page("fanout_run", struct { // a reader that has gone does not end the work
+	page := struct {
 		jobs.Report
 		Job, Named reverie.Job
-	}{e, p.Job, p.named()})
+		Changes    []reverie.Change
+		Entities   []entityChange
+	}{Report: e, Job: p.Job, Named: p.named()}
+	if !p.Quiet {
+		switch r := e.Result.(type) {
+		case evolve.Result:
+			page.Changes = r.Changes
+		case entity.Result:
+			page.Entities = p.entityChanges(r.Changes, p.Subjects(context.Background(), r.GroupID, r.Changes))
+		case session.Result:
+			page.Changes = factsOf(r)
+		case dream.Result:
+			page.Changes = r.Changes
+		}
+	}
+	_ = p.Page("fanout_run", page) // a reader that has gone does not end the work
 }
 
 // printGroup shows a group that is not done: why, and what follows.

@@ -42,7 +42,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 		return err
 	}
 	if n := len(o.PassedOver); n > 0 {
-		fmt.Fprintf(con.Stderr, "%s passed over, which hold no chat that is known: %s\n", Plural(n, "file"),
+		fmt.Fprintf(con.Stderr, "%s passed over; no chat of its own is known in: %s\n", Plural(n, "file"),
 			fewNames(o.PassedOver, 5))
 	}
 	return nil

@@ -268,6 +268,9 @@ func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duratio
 	if r.DryRun {
 		id = s.Amber("dry run: nothing was written")
 	}
+	if con.Quiet {
+		page, r.Supported = outcome{Line: page.Line}, nil
+	}
 	page.Result = r
 	page.Head = fmt.Sprintf("%s %s in %s  %s", of, s.Status(r.Status), took.Round(10*time.Millisecond), id)
 	return con.Page("outcome", page)
@@ -316,7 +319,7 @@ func Counts(job reverie.Job, st reverie.Stats) string {
 		return fmt.Sprintf("%s; %s taken in, %s", Effects(job, st), taken, Plural(st.Asked, "question"))
 	}
 	messages := fmt.Sprintf("%s (%d cited%s)", Plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited,
-		some(st.Filtered, ", %d filtered"))
+		some(st.Filtered, ", %d filtered")+some(st.Cut, ", %d read in part"))
 	return listed("; ", Effects(job, st), messages, some(st.Folded, "%d folded"), some(st.Deferred, "%d pending"))
 }
 
@@ -361,15 +364,20 @@ func (con *Console) PrintExtraction(r session.Result, took time.Duration) error 
 		return con.Say("%s  %s: nothing waits to be extracted\n", Visible(r.GroupID), Visible(r.SessionID))
 	}
 	page := outcome{Line: Counts(reverie.JobExtract, r.Stats), Summary: r.Summary, Folded: r.Folded}
-	for _, c := range r.Changes {
-		if !slices.Contains(r.Recaps, c.MemoryID) { // the newest is the summary
-			page.Changes = append(page.Changes, shownChange{Change: c})
-		}
+	for _, c := range factsOf(r) {
+		page.Changes = append(page.Changes, shownChange{Change: c})
 	}
 	err := con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took,
 		page)
 	con.Warn(r.Warnings...)
 	return err
+}
+
+// factsOf are the changes of a session's facts; the summary is told by itself.
+func factsOf(r session.Result) []reverie.Change {
+	return slices.DeleteFunc(slices.Clone(r.Changes), func(c reverie.Change) bool {
+		return slices.Contains(r.Recaps, c.MemoryID)
+	})
 }
 
 // covers says which part of a session a rolling summary is about.

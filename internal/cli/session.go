@@ -93,6 +93,8 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 		open := e.Unfolded()
 		return fmt.Sprintf("%s, for a fold: %s and %s tokens stand word for word", con.Style().Amber("now"),
 			Plural(open.Turns, "turn"), commas(open.Tokens))
+	case !e.WithBot():
+		return "never of itself, since no bot takes part: --session and --all take it"
 	case so == "":
 		return "never: no limit of [session] is on"
 	}

@@ -113,13 +113,17 @@ func (l *LLMConfig) of(use string) JobConfig {
 		UseExtract: l.Extract, UseFold: l.Summarize, UseDream: l.Dream}[use]
 }
 
-// ErrNeedsModel is the error of a job that the offline baseline cannot do.
-var ErrNeedsModel error = problemError("offline cannot do this, a model is needed")
+// Why there is no model for a job: the offline baseline cannot do it, or none is named.
+// Each is a [reverie.ErrConfiguration].
+var (
+	ErrNeedsModel error = problemError("offline cannot do this, a model is needed")
+	ErrNoModel    error = problemError("no model is configured")
+)
 
 // Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
 // sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
 // that is the model of all uses. The error is a reverie.ErrConfiguration that names the
-// settings to set: no provider, no key where one is needed, or [ErrNeedsModel].
+// settings to set: [ErrNoModel], no key where one is needed, or [ErrNeedsModel].
 func (c *Config) Generation(use string) (ModelSettings, error) {
 	llm, m, section := c.LLM.JobConfig, c.LLM.of(use), "llm"
 	switch e := c.LLM.Evolve; {
@@ -131,8 +135,8 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	}
 	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
-		return ModelSettings{}, problemError("no model is configured: `reverie init` sets one up, or set REVERIE_LLM_PROVIDER " +
-			"and REVERIE_LLM_API_KEY")
+		return ModelSettings{}, fmt.Errorf("%w: `reverie init` sets one up, or set REVERIE_LLM_PROVIDER and "+
+			"REVERIE_LLM_API_KEY", ErrNoModel)
 	}
 	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream, UseAsk}, use) {
 		return ModelSettings{}, fmt.Errorf("%s: %w: `reverie init` sets one up; or set REVERIE_LLM_PROVIDER and "+
@@ -228,16 +232,10 @@ func specOf(text string) (jobs.Spec, error) {
 	return jobs.ParseSpec(text)
 }
 
-// ScheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
-// cannot be read have been refused before.
-func (c *Config) ScheduleWarning() string {
-	starts := func(text string) bool { return text != "" && text != Never }
-	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
-		return ""
-	}
-	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, " +
-		"dreams rest on what evolve leaves alone; " +
-		"set [schedule] extract, to */5 * * * * for instance"
+// LimitsUSD tells whether somebody has said what may be spent in USD.
+func (c *Config) LimitsUSD() bool {
+	b := c.Budget
+	return b.USDPerRun != 0 || b.USDPerDay != 0 && c.origins.Origin("budget.usd_per_day").Layer != LayerDefault
 }
 
 // JobSchedule is when one job of [schedule] starts; the zero spec is never.

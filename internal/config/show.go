@@ -138,6 +138,7 @@ func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 	} else {
 		fmt.Fprintf(w, "Configuration file: %s\n\n", prov.File)
 	}
+	fmt.Fprintf(w, "%s ([budget]).\n\n", cfg.Budget.day())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tORIGIN\tVALUE")
 	for _, s := range configSchema().settings {
@@ -147,6 +148,24 @@ func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	return nil
+}
+
+// day says what a day costs at most.
+func (b BudgetConfig) day() string {
+	var most []string
+	if b.USDPerDay > 0 {
+		most = append(most, fmt.Sprintf("%g USD", b.USDPerDay))
+	}
+	if b.TokensPerDay > 0 {
+		most = append(most, fmt.Sprintf("%d tokens", b.TokensPerDay))
+	}
+	if b.CallsPerDay > 0 {
+		most = append(most, fmt.Sprintf("%d calls", b.CallsPerDay))
+	}
+	if len(most) == 0 {
+		return "Nothing bounds what all groups cost a day"
+	}
+	return "All groups together cost at most " + strings.Join(most, " and ") + " a day"
 }
 
 func writeConfigJSON(w io.Writer, cfg *Config, prov *Provenance) error {

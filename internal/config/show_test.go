@@ -26,6 +26,7 @@ func TestWriteConfig(t *testing.T) {
 	text := regexp.MustCompile(` {2,}`).ReplaceAllString(table.String(), " | ")
 	for _, want := range []string{
 		"Configuration file: " + prov.File,
+		"All groups together cost at most 10 USD and 50000000 tokens a day ([budget]).",
 		"SETTING | ORIGIN | VALUE",
 		"llm.provider | reverie.toml:2 | \"gemini\"",
 		"llm.temperature | reverie.toml:3 | 0.5",
@@ -92,6 +93,29 @@ func TestRedactedLeavesTheOriginal(t *testing.T) {
 	}
 	if cfg.LLM.APIKey != "k" || cfg.Database.URL != "postgres://u:p@h/d" {
 		t.Error("the original changed")
+	}
+}
+
+func TestDayOfABudget(t *testing.T) {
+	for want, b := range map[string]BudgetConfig{
+		"Nothing bounds what all groups cost a day":                   {USDPerRun: 1, TokensPerRun: 1, CallsPerRun: 1},
+		"All groups together cost at most 0.5 USD a day":              {USDPerDay: 0.5},
+		"All groups together cost at most 9 tokens and 7 calls a day": {TokensPerDay: 9, CallsPerDay: 7},
+		"All groups together cost at most 1 USD and 7 calls a day":    {USDPerDay: 1, CallsPerDay: 7},
+	} {
+		if got := b.day(); got != want {
+			t.Errorf("%+v: %s, want %s", b, got, want)
+		}
+	}
+}
+
+// The warning that a model has no price is for who has set a limit in USD.
+func TestLimitsUSD(t *testing.T) {
+	for env, want := range map[string]bool{"A=b": false, "REVERIE_BUDGET_USD_PER_DAY=10": true, "REVERIE_BUDGET_USD_PER_DAY=0": false,
+		"REVERIE_BUDGET_USD_PER_RUN=1": true, "REVERIE_BUDGET_TOKENS_PER_DAY=5": false} {
+		if cfg, _ := mustLoad(t, "", []string{env}, nil); cfg.LimitsUSD() != want {
+			t.Errorf("%s: %v", env, !want)
+		}
 	}
 }
 

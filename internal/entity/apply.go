@@ -32,7 +32,7 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	plan.Refusals = slices.Concat(s.refusals, refused, plan.Refusals)
 	// Messages of other chunks, which postponed observations rest on, have their outcomes.
 	plan.Outcomes = pipeline.Outcomes(s.state.Messages, citedBy(plan))
-	plan.Stats = r.count(plan)
+	plan.Stats = r.count(s, plan)
 	return plan, nil
 }
 
@@ -54,7 +54,7 @@ func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 }
 
 // count adds a plan to the run's counts.
-func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
+func (r *run) count(s *chunkInput, plan reverie.EntityPlan) reverie.Stats {
 	st := r.recorder.Stats
 	st.Created += len(plan.Creates)
 	st.Updated += len(plan.Heads) // each under the entity that it is read as
@@ -65,7 +65,7 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 	}
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
-	pipeline.CountOutcomes(&st, plan.Outcomes)
+	pipeline.CountOutcomes(&st, s.state.Messages, plan.Outcomes)
 	return st
 }
 

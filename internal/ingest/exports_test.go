@@ -2,7 +2,7 @@ package ingest_test
 
 import (
 	"errors"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -300,16 +300,18 @@ func TestMixedExports(t *testing.T) {
 // TestFlatFolder: files of several platforms beside each other are imported one by one.
 func TestFlatFolder(t *testing.T) {
 	dir, want := t.TempDir(), map[string]int{}
-	for path, name := range fixtures(t) {
-		if strings.Contains("messenger wechat feishu teams rocketchat mattermost slackdump line", name) && filepath.Ext(path) != "" {
+	for path := range fixtures(t) {
+		if filepath.Ext(path) != "" {
 			raw, err := os.ReadFile(path)
 			check(t, errors.Join(err, os.WriteFile(filepath.Join(dir, filepath.Base(path)), raw, 0o600)))
 			chats, _, _, err := brought(t, path)
 			check(t, err)
-			maps.Copy(want, chats)
+			for chat, n := range chats {
+				want[chat] += n
+			}
 		}
 	}
-	if chats, _, passed, err := brought(t, dir); len(chats) != len(want) || len(passed) > 0 || err != nil {
-		t.Errorf("%d chats of %d: %v, passed over %q, %v", len(chats), len(want), chats, passed, err)
+	if chats, _, passed, err := brought(t, dir); fmt.Sprint(chats) != fmt.Sprint(want) || len(passed) > 0 || err != nil {
+		t.Errorf("%v, want %v, passed over %q, %v", chats, want, passed, err)
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -96,7 +98,7 @@ func TestHostileArchives(t *testing.T) {
 		err     string
 	}{
 		"x.zip of two of a name":      {content: zipOf(t, entry{"a.jsonl", message("1")}, entry{"a.jsonl", message("2")}), chats: map[string]int{"jsonl ": 2}},
-		"x.zip of two chats":          {content: zipOf(t, entry{"_chat.txt", waChat}, entry{"_chat.txt", waChat}), chats: map[string]int{"whatsapp x.zip of two chats": 2}, passed: []string{"_chat (2).txt"}},
+		"x.zip of two chats":          {content: zipOf(t, entry{"_chat.txt", waChat}, entry{"_chat.txt", waChat}), chats: map[string]int{"whatsapp x.zip of two chats": 4}},
 		"x.zip of a file in a file":   {content: zipOf(t, entry{"a", waChat}, entry{"a/_chat.txt", waChat}), chats: map[string]int{"whatsapp a": 4}},
 		"x.zip of paths out":          {content: zipOf(t, entry{"../../_chat.txt", waChat}, entry{"/abs/_chat.txt", waChat}, entry{`a\b\_chat.txt`, waChat}), chats: map[string]int{"whatsapp x.zip of paths out": 2, "whatsapp abs": 2, "whatsapp b": 2}},
 		"x.zip of nothing":            {content: zipOf(t), err: "no known format"},
@@ -104,7 +106,7 @@ func TestHostileArchives(t *testing.T) {
 		"x.zip with a password":       {content: locked, err: "protected by a password"},
 		"x.zip that is broken":        {content: flipped, bad: []string{"_chat.txt: broken file"}, err: "no known format"},
 		"x.zip cut off":               {content: flipped[:len(flipped)-9], err: "get the whole file"},
-		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not unpacked"}, err: "no known format"},
+		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not readable"}, err: "no known format"},
 		"x.tar with a link":           {content: tarOf(t, entry{"_chat.txt", "-> /etc/hostname"}, entry{"b/_chat.txt", waChat}), chats: map[string]int{"whatsapp b": 2}},
 		"x.tar of two of a name":      {content: tarOf(t, entry{"a.jsonl", message("1")}, entry{"a.jsonl", message("2")}), chats: map[string]int{"jsonl ": 2}},
 		"x.tar of paths out":          {content: tarOf(t, entry{"../../_chat.txt", waChat}), chats: map[string]int{"whatsapp x.tar of paths out": 2}},
@@ -123,6 +125,31 @@ func TestHostileArchives(t *testing.T) {
 			(err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, bad %q, passed over %q, %v", name, chats, bad, passed, err)
 		}
+	}
+}
+
+// TestManyOfAName: an archive of one name over and over is imported as any other. By the square of their
+// number, this takes longer than a test may.
+func TestManyOfAName(t *testing.T) {
+	list := make([]entry, 30_000)
+	for i := range list {
+		list[i] = entry{"a.png", "x"}
+		if i%100 == 0 {
+			list[i] = entry{"a.jsonl", message(strconv.Itoa(i))}
+		}
+	}
+	chats, bad, passed, err := brought(t, write(t, "same.zip", zipOf(t, list...)))
+	if fmt.Sprint(chats) != "map[jsonl :300]" || len(bad) > 0 || len(passed) != 29_700 || err != nil {
+		t.Errorf("%v, bad %q, passed over %d, %v", chats, bad, len(passed), err)
+	}
+}
+
+// TestMixedUnclear: a file of a folder that cannot be told apart is not passed over in silence.
+func TestMixedUnclear(t *testing.T) {
+	dir := packed(t, fstest.MapFS{"WhatsApp Chat with Jo.txt": {Data: []byte(waChat)}, "b.txt": {Data: []byte("\x89\xfe\xfd\xf0 \xa4\xfb\xf1")}})
+	chats, bad, passed, err := brought(t, dir)
+	if fmt.Sprint(chats) != "map[whatsapp Jo:2]" || !slices.Equal(bad, []string{"b.txt: not readable"}) || len(passed) > 0 || err != nil {
+		t.Errorf("%v, bad %q, passed over %q, %v", chats, bad, passed, err)
 	}
 }
 
@@ -158,17 +185,29 @@ func discordMessages(n int) string {
 }
 
 // TestMixedFolder: a folder that holds an export in one format and others beside it brings
-// all of them in; what may belong to the first is named.
+// all of them in; what was sent in one of them is named.
 func TestMixedFolder(t *testing.T) {
-	dir := packed(t, fstest.MapFS{
-		"phone/_chat.txt": {Data: []byte(waChat)}, "phone/sent.json": {Data: []byte(discordFile(discordMessages(1)))}, "phone/media/a.txt": {Data: []byte("hello")},
-		"discord/a.json": {Data: []byte(discordFile(discordMessages(3)))}, "#lathe.log": {Data: []byte("2026-01-15 10:11:12 <mira> hi\n")},
-		"old.zip": {Data: zipOf(t, entry{"WhatsApp Chat with Jo.txt", waChat})}, "lost.zip": {Data: []byte("PK\x03\x04")}, "a.jpg": {Data: []byte("x")}, "notes.txt": {Data: []byte("hello")},
-	})
-	chats, bad, passed, err := brought(t, dir)
-	want := map[string]int{"whatsapp phone": 2, "discord 2": 3, "irc #lathe": 1, "whatsapp Jo": 2}
-	if fmt.Sprint(chats) != fmt.Sprint(want) || !slices.Equal(bad, []string{"lost.zip: not unpacked"}) || !slices.Equal(passed, []string{"phone/sent.json", "notes.txt"}) || err != nil {
-		t.Errorf("%v, bad %q, passed over %q, %v", chats, bad, passed, err)
+	sent := strings.TrimSuffix(waChat, "\n") + "\n31/12/2025, 18:06 - Jo: old chat.json (file attached)\n"
+	list := []entry{
+		{"#lathe.log", "2026-01-15 10:11:12 <mira> hi\n"}, {"a.jpg", "x"}, {"discord/a.json", discordFile(discordMessages(3))}, {"lost.zip", "PK\x03\x04"}, {"notes.txt", "hello"},
+		{"old.zip", string(zipOf(t, entry{"WhatsApp Chat with Jo.txt", waChat}))}, {"phone/_chat.txt", sent}, {"phone/media/a.txt", "hello"},
+		{"phone/old chat.json", discordFile(discordMessages(1))}, {"phone/t.json", strings.Replace(discordFile(discordMessages(4)), `"id":"2"`, `"id":"5"`, 1)},
+	}
+	dir := fstest.MapFS{}
+	for _, e := range list {
+		dir[e.name] = &fstest.MapFile{Data: []byte(e.text)}
+	}
+	list = slices.DeleteFunc(list, func(e entry) bool { return path.Ext(e.name) == ".zip" }) // no archive in an archive
+	want := map[string]int{"whatsapp phone": 3, "discord 2": 3, "discord 5": 4, "irc #lathe": 1}
+	for _, from := range []string{packed(t, dir), write(t, "x.zip", zipOf(t, list...)), write(t, "x.tar", tarOf(t, list...))} {
+		lost := []string(nil)
+		if delete(want, "whatsapp Jo"); path.Ext(from) == "" {
+			want["whatsapp Jo"], lost = 2, []string{"lost.zip: not readable"}
+		}
+		chats, bad, passed, err := brought(t, from)
+		if fmt.Sprint(chats) != fmt.Sprint(want) || !slices.Equal(bad, lost) || !slices.Equal(passed, []string{"phone/old chat.json", "notes.txt", "phone/media/a.txt"}) || err != nil {
+			t.Errorf("%s: %v, bad %q, passed over %q, %v", from, chats, bad, passed, err)
+		}
 	}
 }
 

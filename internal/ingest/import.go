@@ -44,11 +44,15 @@ type Counts struct {
 	Changed  int                    `json:"changed,omitempty"` // of these: the text is another one now
 	SameID   int                    `json:"same_id,omitempty"` // had the id of another message, and got one of their own
 	Erased   int                    `json:"erased,omitempty"`  // had been erased, and did not come in again
+	Long     int                    `json:"long,omitempty"`    // of which models will read the beginning
 	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and the known ones
 }
 
 func (c *Counts) add(m reverie.Message) {
 	c.Records++
+	if m.Filter == reverie.FilterNone && len(m.Text) > reverie.MaxMessageShown {
+		c.Long++
+	}
 	if m.Filter != reverie.FilterNone {
 		c.Filtered[m.Filter]++
 	}
@@ -57,7 +61,7 @@ func (c *Counts) add(m reverie.Message) {
 // Add adds those of other records.
 func (c *Counts) Add(o Counts) {
 	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
-	c.Changed, c.SameID = c.Changed+o.Changed, c.SameID+o.SameID
+	c.Changed, c.SameID, c.Long = c.Changed+o.Changed, c.SameID+o.SameID, c.Long+o.Long
 	for f, n := range o.Filtered {
 		c.Filtered[f] += n
 	}
@@ -173,12 +177,13 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return err
 	}
 	m.GroupID = b.GroupID
-	if im.seen.apart(&m) {
-		b.SameID++
-		im.total.SameID++
+	same := im.seen.apart(&m, r.Edited)
+	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
+		c.add(m)
+		if same == otherOfID {
+			c.SameID++
+		}
 	}
-	b.add(m)
-	im.total.add(m)
 	if b.First.IsZero() || m.SentAt.Before(b.First) {
 		b.First = m.SentAt
 	}
@@ -191,6 +196,11 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		}
 		return nil
 	}
+	if same == oldOfID || same == editOfID && im.edit(b, m) {
+		b.Known++
+		im.total.Known++
+		return nil
+	}
 	b.messages = append(b.messages, m)
 	im.held++
 	im.bytes += len(m.Text)
@@ -201,6 +211,18 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return im.flush(ctx, b)
 	}
 	return nil
+}
+
+// edit puts the newer text of a message in the place of the older one, as long as that is not stored: then it stays.
+func (im *Importer) edit(b *batch, m reverie.Message) bool {
+	for i := range b.messages {
+		if held := &b.messages[i]; held.ID == m.ID {
+			im.bytes += len(m.Text) - len(held.Text)
+			held.Text, held.Filter = m.Text, m.Filter
+			return true
+		}
+	}
+	return false
 }
 
 // batch is that of a chat, which is given its group the first time.

@@ -154,3 +154,35 @@ func TestFilters(t *testing.T) {
 		}
 	}
 }
+
+// TestEdits: of two messages under one id, by one author at one time, a text that the export marks as edited
+// stands for the other, whichever comes first. Without the mark both are kept.
+func TestEdits(t *testing.T) {
+	for format, c := range map[string]struct{ before, message, mark, after string }{
+		"discord":    {`{"guild":{"id":"1","name":"G"},"channel":{"id":"2","type":"GuildTextChat","name":"c"},"messages":[`, `{"id":"3","type":"Default","timestamp":"2026-01-15T12:00:00+00:00"%s,"content":"%s","author":{"id":"7","name":"lin","isBot":false}}`, `,"timestampEdited":"2026-01-15T12:01:00+00:00"`, `]}`},
+		"telegram":   {`{"name":"K","type":"private_supergroup","id":5,"messages":[`, `{"id":3,"type":"message","date":"2026-01-15T12:00:00","date_unixtime":"1768478400"%s,"from":"L","from_id":"user7","text":"%s"}`, `,"edited":"2026-01-15T12:01:00"`, `]}`},
+		"slack":      {`[`, `{"type":"message","user":"U1","ts":"1768478400.000100"%s,"text":"%s"}`, `,"edited":{"user":"U1","ts":"1768478460.000000"}`, `]`},
+		"teams":      {`{"value":[`, `{"id":"3","messageType":"message","createdDateTime":"2026-01-15T12:00:00Z"%s,"chatId":"19:x@thread.v2","from":{"user":{"id":"u","displayName":"L"}},"body":{"contentType":"text","content":"%s"}}`, `,"lastEditedDateTime":"2026-01-15T12:01:00Z"`, `]}`},
+		"rocketchat": {`{"messages":[`, `{"_id":"3","rid":"R","ts":"2026-01-15T12:00:00Z"%s,"msg":"%s","u":{"_id":"u","username":"l"}}`, `,"editedAt":"2026-01-15T12:01:00Z"`, `],"count":2}`},
+		"zulip":      {`{"result":"success","messages":[`, `{"id":3,"sender_id":7,"sender_full_name":"L","type":"stream","stream_id":5,"display_recipient":"s","subject":"t"%s,"content":"%s","timestamp":1768478400}`, `,"last_edit_timestamp":1768478460`, `]}`},
+		"feishu":     {`{"code":0,"data":{"items":[`, `{"message_id":"om","msg_type":"text","create_time":"1768478400000"%s,"chat_id":"oc","sender":{"id":"u"},"body":{"content":"{\"text\":\"%s\"}"}}`, `,"updated":true`, `]}}`},
+	} {
+		old, edited := fmt.Sprintf(c.message, "", "old"), fmt.Sprintf(c.message, c.mark, "new")
+		for _, way := range []struct {
+			messages, want string
+			sameID         int
+		}{{old + "," + edited, "new", 0}, {edited + "," + old, "new", 0}, {old + "," + fmt.Sprintf(c.message, "", "other"), "old other", 1}} {
+			s := &shelf{keep: true}
+			im := ingest.NewImporter(s, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }})
+			in := open(t, write(t, "x.json", []byte(c.before+way.messages+c.after)))
+			_, _, err := im.Input(t.Context(), in, format, ingest.ReadOptions{})
+			var texts []string
+			for _, m := range s.list {
+				texts = append(texts, m.Text)
+			}
+			if got := strings.Join(texts, " "); got != way.want || im.Result().SameID != way.sameID || im.Result().Records != 2 || err != nil {
+				t.Errorf("%s of %s: %q, %+v, %v", format, way.messages, got, im.Result().Counts, err)
+			}
+		}
+	}
+}

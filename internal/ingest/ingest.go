@@ -92,7 +92,7 @@ func Named(name string) (Format, error) {
 }
 
 // Detect returns the format that is surest of knowing the source. Where none knows it the
-// error is [ErrUnknown] and lists what is known; where two are equally sure it names them.
+// error is [ErrUnknown] and lists what is known; where two are equally sure of a file it names them.
 func Detect(src Source) (Format, error) {
 	var best []Format
 	most := 0
@@ -104,10 +104,10 @@ func Detect(src Source) (Format, error) {
 			best = append(best, f)
 		}
 	}
-	switch len(best) {
-	case 0:
+	switch {
+	case len(best) == 0:
 		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(Formats()))
-	case 1:
+	case len(best) == 1 || src.Files != nil: // there may be a chat of each
 		return best[0], nil
 	}
 	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best),

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,7 @@ func TestIRCClients(t *testing.T) {
 		"Konversation": {"#lathe.log", "[Thu Jan 15 2026] [10:11:12] <mira>\thi\n", []string{"2026-01-15 10:11:12 mira: hi"}},
 		"Quassel":      {"#lathe.log", "[2026-01-15] [10:11:12] <mira> hi\n", []string{"2026-01-15 10:11:12 mira: hi"}},
 		"eggdrop":      {"#lathe.log", "--- Thu Jan 15 2026\n[00:02] <mira> hi\n[00:03] Action: jo waves\n", []string{"2026-01-15 00:02:00 mira: hi", "2026-01-15 00:03:00 jo: jo waves"}},
+		"dircproxy":    {"2026-01-15-lathe.log", "[15 Jan 10:36] --> jo (n=jo@host.example) joined the channel\n[15 Jan 10:37] <mira!n=mira@host.example> chuck is loose\n", []string{"2026-01-15 10:36:00 *: jo (n=jo@host.example) joined the channel", "2026-01-15 10:37:00 mira: chuck is loose"}},
 		"supybot":      {"#lathe.log", "2026-01-15T10:11:12  <mira> hi\n", []string{"2026-01-15 10:11:12 mira: hi"}},
 		"an action in code": {"#lathe.log", "2026-01-15 10:11:12 <mira> \x01ACTION waves\x01\n2026-01-15 10:11:13 <mira> \x02bold\x02 \x0304,01red\x03 3\n",
 			[]string{"2026-01-15 10:11:12 mira: mira waves", "2026-01-15 10:11:13 mira: bold red 3"}},
@@ -182,6 +184,15 @@ func TestIRCFiles(t *testing.T) {
 		"a channel's folder":    {in("/home/mira/#lathe", files("2026-01-15.log", clock)), "#lathe 15 hi"},
 		"no name at all":        {file("-", dated("15", "a")), "irc 15 a"},
 		"by the lines' dates":   {files("#lathe/b.log", dated("15", "a"), "#lathe/a.log", dated("16", "b")), "#lathe/a 16 b, #lathe/b 15 a"},
+		"day, month, year":      {files("13-01-2026.log", clock, "12-01-2026.log", clock, "05-01-2026.log", clock), "export 05 hi, export 12 hi, export 13 hi"},
+		"month, day, year":      {files("#lathe_01.15.2026.log", clock, "#lathe_01.05.2026.log", clock), "#lathe 05 hi, #lathe 15 hi"},
+		"without between":       {files("#lathe15012026.log", clock), "#lathe 15 hi"},
+		"the month's name":      {files("#lathe.log.15Jan2026", clock, "#lathe-2026-jan-14.log", clock, "#lathe_January 13, 2026.txt", clock, "#lathe.12.janvier.2026.log", clock), "#lathe 12 hi, #lathe 13 hi, #lathe 14 hi"},
+		"short years":           {files("#lathe.01-15-26.log", clock, "#lathe.01-02-26.log", clock), "#lathe 02 hi, #lathe 15 hi"},
+		"a folder a month":      {files("#lathe/2026-01/15.log", clock, "#lathe/2026/01/14.log", clock), "#lathe 14 hi, #lathe 15 hi"},
+		"two signs between":     {files("2026__01__15__#lathe.txt", clock), "#lathe 15 hi"},
+		"a clock behind":        {files("#lathe-2026-01-15-10-11-12.log", clock), "#lathe 15 hi"},
+		"a backup's folder":     {files("backup-2025-01-02/#lathe.log", dated("15", "a")), "backup-2025-01-02/#lathe 15 a"},
 		"others are left alone": {files("#lathe.log", dated("15", "a"), "README.txt", "hello", "x.json", "{}"), "#lathe 15 a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +214,31 @@ func TestIRCFiles(t *testing.T) {
 				t.Errorf("told %s", told)
 			}
 		})
+	}
+}
+
+// TestIRCDayOrder: where nothing tells day from month in the names of files, the import asks; unless the lines
+// say it.
+func TestIRCDayOrder(t *testing.T) {
+	const clock = "[10:11:12] <mira> hi\n"
+	for _, src := range []ingest.Source{file("05-11-2004.log", clock), files("05-11-2004.log", clock, "06-11-2004.log", clock)} {
+		got, err := toldBy(t, "irc", src, ingest.ReadOptions{})
+		if said := strings.Join(append(got, fmt.Sprint(err)), " "); src.Files == nil && !strings.Contains(said, "--date-order") || len(got) > 2 || src.Files != nil && strings.Count(said, "bad: broken file") != 2 {
+			t.Errorf("%q, %v", got, err)
+		}
+		for order, right := range map[string]func(time.Time) bool{
+			"dmy": func(at time.Time) bool { return at.Month() == 11 }, "mdy": func(at time.Time) bool { return at.Day() == 11 }} {
+			f, err := ingest.Named("irc")
+			check(t, err)
+			for r, err := range f.Read(t.Context(), src, ingest.ReadOptions{DateOrder: order}) {
+				if err != nil || !right(r.Message.SentAt) {
+					t.Errorf("%s: %s, %v", order, r.Message.SentAt, err)
+				}
+			}
+		}
+	}
+	if got, err := toldBy(t, "irc", file("05-11-2004.log", "--- Log opened Fri Nov 05 09:00:00 2004\n"+clock), ingest.ReadOptions{}); len(got) != 1 || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -14,44 +14,69 @@ import (
 // after more of them its id alone counts.
 const maxSeen = 1 << 20
 
-// seen remembers the messages of an import: by a hash of group and id, a hash of what each says. The zero
-// value is ready.
-type seen struct{ now, before map[uint64]uint64 }
+// seen remembers the messages of an import: by a hash of group and id, what each was. The zero value is ready.
+type seen struct{ now, before map[uint64]told }
 
-// apart gives a message an id of its own where another message of the import has its id, and tells whether it
-// was the first to get that one. What says nothing, as a message that was taken back, is no other one. The id
-// follows from what the message says, so that the next import of it finds it known.
-func (s *seen) apart(m *reverie.Message) bool {
-	said := sha256.Sum256([]byte(strings.Join([]string{m.AuthorID, m.SentAt.UTC().Format(time.RFC3339Nano), m.Text}, "\x00")))
-	if s.first(m, said) || m.Text == "" {
-		return false
+// told is who said something when, and what, as hashes; and whether that is an edited text.
+type told struct {
+	whose, what uint32
+	edited      bool
+}
+
+// sameID is what a message is to the first one of its id.
+type sameID int
+
+const (
+	firstOfID sameID = iota // there is none, or it says the same
+	otherOfID               // another one, that gets an id of its own
+	knownOfID               // the same as another one that had got one
+	editOfID                // its newer text
+	oldOfID                 // its older text
+)
+
+// apart tells what a message is to others of its id, and gives another one an id of its own. What says nothing, as a
+// message that was taken back, is no other one; nor is an edited text of the same author and time. The id follows
+// from what the message says, so that the next import of it finds it known.
+func (s *seen) apart(m *reverie.Message, edited bool) sameID {
+	at := m.SentAt.UTC().Format(time.RFC3339Nano)
+	said := sha256.Sum256([]byte(strings.Join([]string{m.AuthorID, at, m.Text}, "\x00")))
+	whose := sha256.Sum256([]byte(m.AuthorID + "\x00" + at))
+	this := told{binary.LittleEndian.Uint32(whose[:]), binary.LittleEndian.Uint32(said[:]), edited}
+	first, found := s.find(m)
+	switch {
+	case !found:
+		s.put(m, this)
+		return firstOfID
+	case first.whose == this.whose && first.what == this.what || m.Text == "":
+		return firstOfID
+	case first.whose == this.whose && edited:
+		s.put(m, this)
+		return editOfID
+	case first.whose == this.whose && first.edited:
+		return oldOfID
 	}
 	suffix := "~" + hex.EncodeToString(said[:8])
 	m.ID = strings.ToValidUTF8(m.ID[:min(len(m.ID), reverie.MaxMessageIDLength-len(suffix))], "") + suffix
-	_, again := s.find(m)
-	s.first(m, said)
-	return !again
+	if _, again := s.find(m); again {
+		return knownOfID
+	}
+	s.put(m, this)
+	return otherOfID
 }
 
-// first tells whether a message is the first of its id, or says the same as that one.
-func (s *seen) first(m *reverie.Message, said [sha256.Size]byte) bool {
-	sum := binary.LittleEndian.Uint64(said[:])
-	if known, found := s.find(m); found {
-		return known == sum
-	}
+func (s *seen) put(m *reverie.Message, this told) {
 	if s.now == nil || len(s.now) >= maxSeen {
-		s.now, s.before = map[uint64]uint64{}, s.now
+		s.now, s.before = map[uint64]told{}, s.now
 	}
-	s.now[keyOf(m)] = sum
-	return true
+	s.now[keyOf(m)] = this
 }
 
-func (s *seen) find(m *reverie.Message) (said uint64, found bool) {
+func (s *seen) find(m *reverie.Message) (first told, found bool) {
 	key := keyOf(m)
-	if said, found = s.now[key]; !found {
-		said, found = s.before[key]
+	if first, found = s.now[key]; !found {
+		first, found = s.before[key]
 	}
-	return said, found
+	return first, found
 }
 
 func keyOf(m *reverie.Message) uint64 {

@@ -26,7 +26,7 @@ func TestSeen(t *testing.T) {
 		ids := map[string]bool{}
 		var all []string
 		for i, m := range list {
-			if got := s.apart(&m); got != want[i] {
+			if got := s.apart(&m, false) == otherOfID; got != want[i] {
 				t.Errorf("message %d gets an id of its own: %t", i, got)
 			}
 			if m.GroupID == "" && len(m.ID) > 0 {
@@ -43,7 +43,7 @@ func TestSeen(t *testing.T) {
 	}
 	var s seen
 	for i := range 2*maxSeen + 2 {
-		s.apart(&reverie.Message{ID: strconv.Itoa(i), Text: "x", SentAt: at})
+		s.apart(&reverie.Message{ID: strconv.Itoa(i), Text: "x", SentAt: at}, false)
 	}
 	if n := len(s.now) + len(s.before); n > 2*maxSeen {
 		t.Errorf("%d are remembered", n)

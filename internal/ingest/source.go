@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -126,8 +128,8 @@ func (in *Input) file(f fs.File) error {
 	case zipFile:
 		at, ok := f.(io.ReaderAt)
 		if !ok {
-			return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
-				reverie.ErrInvalid)}
+			return fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
+				reverie.ErrInvalid)
 		}
 		info, err := f.Stat()
 		if err != nil {
@@ -147,12 +149,12 @@ func (in *Input) file(f fs.File) error {
 
 // folder makes files the source's.
 func (in *Input) folder(files fs.FS) {
-	in.Files = textFiles{in, files, &fileLog{}}
+	in.Files = textFiles{in, files, &fileLog{done: map[string]bool{}}}
 	in.Size = sizeOf(in.Files)
 }
 
-// fileLog notes which files are read, from when on it is asked to.
-type fileLog struct{ opened map[string]bool }
+// fileLog notes which files are read, from when on it is asked to, and which are listed no more.
+type fileLog struct{ opened, done map[string]bool }
 
 // textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
 // of it than maxEntry.
@@ -198,8 +200,11 @@ func (f filesOnly) Open(name string) (fs.File, error) {
 
 func (f filesOnly) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
 
-// ReadDir lists a folder, by name.
-func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.raw, name) }
+// ReadDir lists a folder, by name, without what has been read.
+func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := fs.ReadDir(t.raw, name)
+	return slices.DeleteFunc(all, func(d fs.DirEntry) bool { return t.log.done[path.Join(name, d.Name())] }), err
+}
 
 // Stat describes a file as it lies there, before its text is converted.
 func (t textFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(t.raw, name) }
@@ -240,7 +245,7 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, 0, packedError{fmt.Errorf("read the gz file: %w", err)}
+			return nil, 0, fmt.Errorf("read the gz file: %w", err)
 		}
 		in = bufio.NewReaderSize(unzipped, 1<<16)
 		head, _ = in.Peek(512)
@@ -254,8 +259,8 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh",
 		"xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, 0, packedError{fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name,
-				reverie.ErrInvalid)}
+			return nil, 0, fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name,
+				reverie.ErrInvalid)
 		}
 	}
 	return in, plainFile, nil
@@ -296,14 +301,14 @@ func (l *limited) Read(p []byte) (int, error) {
 func (in *Input) zip(at io.ReaderAt, size int64) error {
 	files, err := zip.NewReader(at, size)
 	if err != nil {
-		return packedError{fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)}
+		return fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)
 	}
 	var names []string
 	for _, f := range files.File {
 		switch {
 		case f.Flags&1 != 0:
-			return packedError{fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name,
-				reverie.ErrInvalid)}
+			return fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name,
+				reverie.ErrInvalid)
 		case !strings.HasSuffix(f.Name, "/"):
 			names = append(names, cleanName(f.Name))
 		}
@@ -319,11 +324,6 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 	in.folder(files)
 	return nil
 }
-
-// packedError says why a file is not unpacked.
-type packedError struct{ error }
-
-func (e packedError) Unwrap() error { return e.error }
 
 // apart gives each file of an archive a name that no other file or folder there has: an
 // archive may hold several of one name, and they are not the same. Names are as they are
@@ -393,42 +393,56 @@ func (im *Importer) input(ctx context.Context, in *Input, format string,
 	return formats, passedOver, failed
 }
 
-// whole imports a folder or archive that is an export as a whole, and then what other
-// exports it holds. What lies beside or below the files of the first may belong to it, as a
-// text that somebody sent: that is passed over.
+// whole imports a folder or archive that is an export as a whole, and then what other exports it holds: as
+// wholes, too, else file by file. A file that one of the first names was sent in it: that is passed over.
 func (im *Importer) whole(ctx context.Context, in *Input, f Format, format string,
-	opts ReadOptions) (formats, passedOver []string, err error) {
-	log := in.Files.(textFiles).log
-	log.opened = map[string]bool{}
-	err = im.Read(ctx, in.Source, f, opts)
-	own := log.opened
-	log.opened = nil
-	formats = []string{f.Name}
-	if ctx.Err() != nil || err != nil && im.opts.Strict || format != Auto && format != "" {
-		return formats, nil, err
-	}
-	names, listErr := export.FileNames(in.Files)
-	if listErr != nil {
-		return formats, nil, errors.Join(err, listErr)
-	}
-	folders := map[string]bool{}
-	for name := range own {
-		folders[path.Dir(name)] = true
-	}
+	opts ReadOptions) (formats, passedOver []string, failed error) {
+	files := in.Files.(textFiles)
 	var others []string
-	for _, name := range names {
-		if own[name] || !mayBeExport(name) {
-			continue
+	for known := error(nil); known == nil && !slices.Contains(formats, f.Name); f, known = Detect(in.Source) {
+		files.log.opened = map[string]bool{}
+		err := im.Read(ctx, in.Source, f, opts)
+		own := slices.Sorted(maps.Keys(files.log.opened))
+		files.log.opened = nil
+		formats, failed = append(formats, f.Name), errors.Join(failed, err)
+		if ctx.Err() != nil || err != nil && im.opts.Strict || format != Auto && format != "" {
+			return formats, passedOver, failed
 		}
-		if !within(folders, name) {
-			others = append(others, name)
-		} else if beside, err := Detect(Source{Name: name, Head: export.HeadOf(in.Files,
-			name)}); err == nil && beside.Knows(Source{Name: name, Head: export.HeadOf(in.Files, name)}) >= 80 {
-			passedOver = append(passedOver, name)
+		folders := map[string]bool{}
+		for _, name := range own {
+			folders[path.Dir(name)], files.log.done[name] = true, true
+		}
+		names, listErr := export.FileNames(in.Files)
+		if listErr != nil {
+			return formats, passedOver, errors.Join(failed, listErr)
+		}
+		var beside []string
+		others = nil
+		for _, name := range names {
+			switch {
+			case !mayBeExport(name):
+			case !within(folders, name):
+				others = append(others, name)
+			case err != nil: // it may be a part of what could not be read
+				files.log.done[name] = true
+			default:
+				beside = append(beside, name)
+			}
+		}
+		sent := namedIn(files, own, beside)
+		for _, name := range beside {
+			if !sent[path.Base(name)] {
+				others = append(others, name)
+				continue
+			}
+			files.log.done[name] = true
+			if _, err := Detect(Source{Name: name, Head: export.HeadOf(in.Files, name)}); err == nil {
+				passedOver = append(passedOver, name)
+			}
 		}
 	}
-	more, passed, failed := im.entries(ctx, in, others, format, opts)
-	return append(formats, more...), append(passedOver, passed...), errors.Join(err, failed)
+	more, passed, err := im.entries(ctx, in, others, format, opts)
+	return append(formats, more...), append(passedOver, passed...), errors.Join(failed, err)
 }
 
 // within tells whether a file lies in one of these folders, or below.
@@ -458,14 +472,8 @@ func (im *Importer) entries(ctx context.Context, in *Input, names []string, form
 	for _, name := range names {
 		found, within, err := im.entry(ctx, in, name, format, opts)
 		formats, passedOver = append(formats, found...), append(passedOver, within...)
-		var packed packedError
-		if errors.As(err, &packed) && ctx.Err() == nil {
-			err = im.Skip(&Bad{Place: name, Reason: "not unpacked", Err: err})
-		}
-		var bad *Bad
-		if err != nil && len(found) == 0 && ctx.Err() == nil && !errors.As(err, &bad) { // it is no export
-			passedOver = append(passedOver, name)
-			continue
+		if errors.Is(err, ErrUnknown) && len(found) == 0 && ctx.Err() == nil {
+			passedOver, err = append(passedOver, name), nil
 		}
 		failed = errors.Join(failed, err)
 		if err != nil && (im.opts.Strict || ctx.Err() != nil) {
@@ -479,8 +487,14 @@ func (im *Importer) entries(ctx context.Context, in *Input, names []string, form
 func (im *Importer) entry(ctx context.Context, in *Input, name, format string,
 	opts ReadOptions) (formats, passedOver []string, err error) {
 	file, err := in.Entry(name)
-	if err != nil {
-		return nil, nil, err
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case !mayBeExport(name):
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	default:
+		return nil, nil, im.Skip(&Bad{Place: name, Reason: "not readable", Err: err})
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	if file.Files == nil && len(file.Head) == 0 {
@@ -489,7 +503,7 @@ func (im *Importer) entry(ctx context.Context, in *Input, name, format string,
 		}
 		return nil, nil, fmt.Errorf("%s is empty: %w", file.Name, ErrUnknown)
 	}
-	if f, err := formatOf(file, format); err == nil && file.Files == nil && f.Knows(file.Source) == 0 {
+	if f, err := Named(format); err == nil && file.Files == nil && f.Knows(file.Source) == 0 {
 		return nil, nil, fmt.Errorf("%s: %w", file.Name, ErrUnknown) // it was only named for the files that are in it
 	}
 	return im.Input(ctx, file, format, opts)

@@ -28,7 +28,7 @@ func (in *Input) tar(r io.Reader) error {
 	})
 	files, err := repack(z, tar.NewReader(r), &packed)
 	if err != nil && files == 0 {
-		return packedError{fmt.Errorf("%s: read the tar archive: %w", in.Name, err)}
+		return fmt.Errorf("%s: read the tar archive: %w", in.Name, err)
 	}
 	if err != nil { // the files before that are there
 		in.broken = fmt.Errorf("%s: read the tar archive behind its %d files: %w", in.Name, files, err)

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package localdb runs a private PostgreSQL for the binary itself, for when no
 // database is configured. It is started on demand, shared by all processes that run
 // at the same time, and stopped when the last of them ends, however that one ended.

@@ -93,7 +93,12 @@ func Outcomes(messages []reverie.Message, cited map[string]bool) map[string]reve
 }
 
 // CountOutcomes adds outcomes of messages to a run's counts.
-func CountOutcomes(st *reverie.Stats, outcomes map[string]reverie.Outcome) {
+func CountOutcomes(st *reverie.Stats, messages []reverie.Message, outcomes map[string]reverie.Outcome) {
+	for _, m := range messages {
+		if m.Cut && outcomes[m.ID] != "" && outcomes[m.ID] != reverie.OutcomeFiltered {
+			st.Cut++
+		}
+	}
 	for _, o := range outcomes {
 		switch o {
 		case reverie.OutcomeCited:

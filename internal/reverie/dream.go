@@ -70,7 +70,7 @@ type DreamSigns struct {
 	// Through is the session that ended last, "" where none has: what a dream reaches
 	// up to.
 	Through string
-	Unread  int // of Fresh, the sessions with messages that no extraction has read
+	Unread  int // of Fresh, the sessions with a bot and messages that no extraction has read
 }
 
 // DreamQuery asks for what a dream of a group takes in.

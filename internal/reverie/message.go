@@ -55,6 +55,8 @@ type Message struct {
 	Filter    Filter    `db:"filter" json:"filter,omitempty"`
 	RunID     *string   `db:"run_id" json:"-"`
 	Outcome   *Outcome  `db:"outcome" json:"-"`
+
+	Cut bool `db:"-" json:"-"` // its text is the beginning of a longer one
 }
 
 // Bounds of a message, in bytes. They keep one bad line from filling memory;
@@ -62,6 +64,7 @@ type Message struct {
 const (
 	MaxMessageIDLength   = 512 // also of author, author id, session id and reply_to
 	MaxMessageTextLength = 1 << 20
+	MaxMessageShown      = 32 << 10 // what rules and models read; the rest is stored, and nothing can be quoted from it
 )
 
 // Normalize fills what may be left out (role, author id) and refuses what

@@ -61,7 +61,8 @@ type Stats struct {
 	Cited      int `json:"cited"`
 	Considered int `json:"considered"`
 	Filtered   int `json:"filtered"`
-	Deferred   int `json:"deferred"` // messages of the window still pending at the end
+	Cut        int `json:"cut,omitempty"` // messages of which only the beginning was read: see [MaxMessageShown]
+	Deferred   int `json:"deferred"`      // messages of the window still pending at the end
 	Chunks     int `json:"chunks"`
 	Compared   int `json:"compared,omitempty"`  // questions asked to compare facts with memories
 	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
@@ -104,7 +105,7 @@ type Stats struct {
 func (s *Stats) Add(o Stats) {
 	for _, n := range []struct{ to, from *int }{
 		{&s.Kept, &o.Kept}, {&s.Updated, &o.Updated}, {&s.Created, &o.Created}, {&s.Deleted, &o.Deleted}, {&s.Refused, &o.Refused},
-		{&s.Held, &o.Held}, {&s.Cited, &o.Cited}, {&s.Considered, &o.Considered}, {&s.Filtered, &o.Filtered}, {&s.Deferred, &o.Deferred},
+		{&s.Held, &o.Held}, {&s.Cited, &o.Cited}, {&s.Considered, &o.Considered}, {&s.Filtered, &o.Filtered}, {&s.Cut, &o.Cut}, {&s.Deferred, &o.Deferred},
 		{&s.Chunks, &o.Chunks}, {&s.Compared, &o.Compared}, {&s.Postponed, &o.Postponed}, {&s.Folded, &o.Folded},
 		{&s.Archived, &o.Archived}, {&s.Pruned, &o.Pruned}, {&s.Sessions, &o.Sessions},
 		{&s.Material, &o.Material}, {&s.Approved, &o.Approved}, {&s.Batches, &o.Batches}, {&s.Asked, &o.Asked},

@@ -64,7 +64,9 @@ type SessionRule struct {
 	KeepTurns, FoldTurns, FoldTokens int
 	ShortTermTTL                     time.Duration // a session that is silent for longer is not folded any more
 
-	IgnoreRetry bool // a person asks: do not wait after a failure; parked sessions stay parked
+	// A person asks: what no bot takes part in is due, too, and what failed does not wait;
+	// parked sessions stay parked.
+	Asked bool
 }
 
 // SessionQuery asks for what one chunk of an extraction needs.
@@ -178,13 +180,17 @@ func (t Tally) Minus(o Tally) Tally {
 	return Tally{Messages: t.Messages - o.Messages, Tokens: t.Tokens - o.Tokens, ToolCalls: t.ToolCalls - o.ToolCalls, Turns: t.Turns - o.Turns}
 }
 
-// Extract tells whether a session is due for extraction: enough is new in it, or
-// anything is and it has been silent for long enough, or the last extraction has
+// Extract tells whether a session is due for extraction: a bot takes part in it, and enough
+// is new, or anything is and it has been silent for long enough; or the last extraction has
 // left it. After a failure it is left alone for a while.
 func (r SessionRule) Extract(s Session, now time.Time) bool {
-	return s.New.Messages > 0 && r.Tries(s, now) && (s.Unfinished || reached(s.New.Tokens, r.Tokens) || reached(s.New.ToolCalls, r.ToolCalls) || reached(s.New.Turns, r.Turns) ||
-		r.Idle > 0 && now.Sub(s.LastAt) >= r.Idle)
+	enough := reached(s.New.Tokens, r.Tokens) || reached(s.New.ToolCalls, r.ToolCalls) ||
+		reached(s.New.Turns, r.Turns) || r.Idle > 0 && now.Sub(s.LastAt) >= r.Idle
+	return s.New.Messages > 0 && r.Tries(s, now) && (s.Unfinished || enough && (r.Asked || s.WithBot()))
 }
+
+// WithBot tells whether a bot has answered in the session, or called a tool.
+func (s Session) WithBot() bool { return s.Total.Turns > 0 || s.Total.ToolCalls > 0 }
 
 // Tries tells whether a session is not left alone after a failure to extract it.
 func (r SessionRule) Tries(s Session, now time.Time) bool {
@@ -192,7 +198,7 @@ func (r SessionRule) Tries(s Session, now time.Time) bool {
 }
 
 func (r SessionRule) again(retry *time.Time, now time.Time) bool {
-	return r.IgnoreRetry || retry == nil || !LeftAlone(*retry, now)
+	return r.Asked || retry == nil || !LeftAlone(*retry, now)
 }
 
 // Fold tells whether older turns of a session are to be folded into its rolling

@@ -92,6 +92,31 @@ func TestSessionRuleExtract(t *testing.T) {
 	}
 }
 
+// A session in which no bot takes part is due to who asks, and where it was cut short.
+func TestSessionRuleWithoutBot(t *testing.T) {
+	rule := usual
+	rule.Idle = time.Hour
+	at, many := lastWord.Add(2*time.Hour), reverie.Tally{Messages: 1e6, Tokens: 1e6}
+	s := reverie.Session{Total: many, New: many, LastAt: lastWord}
+	if rule.Extract(s, at) {
+		t.Error("it is due")
+	}
+	for _, bot := range []reverie.Tally{{Turns: 1}, {ToolCalls: 1}} {
+		with := s
+		if with.Total = many.Plus(bot); !rule.Extract(with, at) {
+			t.Errorf("with %+v it is not due", bot)
+		}
+	}
+	s.Unfinished = true
+	if !rule.Extract(s, at) {
+		t.Error("what was cut short is not due")
+	}
+	s.Unfinished, rule.Asked = false, true
+	if !rule.Extract(s, at) {
+		t.Error("it is not due to who asks")
+	}
+}
+
 func TestSessionRuleFold(t *testing.T) {
 	forever := usual
 	forever.ShortTermTTL = 0

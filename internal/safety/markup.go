@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"reverie/internal/text"
 )
@@ -17,8 +16,8 @@ func findLink(text string) string { return rulesOf()[RuleLink].find(text) }
 
 // findMarkup returns the first piece of markup in plain text, "" without one:
 // HTML and role tags, the control words of chat templates, role prefixes, code
-// fences and headings. Comparisons (a < b), hearts (<3) and generic types
-// (List<String>) pass.
+// fences and headings. Comparisons (a < b), hearts (<3), generic types (List<String>)
+// and names to be filled in (install <package>) pass.
 func findMarkup(s string) string {
 	if m := rulesOf()[RuleMarkup].find(s); m != "" {
 		return m
@@ -26,16 +25,13 @@ func findMarkup(s string) string {
 	if !strings.Contains(s, "<") {
 		return ""
 	}
+	closed := strings.Contains(s, "</")
 	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
-		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
-		name := strings.ToLower(s[m[2]:m[3]])
-		dangerous := slices.Contains(dangerousTags(), name)
-		if s[m[0]+1] == ' ' && !dangerous {
-			continue // a < b and b > c
-		}
-		ends := strings.Contains(s[m[0]:m[2]], "/")
-		if text.IsSpaced(before) && !ends && s[m[3]] == '>' && !dangerous {
-			continue // List<String>
+		name, _, _ := strings.Cut(strings.ToLower(s[m[2]:m[3]]), "_")
+		spaced := s[m[0]+1] == ' ' // a < b and b > c
+		alone := !closed && s[m[3]] == '>' && s[m[0]+1] != '/'
+		if spaced && len(name) == 1 || (spaced || alone) && !slices.Contains(dangerousTags(), name) {
+			continue
 		}
 		return s[m[0]:m[1]]
 	}
@@ -44,5 +40,5 @@ func findMarkup(s string) string {
 
 var tags = text.NewPattern(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
-// dangerousTags are never taken for the argument of a generic type.
+// dangerousTags are never taken for a name to be filled in.
 var dangerousTags = sync.OnceValue(func() []string { return strings.Fields(plainFile().DangerousTags) })

@@ -62,18 +62,14 @@ func (p Privacy) Mask(s string) string {
 func (p Privacy) Messages(list []reverie.Message) []reverie.Message {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Text = p.Shown(list[i].Text)
+		list[i].Text, list[i].Cut = p.Shown(list[i].Text), len(list[i].Text) > reverie.MaxMessageShown
 	}
 	return list
 }
 
-// MaxShown is how many bytes of a message the rules and a model read. The rest is stored,
-// and nothing can be quoted from it.
-const MaxShown = 32 << 10
-
 // Shown is what a model may be shown of a message: masked, and of a very long one the beginning.
 func (p Privacy) Shown(s string) string {
-	if len(s) <= MaxShown {
+	if len(s) <= reverie.MaxMessageShown {
 		return p.Mask(s)
 	}
 	return p.Mask(s[:shownEnd(s)]) + "…"
@@ -89,11 +85,11 @@ const (
 // shownEnd is where a long text is cut: between words where one ends near, outside of what is
 // masked.
 func shownEnd(s string) int {
-	end := runeStart(s, MaxShown)
+	end := runeStart(s, reverie.MaxMessageShown)
 	if i := strings.LastIndexFunc(s[:end], unicode.IsSpace); i >= end-cutWord {
 		end = i
 	}
-	for _, m := range markAll(s[:runeStart(s, min(len(s), MaxShown+cutMargin))]) {
+	for _, m := range markAll(s[:runeStart(s, min(len(s), reverie.MaxMessageShown+cutMargin))]) {
 		if m.Start < end && end < m.End {
 			return m.Start
 		}

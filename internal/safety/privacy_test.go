@@ -84,12 +84,12 @@ func TestSecretsComeFirst(t *testing.T) {
 // Of a very long message the beginning is shown. No cut leaves half a secret, half an address
 // or half a character, and nothing behind it can be cited.
 func TestLongMessagesAreCut(t *testing.T) {
-	word := strings.Repeat("中文 and words, ", MaxShown/18-10)
+	word := strings.Repeat("中文 and words, ", reverie.MaxMessageShown/18-10)
 	for _, secret := range []string{"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "4111 1111 1111 1111", "password: hunter2horse", "ann.lee@example.com", "😀"} {
-		for at := MaxShown - len(secret) - 3; at <= MaxShown+1; at += 4 {
+		for at := reverie.MaxMessageShown - len(secret) - 3; at <= reverie.MaxMessageShown+1; at += 4 {
 			whole := word + strings.Repeat("-", at-len(word)-1) + " " + secret + " the end of it. " + strings.Repeat("more ", 9000)
 			shown := Privacy{}.Shown(whole)
-			if len(shown) > MaxShown+len("…")+2*len("[secret:github-token]") || !utf8.ValidString(shown) || !strings.HasSuffix(shown, "…") {
+			if len(shown) > reverie.MaxMessageShown+len("…")+2*len("[secret:github-token]") || !utf8.ValidString(shown) || !strings.HasSuffix(shown, "…") {
 				t.Fatalf("%d bytes with %s at %d: …%q", len(shown), secret, at, shown[len(shown)-60:])
 			}
 			rest := strings.TrimLeft(shown[len(word):], "-")

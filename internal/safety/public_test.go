@@ -8,30 +8,28 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
 )
 
 // What strangers say to each other breaks few rules. REVERIE_TEST_TALK names files with a
-// line of chat in each of their lines, which nobody has read while the rules were written;
-// REVERIE_TEST_ALARMS prints those of a rule. No such files are kept here.
+// line of chat in each of their lines, whose names begin with their language and a dot, and
+// which nobody has read while the rules were written; REVERIE_TEST_ALARMS prints those of a
+// rule. No such files are kept here.
 func TestPublicTalk(t *testing.T) {
 	files, err := filepath.Glob(os.Getenv("REVERIE_TEST_TALK"))
 	if err != nil || len(files) == 0 {
 		t.Skip("REVERIE_TEST_TALK names no files")
 	}
-	limits := map[Rule]float64{RuleInstruction: 0.0005, RuleSecret: 0.0001}
+	const orders = RuleInstruction + " or " + RuleSuspicious
+	limits := map[Rule]float64{orders: 0.0005, RuleSuspicious: 0.0002, RuleSecret: 0.0001}
 	lines, alarms := map[string]int{}, map[string]map[Rule]int{}
 	for _, file := range files {
+		language, _, _ := strings.Cut(filepath.Base(file), ".")
 		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for in := bufio.NewScanner(f); in.Scan(); {
 			line := in.Text()
-			language := "en"
-			if strings.ContainsFunc(line, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-				language = "zh"
-			}
 			if alarms[language] == nil {
 				alarms[language] = map[Rule]int{}
 			}
@@ -41,8 +39,8 @@ func TestPublicTalk(t *testing.T) {
 				if strings.Contains(os.Getenv("REVERIE_TEST_ALARMS"), string(broken.Rule)) {
 					t.Logf("%s %s: %s\t%s", language, broken.Rule, line, broken.Detail)
 				}
-				if broken.Rule == RuleSuspicious {
-					broken.Rule = RuleInstruction // the limit is for both
+				if broken.Rule == RuleSuspicious || broken.Rule == RuleInstruction {
+					alarms[language][orders]++
 				}
 				alarms[language][broken.Rule]++
 			}

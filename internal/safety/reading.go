@@ -36,7 +36,7 @@ func readings(body string) []string {
 		add(dealtHan.ReplaceAllStringFunc(bare, onlyLetters))
 	}
 	if strings.ContainsAny(bare, "0134578@$") && digitInWord.MatchString(bare) {
-		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return disguises().digits.Replace(word) }))
+		add(digitInWord.ReplaceAllStringFunc(bare, asLetters))
 	}
 	found := disguises().words.Find(folded)
 	if found.Has(0) {
@@ -131,6 +131,14 @@ func dropMarks(s string) string {
 
 // A word with digits between its letters, as in 1gn0r3.
 var digitInWord = text.NewPattern(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
+
+// asLetters reads the digits of a word as letters. A1 is too short to be a disguise.
+func asLetters(word string) string {
+	if len(word) < 3 {
+		return word
+	}
+	return disguises().digits.Replace(word)
+}
 
 // disguise is what uncovers hidden orders.
 type disguise struct {

@@ -65,7 +65,10 @@ func allDigits(s string) bool {
 // check digit of Luhn, in one row or in groups. Of several that begin there it is the
 // longest. More groups may follow.
 func card(text string, i, end int) (rule string, ends int) {
-	if !allDigits(text[i:end]) || i > 0 && strings.ContainsRune(".-_/:=#", rune(text[i-1])) && !cardAhead(text, i) {
+	if !allDigits(text[i:end]) || i > 0 && strings.ContainsRune(".-_/:=#@&!", rune(text[i-1])) && !cardAhead(text, i) {
+		return "", 0
+	}
+	if i > 0 && text[i-1] == ':' && strings.HasPrefix(text[end:], ">") { // a picture of a chat: <:name:…>
 		return "", 0
 	}
 	var number [19]byte

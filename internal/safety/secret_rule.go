@@ -37,11 +37,11 @@ type secretRule struct {
 var secretTests = map[string]func(string) bool{
 	"":     nil,
 	"code": code, "commandPassword": commandPassword, "credentials": credentials, "doorCode": doorCode,
-	"farPassword": farPassword, "givenPassword": givenPassword, "hasDigit": hasDigit, "looseToken": looseToken,
-	"mixed": mixed, "plainPassword": plainPassword, "hanPassword": hanPassword, "notPlaceholder": notPlaceholder, "notPort": notPort,
+	"farPassword": farPassword, "givenPassword": givenPassword, "hasDigit": hasDigit, "loginPassword": loginPassword, "looseToken": looseToken,
+	"mixed": mixed, "plainPassword": plainPassword, "plainPhrase": plainPhrase, "hanPassword": hanPassword, "notPlaceholder": notPlaceholder, "notPort": notPort,
 	"pairPassword": pairPassword, "random": random,
 	"spokenPassword": spokenPassword, "spokenToken": spokenToken, "strongPassword": strongPassword,
-	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesValue": namesValue,
+	"hasASCII": hasASCII, "hasMark": hasMark, "namesBefore": namesBefore, "namesPassword": namesPassword, "namesValue": namesValue,
 }
 
 // secretFile is the file of rules for secrets.

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,7 +95,8 @@ func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r
 // digits, or letters and symbols.
 func strongPassword(value string) bool {
 	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
-		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value)
+		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value) &&
+		!is("keyed", value)
 }
 
 // farPassword tells a password at some distance from its name: a strong one with a digit
@@ -102,6 +104,11 @@ func strongPassword(value string) bool {
 func farPassword(value string) bool {
 	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(strings.TrimRight(value, "!?"), "@#$%^&*!?")) &&
 		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
+}
+
+// loginPassword tells a password from a second nickname, where people say how they log in.
+func loginPassword(value string) bool {
+	return farPassword(value) && !is("nickname", value) && !is("address", strings.ToLower(value))
 }
 
 // givenPassword tells a password that stands right behind its name and a mark, or behind
@@ -117,6 +124,12 @@ func plainPassword(value string) bool {
 	return notPlaceholder(value) && !is("aboutPasswords", value)
 }
 
+// plainPhrase tells words that are given as a password from what is said about passwords.
+func plainPhrase(value string) bool {
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '-' })
+	return !slices.ContainsFunc(words, func(word string) bool { return is("aboutPasswords", word) })
+}
+
 // hanPassword tells a Chinese word behind a mark from what is said about passwords.
 func hanPassword(value string) bool { return !is("aboutHanPasswords", value) }
 
@@ -126,7 +139,7 @@ func code(value string) bool { return !is("lengthHint", value) }
 // notPlaceholder refuses what stands where a secret would: ****, <password>,
 // ${TOKEN}, your-key-here.
 func notPlaceholder(value string) bool {
-	if strings.ContainsAny(value[:1], "<{[$%") && is("placeholderStart", value) || is("placeholder", value) {
+	if strings.ContainsAny(value[:1], "<{[$%/") && is("placeholderStart", value) || is("placeholder", value) {
 		return false
 	}
 	return distinct(value) > 1 || strings.ContainsFunc(value, unicode.IsDigit)
@@ -184,7 +197,13 @@ var valueMarks = func() (set [utf8.RuneSelf]bool) {
 // namesValue tells whether a mark that a value follows stands close behind a keyword.
 func namesValue(text string) bool {
 	text = text[:min(len(text), 48)]
-	return strings.ContainsAny(text, ":=") || strings.Contains(text, "：")
+	return strings.ContainsAny(text, ":=：→") || strings.Contains(text, "->")
+}
+
+// namesPassword tells whether a text says password.
+func namesPassword(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "pass") || strings.Contains(text, "pw") || strings.Contains(text, "密码") || strings.Contains(text, "口令")
 }
 
 // hasASCII tells whether a Chinese text has a letter or digit that is none, or quotes, or a

@@ -86,7 +86,7 @@ func (r *run) count(s *chunkInput, plan reverie.Plan, a reply) reverie.Stats {
 			cited[e.MessageID] = true
 		}
 	}
-	pipeline.CountOutcomes(&st, pipeline.Outcomes(s.messages, cited))
+	pipeline.CountOutcomes(&st, s.messages, pipeline.Outcomes(s.messages, cited))
 	plan.Count(&st, s.state.Heads)
 	st.Limit, st.Compared = r.limit, s.compared
 	return st

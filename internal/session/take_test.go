@@ -66,7 +66,8 @@ func TestDue(t *testing.T) {
 	r := &run{Pipeline: &Pipeline{Rule: reverie.SessionRule{Turns: 5}}, now: evening, req: Request{Due: true}}
 	for turns, want := range map[int]int{4: 0, 5: 2} {
 		s := &chunkInput{messages: []reverie.Message{{Role: reverie.RoleUser}, {Role: reverie.RoleAssistant}}}
-		s.state.Session = reverie.Session{LastAt: evening, New: reverie.Tally{Messages: 2, Turns: turns}}
+		fresh := reverie.Tally{Messages: 2, Turns: turns}
+		s.state.Session = reverie.Session{LastAt: evening, Total: fresh, New: fresh}
 		if err := r.take(s); err != nil || len(s.messages) != want {
 			t.Errorf("%d turns: %d messages, %v", turns, len(s.messages), err)
 		}

@@ -25,36 +25,43 @@ const (
 		`|once|twice|dozen|(?:hundred|thousand|million|billion)(?: and)?)`
 )
 
-// figurePattern finds what may be a figure in folded, simplified text; its
-// groups are read by readFigure.
-const figureExpr = `(?:` +
-	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])|` +
-	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b|` +
-	`\b(?P<sunday>satur|sun)days?\b|` +
-	`(?:\b(?:on|every|each|next|last|this|until|to) |[-–/,] ?)(?P<sun>sat|sun)\b|` +
-	`\b(?P<weekend>weekends?)\b|` +
-	`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月|` +
-	`\b(?P<month>january|february|march|april|june|july|august|september|october|november|december` +
-	`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b|` +
-	`\b(?P<dated>may|mar) \d|` +
-	`\b(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b|` +
-	`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b|` +
-	`\b(?P<noon>noon|midday)\b|(?P<midnight>\bmidnight\b|午夜)|` +
-	`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?` +
-	`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
-	`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)|` +
-	`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})|` +
-	`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?|` +
-	`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?|` +
-	`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?|` +
-	`\b(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b` +
-	`|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b|` +
-	`\b(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b)`
+// These expressions find what may be a figure in folded, simplified text: in English words,
+// and what begins with a digit, a sign or in Chinese. readFigure reads their groups.
+const (
+	wordFigure = `\b(?:` +
+		`(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b|` +
+		`(?P<sunday>satur|sun)days?\b|` +
+		`(?:on|every|each|next|last|this|until|to) (?P<sun>sat|sun)\b|` +
+		`(?P<weekend>weekends?)\b|` +
+		`(?P<month>january|february|march|april|june|july|august|september|october|november|december` +
+		`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b|` +
+		`(?P<dated>may|mar) \d|` +
+		`(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b|` +
+		`(?P<noon>noon|midday)\b|(?P<midnight>midnight)\b|` +
+		`(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b|` +
+		`(?:an?|one) (?P<aPart>third|quarter|fifth)\b|` +
+		`(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b)`
 
-// The expression at the beginning of a text, and behind a letter or digit.
+	signFigure = `(?:` +
+		`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])|` +
+		`[-–/,] ?(?P<sun>sat|sun)\b|` +
+		`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月|` +
+		`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b|` +
+		`(?P<midnight>午夜)|` +
+		`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?` +
+		`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
+		`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)|` +
+		`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})|` +
+		`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?|` +
+		`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?|` +
+		`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?)`
+)
+
+// The expressions at the beginning of a text, and behind a letter or digit, where no word begins.
 var (
-	figureStart  = NewPattern(`^` + figureExpr)
-	figureInside = NewPattern(`^\w` + figureExpr)
+	wordStart  = NewPattern(`^` + wordFigure)
+	signStart  = NewPattern(`^` + signFigure)
+	signInside = NewPattern(`^\w` + signFigure)
 )
 
 // hanFigures are the Chinese characters with which a figure begins.
@@ -71,13 +78,16 @@ func Figures(text string) (list []Detail) {
 	last, known := 0, map[Detail]bool{} // where the one before ended; those read, without their text
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
-		if !strings.ContainsRune(hanFigures+"-–/,", r) && !(r < utf8.RuneSelf && IsWord(r)) {
+		from, pattern := at, signStart
+		inside := at > last && isWordByte(text[at-1])
+		switch isWord := r < utf8.RuneSelf && IsWord(r); {
+		case isWord && !unicode.IsDigit(r) && !inside:
+			pattern = wordStart
+		case isWord && !unicode.IsDigit(r), !isWord && !strings.ContainsRune(hanFigures+"-–/,", r):
 			at += size
 			continue
-		}
-		from, pattern := at, figureStart
-		if at > last && isWordByte(text[at-1]) {
-			from, pattern = at-1, figureInside
+		case inside:
+			from, pattern = at-1, signInside
 		}
 		match := pattern.FindStringSubmatchIndex(text[from:])
 		if match == nil {
@@ -86,7 +96,7 @@ func Figures(text string) (list []Detail) {
 		}
 		group := func(names ...string) (found string) {
 			for _, name := range names {
-				if i := 2 * pattern.SubexpIndex(name); match[i] >= 0 {
+				if i := 2 * pattern.SubexpIndex(name); i >= 0 && match[i] >= 0 {
 					found += text[from+match[i] : from+match[i+1]]
 				}
 			}

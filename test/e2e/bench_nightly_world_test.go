@@ -67,7 +67,7 @@ func newNightlyWorld(b *testing.B, c nightlyCase, binary string) *nightlyWorld {
 		provider = "openai"
 	}
 	w.env = []string{"HOME=" + b.TempDir(), "PATH=" + os.Getenv("PATH"), "REVERIE_DATABASE_URL=" + database,
-		"REVERIE_LLM_BASE_URL=" + w.model.URL + "/v1", "REVERIE_EMBED_PROVIDER=" + provider}
+		"REVERIE_LLM_BASE_URL=" + w.model.URL + "/v1", "REVERIE_EMBED_PROVIDER=" + provider, "REVERIE_BUDGET_USD_PER_DAY=0"}
 	if c.concurrency > 0 {
 		w.env = append(w.env, "REVERIE_JOBS_CONCURRENCY="+strconv.Itoa(c.concurrency))
 	}

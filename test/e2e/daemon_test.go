@@ -62,7 +62,7 @@ func (o outcome) logOf(t *testing.T) []object {
 func TestDaemon(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
-	s.set("REVERIE_LLM_PRICES=gpt-5-mini=10000/20000", "REVERIE_JOBS_PARK_AFTER=1", "REVERIE_JOBS_MISSED_NIGHTS=4")
+	s.set("REVERIE_LLM_PRICES=gpt-5-mini=10000/20000", "REVERIE_BUDGET_USD_PER_DAY=0", "REVERIE_JOBS_PARK_AFTER=1", "REVERIE_JOBS_MISSED_NIGHTS=4")
 	s.nightsOf("g1", 3, 7)
 	s.bring("held", chat(night(3), "note Lin drinks tea", "note The key is sk-proj-Abc123Def456Ghi789Jkl012Mno345Pqr678")...)
 	s.bring("held", chat(night(4), "drop Lin drinks tea")...)

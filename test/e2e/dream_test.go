@@ -252,14 +252,12 @@ func TestDreamFailures(t *testing.T) {
 	}
 }
 
-// TestDreamDaemon: the daemon dreams of what is due when it starts, and warns of a
-// schedule on which nothing is extracted; so does the doctor.
+// TestDreamDaemon: the daemon dreams of what is due when it starts.
 func TestDreamDaemon(t *testing.T) {
 	t.Parallel()
 	s := dreamStage(t)
 	s.hears("g1", "s1", evening, "note Lin likes green tea")
 	s.set("REVERIE_SCHEDULE_DREAM=7 3 1 1 *")
-	const warning = "[schedule] dream is set, and extract is never"
 	p, address := s.daemon("REVERIE_SCHEDULE_EVOLVE=never")
 	p.says(`"msg":"task done"`, 1)
 	_, metrics := get(t, address+"/metrics")
@@ -269,11 +267,7 @@ func TestDreamDaemon(t *testing.T) {
 			t.Errorf("/metrics lacks %s:\n%s", want, metrics)
 		}
 	}
-	p.stop().want(t, 0, warning, `"job":"dream"`)
-	s.run("doctor").shows(t, "schedule", "warning: "+warning)
-	if o := s.fork("REVERIE_SCHEDULE_EXTRACT=*/5 * * * *").run("doctor"); strings.Contains(o.stdout, "schedule") {
-		t.Errorf("the doctor is not content:\n%s", o.stdout)
-	}
+	p.stop().want(t, 0, `"job":"dream"`)
 	if diff := cmp.Diff([]string{"s1|succeeded"}, s.dreams("g1")); diff != "" {
 		t.Errorf("dreams (-want +got):\n%s", diff)
 	}

@@ -217,3 +217,23 @@ func TestImportFolderOfChats(t *testing.T) {
 		})
 	}
 }
+
+// TestLongMessagesAreTold: of a message longer than 32 KB the beginning is read, which the import and the night say.
+func TestLongMessagesAreTold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.model.Respond(scribe(t))
+	file := filepath.Join(t.TempDir(), "long.jsonl")
+	write(t, file, `{"id":"1","author":"Lin","text":"note Lin grows tomatoes","sent_at":"2025-03-03T12:00:00Z"}`+"\n"+
+		`{"id":"2","author":"Lin","text":"`+strings.Repeat("word ", 8000)+`","sent_at":"2025-03-03T12:01:00Z"}`+"\n")
+	o := s.run("import", file, "--group", "g1").want(t, 0)
+	if !strings.Contains(o.stdout, "1 record longer than 32 KB: models read the beginning\n") {
+		t.Errorf("import says %s", o.stdout)
+	}
+	if o := s.run("evolve", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, "2 messages (1 cited, 1 read in part)") {
+		t.Errorf("evolve says %s", o.stdout)
+	}
+	if got := s.rows(`select length(text)::text from messages where message_id = '2'`); !cmp.Equal(got, []string{"40000"}) {
+		t.Errorf("%q are kept", got)
+	}
+}

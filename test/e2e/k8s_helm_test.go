@@ -202,11 +202,11 @@ func TestHelmRendersTheOverlays(t *testing.T) {
 	}
 	objects := helmTemplate(t, func(v map[string]any) {
 		v["image"] = map[string]any{"repository": "r.example.org/reverie", "tag": 1.25}
-		v["suspend"].(map[string]any)["dream"] = false
+		v["suspend"].(map[string]any)["dream"] = true
 		v["schedules"].(map[string]any)["evolve"] = "33 * * * *"
 	})
 	for _, c := range of[*batchv1.CronJob](objects) {
-		if w, _ := workloadOf(c); w.container().Image != "r.example.org/reverie:1.25" || c.Name == "dream" && is(c.Spec.Suspend, true) ||
+		if w, _ := workloadOf(c); w.container().Image != "r.example.org/reverie:1.25" || c.Name == "dream" && !is(c.Spec.Suspend, true) ||
 			c.Name == "evolve" && c.Spec.Schedule != "33 * * * *" {
 			t.Errorf("%s is %+v", c.Name, c.Spec)
 		}

@@ -144,7 +144,7 @@ func (v *server) stage(name string) *stage {
 	s := &stage{t: v.t, url: v.cluster.URL(name), model: llmtest.New(v.t), home: v.t.TempDir()}
 	s.env = []string{"HOME=" + s.home, "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + s.url,
 		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_EMBED_PROVIDER=offline", anyPort, newYear,
-		"REVERIE_SCHEDULE_MAINTAIN=never"}
+		"REVERIE_SCHEDULE_EXTRACT=never", "REVERIE_SCHEDULE_DREAM=never", "REVERIE_SCHEDULE_MAINTAIN=never"}
 	db, err := sql.Open("postgres", s.url)
 	if err != nil {
 		v.t.Fatal(err)

@@ -19,19 +19,24 @@ func scheduled(t *testing.T, env []string, args ...string) outcome {
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	o := scheduled(t, nil, "--count", "3").want(t, 0).silent(t)
-	if want := `JOB       SPEC        UTC                   IN
-evolve    17 * * * *  Thu 2026-01-15 20:17  12m
-                      Thu 2026-01-15 21:17  1h12m
-                      Thu 2026-01-15 22:17  2h12m
-extract   never
-dream     never
-maintain  41 3 * * *  Fri 2026-01-16 03:41  7h36m
-                      Sat 2026-01-17 03:41  1d07h
-                      Sun 2026-01-18 03:41  2d07h
+	if want := `JOB       SPEC            UTC                   IN
+evolve    17 * * * *      Thu 2026-01-15 20:17  12m
+                          Thu 2026-01-15 21:17  1h12m
+                          Thu 2026-01-15 22:17  2h12m
+extract   2-59/5 * * * *  Thu 2026-01-15 20:07  2m
+                          Thu 2026-01-15 20:12  7m
+                          Thu 2026-01-15 20:17  12m
+dream     29 * * * *      Thu 2026-01-15 20:29  24m
+                          Thu 2026-01-15 21:29  1h24m
+                          Thu 2026-01-15 22:29  2h24m
+maintain  41 3 * * *      Fri 2026-01-16 03:41  7h36m
+                          Sat 2026-01-17 03:41  1d07h
+                          Sun 2026-01-18 03:41  2d07h
 `; o.stdout != want {
 		t.Errorf("the schedule is\n%s, want\n%s", o.stdout, want)
 	}
-	o = scheduled(t, []string{"REVERIE_SCHEDULE_EVOLVE=30 2 * * 1-5", "REVERIE_SCHEDULE_EXTRACT=*/5 * * * *", "REVERIE_SCHEDULE_MAINTAIN=never"},
+	o = scheduled(t, []string{"REVERIE_SCHEDULE_EVOLVE=30 2 * * 1-5", "REVERIE_SCHEDULE_EXTRACT=*/5 * * * *", "REVERIE_SCHEDULE_DREAM=never",
+		"REVERIE_SCHEDULE_MAINTAIN=never"},
 		"--zone", "Asia/Kathmandu", "--count", "2").want(t, 0).silent(t)
 	if want := `JOB       SPEC          UTC                   IN     Asia/Kathmandu
 evolve    30 2 * * 1-5  Fri 2026-01-16 02:30  6h25m  Fri 2026-01-16 08:15
@@ -65,7 +70,7 @@ func TestScheduleNever(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[schedule]\nevolve = \"\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	off := []string{"REVERIE_SCHEDULE_MAINTAIN=never"}
+	off := []string{"REVERIE_SCHEDULE_EXTRACT=never", "REVERIE_SCHEDULE_DREAM=never", "REVERIE_SCHEDULE_MAINTAIN=never"}
 	o := scheduled(t, off, "--config", file).want(t, 0)
 	if want := "JOB       SPEC   UTC  IN\nevolve    never\nextract   never\ndream     never\nmaintain  never\n"; o.stdout != want {
 		t.Errorf("the schedule is %q, want %q", o.stdout, want)

@@ -34,7 +34,8 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t, url: pgtest.URL(t), model: llmtest.New(t), home: t.TempDir()}
 	s.env = []string{"HOME=" + s.home, "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + s.url,
-		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_SCHEDULE_MAINTAIN=never"}
+		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_SCHEDULE_EXTRACT=never",
+		"REVERIE_SCHEDULE_DREAM=never", "REVERIE_SCHEDULE_MAINTAIN=never"}
 	db, err := sql.Open("postgres", s.url)
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,11 @@ func unsound(list []reverie.Invariant) error {
 }
 
 func newDoctor(a *app) *cobra.Command {
+	var ready string
 	cmd := a.command("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		if ready != "" {
+			return application.CheckReady(ctx, ready)
+		}
 		findings := a.examine(ctx)
 		var errs []error
 		for _, f := range findings {
@@ -77,6 +81,7 @@ func newDoctor(a *app) *cobra.Command {
 			Checks  []application.Finding `json:"checks"`
 		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
+	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, the /readyz of a reverie that runs")
 	return cmd
 }
 

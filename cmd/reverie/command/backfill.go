@@ -31,6 +31,7 @@ func newBackfill(a *app) *cobra.Command {
 	check(cmd, func() error { return application.CheckDates(f.From, f.To) })
 	groupFlag(cmd, &f.GroupID, "only this group")
 	shardFlag(cmd, &f.Shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
 	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")

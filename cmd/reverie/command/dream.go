@@ -26,6 +26,7 @@ func newDream(a *app) *cobra.Command {
 	fl.StringVar(&f.session, "session", "", "only what is new up to the end of this session")
 	notEmpty(cmd, "session")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask and plan, and write nothing")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due a line for each dream, then a summary"
 	check(cmd, func() error {

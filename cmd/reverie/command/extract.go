@@ -23,6 +23,7 @@ func newExtract(a *app) *cobra.Command {
 	fl.BoolVar(&f.due, "due", false, "every session that is due")
 	fl.BoolVar(&f.all, "all", false, "every session that has gathered anything")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"
 	check(cmd, func() error {

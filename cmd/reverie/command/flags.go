@@ -249,6 +249,11 @@ func offsetFlag(cmd *cobra.Command, to *int, usage string) {
 	number(cmd, to, "offset", 0, 0, math.MaxInt, usage)
 }
 
+// quietFlag has a job say how many changes it made, and not which.
+func (a *app) quietFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.Quiet, "quiet", false, "print counts, and not what was learned")
+}
+
 // shardFlag names a part of all groups.
 func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
 	text := cmd.Flags().String("shard", "", "only this part of the groups: 0/4 is the first of four")

@@ -35,6 +35,7 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
 	fl.BoolVar(&f.all, "all", false, "every group: everything that waits")
 	shardFlag(cmd, &f.shard)
+	a.quietFlag(cmd)
 	f.windowFlags(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
 	fl.Lookup("json").Usage = "print JSON; with --due and --all a line for each run, then a summary"

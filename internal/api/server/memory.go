@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
-	"syscall"
 )
 
 // Files that are left to the database, the log and whatever else is open, and connections
@@ -42,15 +41,6 @@ func roomForConns() int { return min(freeFiles(), int(min(memory()/2/connSize, m
 // it may use, since what reads them holds them about twice.
 func roomForBodies(largest int64) int64 {
 	return max(min(max(memory()/8, leastBodies), mostBodies), 4*largest)
-}
-
-// freeFiles is how many connections the process may have open.
-func freeFiles() int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > mostConns+otherFiles {
-		return mostConns
-	}
-	return max(int(files.Cur)-otherFiles, int(files.Cur)/2, 1)
 }
 
 // memory is how many bytes the process may use: GOMEMLIMIT, else what its container or

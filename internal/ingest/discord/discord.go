@@ -83,6 +83,7 @@ type message struct {
 	ID        export.Text     `json:"id"`
 	Type      export.Text     `json:"type"`
 	Timestamp string          `json:"timestamp"`
+	Edited    export.Mark     `json:"timestampEdited"`
 	Author    user            `json:"author"`
 	Mentions  json.RawMessage `json:"mentions"`
 	Reference struct {
@@ -117,7 +118,8 @@ func (d *reader) record(part export.Part) error {
 	case m.Author.label() == "":
 		return export.Missing("author", "author")
 	}
-	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !said[string(m.Type)]}
+	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: bool(m.Edited),
+		Event: !said[string(m.Type)]}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), SentAt: at}
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)

@@ -43,6 +43,7 @@ type Record struct {
 	Chat    Chat
 	Place   string          // where it stands, for people: "line 12", "general/2026-01-15.json, message 4"
 	Message reverie.Message // id, author, text and so on; no group
+	Edited  bool            `json:",omitempty"` // it has another text than it was sent with
 	// Bot tells that a program wrote it, Event that it is nobody's words: a join, a new
 	// title, a call, a pin.
 	Bot, Event bool
@@ -369,7 +370,7 @@ type Hold struct {
 
 type HeldRecord struct {
 	Record
-	Edited int64 // when its text was, 0 where it never was
+	At int64 // when its text was edited, 0 where it never was
 }
 
 // How much is held: a change counts if no more lies between it and its message.
@@ -456,8 +457,8 @@ func (r *HeldRecord) change(c Change) {
 		r.Event, m.Text = true, ""
 	case c.Kind == ChangeThread:
 		m.SessionID = cmp.Or(m.SessionID, m.ID)
-	case c.By == m.AuthorID && c.At >= r.Edited && !r.Event:
-		m.Text, r.Edited = c.Text, c.At
+	case c.By == m.AuthorID && c.At >= r.At && !r.Event:
+		m.Text, r.At = c.Text, c.At
 	}
 }
 

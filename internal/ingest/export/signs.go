@@ -29,6 +29,9 @@ func (s Sign) At(places ...string) (signs []Sign) {
 // Surest is the sign of them that is the surest and fits the beginning of a document, or one of JSON
 // Lines' lines where those before it are whole or broken; 0 is none.
 func Surest(head []byte, signs ...Sign) (most int) {
+	if first := bytes.TrimSpace(head); len(first) == 0 || first[0] != '{' && first[0] != '[' && !bytes.Contains(head, []byte("\n{")) {
+		return 0 // it is no JSON at all
+	}
 	var paths []string
 	for _, s := range signs {
 		paths = append(paths, strings.FieldsFunc(s.Paths, func(c rune) bool { return c == ' ' || c == '|' })...)

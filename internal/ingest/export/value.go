@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -36,6 +37,19 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("%q is neither a string nor a number", text.Excerpt(string(raw), 40))
 	}
 	*t = Text(n)
+	return nil
+}
+
+// Mark tells whether an export says something of a message, such as when it was edited: anything but null,
+// false, 0 and what is empty.
+type Mark bool
+
+func (m *Mark) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case "null", "false", "0", `""`, `"0"`, "{}", "[]":
+		return nil
+	}
+	*m = true
 	return nil
 }
 
@@ -93,6 +107,18 @@ func (f JSONFields) Fields(key string) JSONFields { return JSONFieldsOf(f[key]) 
 // List is the objects of an array.
 func (f JSONFields) List(key string) []JSONFields {
 	return As[[]JSONFields](f[key])
+}
+
+// Digit is a digit of any script as one of ours; other letters stay as they are.
+func Digit(r rune) rune {
+	if r < 0x80 || !unicode.IsDigit(r) {
+		return r
+	}
+	for zero := r; ; zero-- { // the digits of a script stand beside each other, from a zero on
+		if r-zero == 9 || !unicode.IsDigit(zero-1) {
+			return '0' + r - zero
+		}
+	}
 }
 
 // LastUnix is the last second of the year 9999.

@@ -59,6 +59,7 @@ type message struct {
 	ReplyTo  export.Text         `json:"reply_to"`     // parent_id, of lark-cli
 	Created  export.Text         `json:"create_time"`
 	Deleted  bool                `json:"deleted"`
+	Edited   export.Mark         `json:"updated"`
 	Chat     export.Text         `json:"chat_id"`
 	Sender   export.JSONFields   `json:"sender"`
 	Body     export.JSONFields   `json:"body"`
@@ -108,7 +109,7 @@ func (r *reader) take(part export.Part) error {
 	}
 	chat := cmp.Or(string(m.Chat), r.file)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
-		Event: m.Deleted || events[string(m.Type)]}
+		Event: m.Deleted || events[string(m.Type)], Edited: bool(m.Edited)}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
 		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by, chat)}
 	if !m.Deleted {

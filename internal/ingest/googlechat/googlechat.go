@@ -134,9 +134,6 @@ var (
 	afternoon   = text.NewPattern(`(?i)\bp\.?\s?m\b|午後|下午|오후`)
 	morning     = text.NewPattern(`(?i)\ba\.?\s?m\b|午前|上午|오전`)
 	word        = text.NewPattern(`\pL+|\d+`)
-	// months begin so in English, German, Dutch and the languages of the south of Europe.
-	months = strings.Fields("jan,ene,gen feb,fév,fev mar,mär,mrt apr,avr,abr may,mai,mei,mag jun,juin,giu jul,juil,lug " +
-		"aug,ago,aoû sep,set oct,okt,ott,out nov dec,dez,dic,déc")
 )
 
 // longestDate is how long a date is at most, in bytes.
@@ -181,7 +178,7 @@ func dateOf(s string) (year, month, day int) {
 		case err == nil && day == 0:
 			day = n
 		case err != nil && month == 0:
-			month = monthOf(w)
+			month = (export.Months{}).Of(w)
 		}
 	}
 	if month == 0 || day == 0 {
@@ -189,17 +186,3 @@ func dateOf(s string) (year, month, day int) {
 	}
 	return year, month, day
 }
-
-// monthOf is the month that a word names, or 0. Days of the week begin alike: martes, Mardi, Maandag.
-func monthOf(w string) int {
-	for i, beginnings := range months {
-		for _, b := range strings.Split(beginnings, ",") {
-			if strings.HasPrefix(w, b) && !weekdays.MatchString(w) {
-				return i + 1
-			}
-		}
-	}
-	return 0
-}
-
-var weekdays = text.NewPattern(`^(?:mart(?:es|edì)|mardi|maandag)$`)

@@ -92,45 +92,34 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay   = text.NewPattern(`(?:^|[^0-9])(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?:$|[^0-9])`)
-	part     = text.NewPattern(`^[-_. ]?\d{1,3}(?:$|[^0-9])`) // of a day's log, behind the date
-	further  = text.NewPattern(`\.[A-Za-z][A-Za-z0-9]*$`)     // ending: .raw
-	monthDay = text.NewPattern(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
-	days     = text.NewPattern(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	period   = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ending   = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	textual  = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
-	folder   = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	part    = text.NewPattern(`^[-_. ]?\d{1,3}(?:$|[^0-9])`) // of a day's log, behind the date
+	further = text.NewPattern(`\.[A-Za-z][A-Za-z0-9]*$`)     // ending: .raw
+	period  = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ending  = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	textual = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
+	folder  = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
 // names is what the name of a file says: the network and channel, where it does, and
 // the date.
-func names(name string) (chat string, from calendar) {
-	dir, base := path.Split(filepath.ToSlash(name))
-	for ending.MatchString(base) {
-		base = ending.ReplaceAllString(base, "")
+func names(name string) (chat string, day nameDay) {
+	name = filepath.ToSlash(name)
+	for ending.MatchString(name) {
+		name = ending.ReplaceAllString(name, "")
 	}
-	if m := monthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
-		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], monthOf(m[2]), m[1])
-	}
-	base, from = dated(base)
-	if m := days.FindStringSubmatch(dir); m != nil && from.year == 0 {
-		if n := numbers(m[1:4]...); realDate(n[0], n[1], n[2]) {
-			from = calendar{year: n[0], month: n[1], day: n[2]}
-		}
-	}
+	dir, base, day := dayIn(name).without(name)
 	base = strings.Trim(period.ReplaceAllString(base, ""), "._- ")
 	base = ending.ReplaceAllString(base, "")
 	if inside, ok := strings.CutPrefix(base, "irc."); ok { // of WeeChat: irc.network.#channel
 		network, channel, _ := strings.Cut(inside, ".")
-		return strings.TrimSuffix(network+"/"+channel, "/"), from
+		return strings.TrimSuffix(network+"/"+channel, "/"), day
 	}
 	if cut := strings.Index(base, "_#"); cut > 0 { // of ZNC: network_#channel
-		return base[:cut] + "/" + base[cut+1:], from
+		return base[:cut] + "/" + base[cut+1:], day
 	}
 	if channel, network, ok := strings.Cut(base, "."); ok && strings.HasPrefix(base, "#") &&
 		!strings.Contains(network, ".") { // of mIRC: #channel.Network
-		return network + "/" + channel, from
+		return network + "/" + channel, day
 	}
 	var parts []string
 	for _, part := range append(strings.Split(path.Clean(dir), "/"), base) {
@@ -138,35 +127,7 @@ func names(name string) (chat string, from calendar) {
 			parts = append(parts, part)
 		}
 	}
-	return strings.Join(parts[max(0, len(parts)-2):], "/"), from
-}
-
-// dated finds the last date in a name, and returns what the name says besides: what stands before it, else what
-// stands behind it and its part's number.
-func dated(base string) (rest string, from calendar) {
-	rest = base
-	for at := 0; ; {
-		m := ircDay.FindStringSubmatchIndex(base[at:])
-		if m == nil {
-			return rest, from
-		}
-		year, month, day := base[at+m[2]:at+m[3]], base[at+m[4]:at+m[5]], base[at+m[6]:at+m[7]]
-		if n := numbers(year, month, day); realDate(n[0], n[1], n[2]) {
-			from = calendar{year: n[0], month: n[1], day: n[2]}
-			before, behind := base[:at+m[2]], base[at+m[7]:]
-			if strings.Trim(before, "._- ") != "" {
-				rest = before
-			} else if number := part.FindString(behind); number != "" {
-				rest = further.ReplaceAllString(strings.TrimLeft(behind, "-_. 0123456789"), "")
-				if strings.HasSuffix(number, ".") {
-					rest = ""
-				}
-			} else {
-				rest = further.ReplaceAllString(behind, "")
-			}
-		}
-		at += m[7]
-	}
+	return strings.Join(parts[max(0, len(parts)-2):], "/"), day
 }
 
 // file is one file of a folder.
@@ -185,14 +146,16 @@ func ircChat(chat, otherwise string) export.Chat {
 }
 
 // inOrder returns the logs of a folder, a chat after the other and in order of date.
-func inOrder(src export.Source) []file {
+func inOrder(src export.Source, asked string) []file {
 	var list []file
+	var days []nameDay
 	for _, name := range ircFiles(src.Files) {
-		f := file{name: name}
-		var chat string
-		chat, f.from = names(name)
-		f.chat = ircChat(chat, src.Name)
-		list = append(list, f)
+		chat, day := names(name)
+		list, days = append(list, file{name: name, chat: ircChat(chat, src.Name)}), append(days, day)
+	}
+	order := dayOrderOf(days, asked)
+	for i, day := range days {
+		list[i].from = order.day(day)
 	}
 	slices.SortStableFunc(list, func(a, b file) int {
 		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), a.from.compare(b.from), strings.Compare(a.name, b.name))
@@ -203,7 +166,8 @@ func inOrder(src export.Source) []file {
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {
 		chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
-		within, from := names(src.Name)
+		within, day := names(src.Name)
+		from := dayOrder{asked: t.DateOrder}.day(day)
 		if src.Name == "-" {
 			chat = ""
 		} else if chat == "" { // the name is a date; the folder is the channel's
@@ -213,7 +177,7 @@ func tell(t *export.Teller, src export.Source) error {
 		return r.file(src.Reader)
 	}
 	var before reader // chats come one after the other
-	for _, f := range inOrder(src) {
+	for _, f := range inOrder(src, t.DateOrder) {
 		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{}, calendar: f.from}
 		if before.chat == f.chat {
 			r.ids, r.nicks = before.ids, before.nicks
@@ -274,6 +238,9 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 			Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)}
 	}
 	at, err := r.calendar.at(stamp)
+	if err != nil && r.calendar.unclear != "" && r.calendar.year == 0 {
+		return errUnclear(r.calendar.unclear)
+	}
 	if err != nil {
 		return &export.Bad{Reason: "no date", Err: err}
 	}

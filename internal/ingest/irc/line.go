@@ -140,6 +140,9 @@ func nickOf(s string) string {
 		return all
 	}
 	s, _, _ = strings.Cut(strings.TrimSpace(strings.TrimLeft(s, " ~&@%+!*")), ":#")
+	if nick, host, ok := strings.Cut(s, "!"); ok && strings.Contains(host, "@") {
+		return nick
+	}
 	return s
 }
 
@@ -196,6 +199,7 @@ var stamps = []*text.Pattern{
 	text.NewPattern(`^\[\pL{2,12}\.?,? (?P<day>\d{1,2})\.? (?P<name>\pL{3,12})\.?,? (?P<year>\d{4})\] \[` + clock +
 		`(?: [A-Z]{2,5})?\]`),
 	text.NewPattern(`^(?P<name>\pL{3,5})\.? (?P<day>\d\d) ` + clock + `\b`),
+	text.NewPattern(`^\[(?P<day>\d{1,2}) (?P<name>\pL{3,12})\.? ` + clock + `\]`),
 	text.NewPattern(`^[\[(]?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))? ?(?P<half>[AaPp])[Mm][\])]?`),
 	text.NewPattern(`^[\[(]?` + clock + `[\])]?`),
 	text.NewPattern(`^T (?P<unix>\d{9,10}) `),
@@ -207,32 +211,6 @@ var (
 	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
 	ident  = text.NewPattern(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
-
-// months are the beginnings of the months' names, as systems shorten them in English,
-// German, French, Spanish, Portuguese, Italian and Dutch.
-var months = map[string]int{
-	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "mrz": 3, "apr": 4,
-	"avr": 4, "abr": 4,
-	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "ago": 8, "aoû": 8,
-	"sep": 9, "set": 9,
-	"oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
-}
-
-// monthOf is the month of a name; 0 is none.
-func monthOf(name string) int {
-	name = strings.ToLower(name)
-	switch {
-	case strings.HasPrefix(name, "juin"):
-		return 6
-	case strings.HasPrefix(name, "juil"):
-		return 7
-	}
-	letters := []rune(name)
-	if len(letters) < 3 {
-		return 0
-	}
-	return months[string(letters[:3])]
-}
 
 // numbers reads digits; what is left out is 0.
 func numbers(digits ...string) []int {
@@ -260,7 +238,7 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 			group("unix"))
 		at = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}
 		if name := group("name"); name != "" {
-			if at.month = monthOf(name); at.month == 0 {
+			if at.month = (export.Months{}).Of(name); at.month == 0 {
 				continue
 			}
 		}
@@ -286,6 +264,7 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 // calendar carries the date from line to line.
 type calendar struct {
 	year, month, day int       // of the line before; 0 = not known
+	unclear          string    // the date of the file's name, where it may be several
 	last             time.Time // of the line before, by its clock
 }
 
@@ -304,7 +283,7 @@ func (c *calendar) header(s string) bool {
 		return ident.MatchString(s)
 	}
 	n := numbers(m[2:7]...)
-	if month := monthOf(m[1]); month > 0 && realDate(n[4], month, n[0]) {
+	if month := (export.Months{}).Of(m[1]); month > 0 && realDate(n[4], month, n[0]) {
 		c.year, c.month, c.day = n[4], month, n[0]
 		c.last = time.Date(n[4], time.Month(month), n[0], n[1], n[2], n[3], 0, time.UTC)
 	} else { // better no date than the day before

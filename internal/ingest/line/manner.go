@@ -53,7 +53,7 @@ func mannerOf(ahead []byte, asked string) (m manner, err error) {
 	return m, err
 }
 
-// dayOf reads a date. Years of the Buddhist era are beyond 2400.
+// dayOf reads a date.
 func dayOf(date [3]string, order string) (time.Time, bool) {
 	year, month, day := date[2], date[1], date[0]
 	switch order {
@@ -62,17 +62,9 @@ func dayOf(date [3]string, order string) (time.Time, bool) {
 	case "ymd":
 		year, day = day, year
 	}
-	y, _ := strconv.Atoi(year)
-	mo, _ := strconv.Atoi(month)
+	m, _ := strconv.Atoi(month) // four digits at most
 	d, _ := strconv.Atoi(day)
-	switch {
-	case len(year) == 2:
-		y += 2000
-	case y > 2400:
-		y -= 543
-	}
-	at := time.Date(y, time.Month(mo), d, 0, 0, 0, 0, time.UTC)
-	return at, len(year) != 3 && y >= 2011 && y < 2100 && int(at.Month()) == mo && at.Day() == d
+	return export.Day(year, m, d)
 }
 
 // right tells whether a date is one, and, unless it stands apart, its label the day's.

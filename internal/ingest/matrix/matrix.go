@@ -191,7 +191,7 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 	newest := e.Unsigned.Fields("m.relations").Fields("m.replace")
 	if content := newest.Fields("content").Fields("m.new_content"); len(content) > 0 {
 		m.say(content, &r.Record)
-		r.Edited = export.As[int64](newest["origin_server_ts"])
+		r.At = export.As[int64](newest["origin_server_ts"])
 	}
 	if relates.Str("rel_type") == "m.thread" {
 		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeThread, ID: target}, At: e.at}, nil

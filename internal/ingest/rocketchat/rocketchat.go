@@ -41,6 +41,7 @@ type message struct {
 	Room     export.Text     `json:"rid"`
 	Text     export.Text     `json:"msg"`
 	Time     when            `json:"ts"`
+	Edited   export.Mark     `json:"editedAt"`
 	Username string          `json:"username"`
 	Type     export.Text     `json:"type"`
 	Kind     export.Text     `json:"t"`
@@ -86,7 +87,8 @@ func (r *reader) take(part export.Part) error {
 		return export.Missing("author", "u")
 	}
 	room := cmp.Or(string(m.Room), r.room)
-	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != ""}
+	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != "",
+		Edited: bool(m.Edited)}
 	rec.Bot = by == rocketCat || len(export.JSONFieldsOf(m.Bot)) > 0
 	said := string(m.Text)
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(m.User.ID, by), SentAt: at, SessionID: string(m.Thread),

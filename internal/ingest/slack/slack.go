@@ -218,6 +218,7 @@ func (s *reader) day(chat export.Chat, parts export.Parts) error {
 type message struct {
 	Subtype     export.Text     `json:"subtype"`
 	TS          export.Text     `json:"ts"`
+	Edited      export.Mark     `json:"edited"`
 	ThreadTS    export.Text     `json:"thread_ts"`
 	User        export.Text     `json:"user"`
 	BotID       export.Text     `json:"bot_id"`
@@ -239,7 +240,7 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	if err != nil {
 		return err
 	}
-	r := export.Record{Chat: chat, Place: part.Place, Message: reverie.Message{ID: string(m.TS), SentAt: at,
+	r := export.Record{Chat: chat, Place: part.Place, Edited: bool(m.Edited), Message: reverie.Message{ID: string(m.TS), SentAt: at,
 		SessionID: string(m.ThreadTS)}}
 	if m.ThreadTS != m.TS {
 		r.Message.ReplyTo = string(m.ThreadTS)

@@ -135,6 +135,7 @@ type message struct {
 	Type    string            `json:"messageType"`
 	Created export.Text       `json:"createdDateTime"`
 	Deleted export.Text       `json:"deletedDateTime"`
+	Edited  export.Mark       `json:"lastEditedDateTime"`
 	Subject export.Text       `json:"subject"`
 	Chat    export.Text       `json:"chatId"`
 	Channel export.JSONFields `json:"channelIdentity"`
@@ -165,7 +166,7 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	}
 	by = cmp.Or(by, chat)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: len(user) == 0 && len(app) > 0,
-		Event: m.Type != "message" || m.Deleted != ""}
+		Event: m.Type != "message" || m.Deleted != "", Edited: bool(m.Edited)}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at,
 		Author: cmp.Or(user.Str("displayName"), app.Str("displayName"), by)}
 	if m.Deleted == "" {

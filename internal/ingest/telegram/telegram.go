@@ -138,6 +138,7 @@ type message struct {
 	Type     string          `json:"type"`
 	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
 	Unix     export.Text     `json:"date_unixtime"`
+	Edited   export.Mark     `json:"edited"`
 	From     export.Text     `json:"from"`
 	FromID   export.Text     `json:"from_id"`
 	Author   export.Text     `json:"author"` // who signed a channel's post
@@ -253,7 +254,7 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 	if err != nil {
 		return err
 	}
-	c.last = at
+	c.last, r.Edited = at, bool(m.Edited)
 	r.Message = reverie.Message{ID: string(m.ID), SentAt: at}
 	if m.Type != "message" {
 		r.Event = true

@@ -23,11 +23,13 @@ type waStamp struct {
 	dot                  bool      // the date ends in one, as in Korean
 	hour, minute, second int       // of 24 hours
 	exact                bool      // the second is told
+	short                bool      // the date is a day and a month in numbers, whose order is not known yet
 	half                 string    // how the half of the day is told, as written; "" = by 24 hours
 }
 
 const (
 	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)(?: г\.)?`
+	waMonth    = `\pL[\pL\pM]{0,2}\.\pL|\pL[\pL\pM׳॰]{1,17}` // ม.ค., January, अक्तू॰
 	waTimePart = `(\D{0,20}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,20}?)`
 )
 
@@ -44,11 +46,13 @@ var (
 
 	// waNamed are dates with the name of a month, as phones of 2013 write them: the year of the export is not told.
 	waNamed = []*text.Pattern{
-		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ -]?(?:de |d['’])?(?P<month>\pL{3,12})\.?` +
+		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ -]?(?:de |d['’]|ב)?(?P<month>` + waMonth + `)\.?` +
 			`(?:,?[ -](?:de |del )?(?P<year>\d{4}))?(?:$|[^\d:])`),
-		text.NewPattern(`(?:^|[^\pL])(?:(?P<year>\d{4})\.? )?(?P<month>\pL{3,12})\.? (?P<day>\d{1,2})(?:st|nd|rd|th|\.)?` +
+		text.NewPattern(`(?:^|[^\pL])(?:(?P<year>\d{4})\.? )?(?P<month>` + waMonth + `)\.? (?P<day>\d{1,2})(?:st|nd|rd|th|\.)?` +
 			`(?:,? (?P<later>\d{4}))?(?:$|[^\d:])`),
+		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2}) (?P<month>\pL{3,12} (?:\pL{3,12}|\d{1,2}))(?:,? (?P<year>\d{4}))?(?:$|[^\d:])`),
 	}
+	waShort    = text.NewPattern(`^(\d{1,2})([-/.])(\d{1,2})\.?,? (\D{0,20}\d{1,2}[:.]\d{2}(?:[^\d/].*)?)$`)
 	waYearless = text.NewPattern(`(\d{1,2})[月월] ?(\d{1,2})[日일]`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
@@ -57,9 +61,7 @@ var (
 		"\u2069", "",
 		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces as others read them
 		"พ.ศ.", "", "ค.ศ.", "", " BE", "", " B.E.", "",
-		"年", "/", "月", "/", "日", " ", "년", "/", "월", "/", "일", " ", "  ", " ",
-		"٠", "0", "١", "1", "٢", "2", "٣", "3", "٤", "4", "٥", "5", "٦", "6", "٧", "7", "٨", "8", "٩", "9",
-		"۰", "0", "۱", "1", "۲", "2", "۳", "3", "۴", "4", "۵", "5", "۶", "6", "۷", "7", "۸", "8", "۹", "9")
+		"年", "/", "月", "/", "日", " ", "년", "/", "월", "/", "일", " ", "  ", " ")
 )
 
 // The halves of a day, and noon, of which both are told in Chinese.
@@ -115,20 +117,23 @@ func readWAStamp(s string) (waStamp, bool) {
 	if !strings.ContainsAny(s, "年년") {
 		s = waYearless.ReplaceAllString(s, "0000/$1/$2 ")
 	}
-	s = strings.Join(strings.Fields(waPlain.Replace(s)), " ")
+	s = strings.Join(strings.Fields(strings.Map(export.Digit, waPlain.Replace(s))), " ")
 	s, month := numbered(s)
 	if strings.Contains(s, " h ") {
 		s = strings.TrimSuffix(waHours.ReplaceAllString(s, "$1:$2:$3"), ":")
 	}
+	short := waShort.ReplaceAllString(s, "$1$2$3${2}0000 $4")
 	var date, clock []string
-	if m := waDateFirst.FindStringSubmatch(s); m != nil {
+	if m := waDateFirst.FindStringSubmatch(short); m != nil && short != s {
+		date, clock = m[1:6], m[6:]
+	} else if m := waDateFirst.FindStringSubmatch(s); m != nil {
 		date, clock = m[1:6], m[6:]
 	} else if m := waTimeFirst.FindStringSubmatch(s); m != nil {
 		clock, date = m[1:6], m[6:]
 	} else {
 		return waStamp{}, false
 	}
-	at := waStamp{date: [3]string{date[0], date[2], date[3]}, month: month, sep: date[1][0],
+	at := waStamp{date: [3]string{date[0], date[2], date[3]}, month: month, sep: date[1][0], short: short != s,
 		dot: date[4] != "", exact: clock[3] != ""}
 	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, all of them
 	at.minute, _ = strconv.Atoi(clock[2])
@@ -193,8 +198,11 @@ func (s waStamp) year() int {
 
 // shown is a date without its year.
 func (s waStamp) shown() string {
-	if s.month != "" {
+	switch {
+	case s.month != "":
 		return s.date[0] + " " + s.month
+	case s.short:
+		return s.date[0] + string(s.sep) + s.date[1]
 	}
 	return s.date[1] + "/" + s.date[2]
 }
@@ -229,23 +237,11 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 	case "ymd":
 		year, day = day, year
 	}
-	if len(year) != 2 && len(year) != 4 || len(month) > 2 || len(day) > 2 {
-		return time.Time{}, false
-	}
-	y, _ := strconv.Atoi(year)
-	m, _ := strconv.Atoi(month)
-	d, _ := strconv.Atoi(day)
-	switch {
-	case len(year) == 2 && y >= 52: // of the Buddhist era: 2552 is 2009, before which there were no such chats
-		y += 2500 - 543
-	case len(year) == 2:
-		y += 2000
-	case y >= 2500:
-		y -= 543
-	}
-	at := time.Date(y, time.Month(m), d, s.hour, s.minute, s.second, 0, zone)
-	whole := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-	return at, y >= 2000 && y < 2100 && int(whole.Month()) == m && whole.Day() == d
+	m, merr := strconv.Atoi(month)
+	d, derr := strconv.Atoi(day)
+	at, ok := export.Day(year, m, d)
+	return time.Date(at.Year(), at.Month(), at.Day(), s.hour, s.minute, s.second, 0, zone),
+		ok && merr == nil && derr == nil && len(month) <= 2 && len(day) <= 2
 }
 
 // waOrder says in which order the dates of a file are written: by what they can be at all, by time that

@@ -215,7 +215,7 @@ func chat(name, inText string) export.Chat {
 		parent = ""
 	}
 	title := waTitle(base)
-	if title == "" && base == "_chat.txt" {
+	if title == "" && waCopy.ReplaceAllString(base, "") == "_chat" {
 		title, base = waTitle(parent), parent
 	}
 	if base == "-" {
@@ -286,6 +286,7 @@ type waManner struct {
 	title  string            // what the text calls the chat; "" where it does not
 	months export.Months
 	waYears
+	swapped bool   // dates without a year have the month in front
 	guessed string // what is told of the years; "" where they stand there
 }
 
@@ -313,6 +314,9 @@ func (y *waYears) next(s waStamp) int {
 
 // date puts numbers for the name of a month and for a year that is not told.
 func (m *waManner) date(s *waStamp) {
+	if s.short && m.swapped {
+		s.date[0], s.date[1] = s.date[1], s.date[0]
+	}
 	if s.month != "" {
 		s.date[1] = strconv.Itoa(m.months.Of(s.month))
 	}
@@ -370,9 +374,12 @@ type waStyle struct {
 	sign  byte
 	exact bool // times have seconds
 	named bool // months are named
+	short bool // dates are a day and a month in numbers
 }
 
-func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact, h.stamp.month != ""} }
+func (h waHeader) style() waStyle {
+	return waStyle{h.sign, h.stamp.exact, h.stamp.month != "", h.stamp.short}
+}
 
 // begins tells whether a header is one of the text's own, and not of one that somebody
 // pasted.
@@ -411,11 +418,27 @@ func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
 	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && waEncrypted.MatchString(said) {
 		m.title = author
 	}
+	if m.short {
+		order, err := waOrder(inYear(stamps, "00"), asked.DateOrder)
+		if err != nil {
+			return m, err
+		}
+		m.swapped, asked.DateOrder = order == "mdy", "dmy"
+	}
 	err := m.dates(stamps, asked.Year)
 	if err == nil {
 		m.order, err = waOrder(stamps, asked.DateOrder)
 	}
 	return m, err
+}
+
+// inYear are stamps without a year in one year.
+func inYear(stamps []waStamp, year string) []waStamp {
+	all := slices.Clone(stamps)
+	for i := range all {
+		all[i].date[2] = year
+	}
+	return all
 }
 
 // waLonger finds names with a colon: what stands before it never writes without what

@@ -160,6 +160,8 @@ type message struct {
 	StreamID    export.Text     `json:"stream_id"`
 	To          json.RawMessage `json:"display_recipient"`
 	Timestamp   json.Number     `json:"timestamp"`
+	Edited      export.Mark     `json:"last_edit_timestamp"`
+	EditTime    export.Mark     `json:"last_edit_time"`
 	ContentType string          `json:"content_type"`
 }
 
@@ -194,7 +196,8 @@ func (z *reader) record(part export.Part, stream string) error {
 		chat.ID = z.realm + "-" + chat.ID
 	}
 	u := z.author(m, sender)
-	r := export.Record{Chat: chat, Place: part.Place, Bot: u.bot, Event: u.system || m.Type == "2"}
+	r := export.Record{Chat: chat, Place: part.Place, Bot: u.bot, Event: u.system || m.Type == "2",
+		Edited: bool(m.Edited || m.EditTime)}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, Author: u.name, SentAt: at}
 	if channel {
 		r.Message.SessionID = topic(string(m.Subject))

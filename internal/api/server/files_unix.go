@@ -1,0 +1,14 @@
+//go:build unix
+
+package server
+
+import "syscall"
+
+// freeFiles is how many connections the process may have open.
+func freeFiles() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > mostConns+otherFiles {
+		return mostConns
+	}
+	return max(int(files.Cur)-otherFiles, int(files.Cur)/2, 1)
+}
