@@ -3,13 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 
 	"reverie/internal/config"
 	"reverie/internal/llm"
+	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
 )
 
@@ -39,7 +38,7 @@ type Setup struct {
 	Clock     func() time.Time
 	WriteFile func(name string, write func(io.Writer) error) error // that nobody else can read
 
-	again    map[string]string // answers that did not do, by path
+	set      map[string]string // Input.Flags
 	chosen   offer
 	untried  bool // the model
 	outdated bool // the database is there, its tables are not
@@ -59,7 +58,7 @@ const (
 	setDatabase = "database.url"
 )
 
-// offer is a provider that a setup knows of.
+// offer is a provider that a setup knows of: keys is where its keys are made.
 type offer struct{ name, title, provider, url, keys string }
 
 const (
@@ -84,51 +83,48 @@ func Offers() (names []string) {
 }
 
 // Run asks, tries and writes. The file is only written when all has been answered.
-func (s *Setup) Run(ctx context.Context) error {
+func (s *Setup) Run(ctx context.Context) (err error) {
+	s.set = s.Input.Flags
 	for _, step := range []func(context.Context) error{s.model, s.embeddings, s.group, s.database, s.write} {
-		switch err := step(ctx); {
-		case errors.Is(err, io.EOF):
-			return badRequest(errors.New("the answers have ended, and nothing is written"))
-		case ctx.Err() != nil:
-			return fmt.Errorf("nothing is written: %w", ctx.Err())
-		case err != nil:
-			return err
+		if err = step(ctx); err != nil {
+			break
 		}
 	}
-	return nil
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("nothing is written: %w", ctx.Err())
+	case errors.Is(err, io.EOF):
+		return badRequest(errors.New("the answers have ended, and nothing is written"))
+	}
+	return err
 }
+
+// tell is Say to somebody who is asked again in a moment: that it cannot be said shows then.
+func (s *Setup) tell(format string, args ...any) { _ = s.Say(format, args...) }
 
 // app is one with the settings so far.
 func (s *Setup) app() (*App, error) {
 	cfg, _, _, err := config.Load(s.Input.Without())
-	return &App{Config: cfg, Log: s.Log, Clock: s.Clock, LookupEnv: s.LookupEnv, Notify: func(text string) { _ = s.Say("%s\n", text) }}, err
+	return &App{Config: cfg, Log: s.Log, Clock: s.Clock, LookupEnv: s.LookupEnv, Notify: func(text string) { s.tell("%s\n", text) }}, err
 }
 
-// forget takes answers back: they are asked for again, and offered.
+// forget takes answers back, so that they are asked for again.
 func (s *Setup) forget(paths ...string) {
-	if s.again == nil {
-		s.again = map[string]string{}
-	}
 	for _, path := range paths {
-		s.again[path] = s.Input.Flags[path]
-		delete(s.Input.Flags, path)
+		delete(s.set, path)
 	}
 }
 
 // ask asks for a setting that is not known yet, until it is one that can be.
-func (s *Setup) ask(ctx context.Context, path, question, byDefault string) error {
-	for s.Asks && s.Input.Flags[path] == "" {
-		answer, err := s.Ask(ctx, question, cmp.Or(s.again[path], byDefault))
-		if err != nil || answer == "" {
+func (s *Setup) ask(ctx context.Context, path, question, byDefault string) (err error) {
+	for s.Asks && s.set[path] == "" {
+		if s.set[path], err = s.Ask(ctx, question, byDefault); err != nil || s.set[path] == "" {
 			return err
 		}
-		s.Input.Flags[path] = answer
 		if _, err := s.app(); err != nil {
 			_, why, _ := strings.Cut(err.Error(), "): ") // of setting = value (origin): why
-			delete(s.Input.Flags, path)
-			if err := s.Say("  It %s\n", why); err != nil {
-				return err
-			}
+			s.tell("  It %s\n", why)
+			s.forget(path)
 		}
 	}
 	return nil
@@ -144,27 +140,26 @@ func (s *Setup) model(ctx context.Context) error {
 		}
 		a, err := s.app()
 		if err == nil {
-			err = a.tryModel(ctx, s.Say)
+			err = s.tryModel(ctx, a)
 		}
-		if err == nil {
-			return nil
-		}
-		fault := llm.FaultIn(err)
+		refused := llm.FaultIn(err) == llm.FaultUnauthorized
 		switch {
-		case !s.Asks || ctx.Err() != nil || a.Config == nil:
+		case err == nil, !s.Asks, ctx.Err() != nil, a.Config == nil:
 			return err
-		case fault == llm.FaultUnauthorized && s.Input.Flags[setKey]+s.Input.Flags[setKeyFile] == "" && a.Config.LLM.APIKey != "":
+		case refused && s.set[setKey]+s.set[setKeyFile] == "" && a.Config.LLM.APIKey != "":
 			return err // the environment's: whatever is typed, it would win
 		}
-		if err := s.Say("  %s\n", said(err)); err != nil {
-			return err
+		if e, is := errors.AsType[*llm.Error](err); is { // nobody has seen a setting yet
+			s.tell("  %s\n", e.Said())
+		} else {
+			s.tell("  %v\n", err)
 		}
 		switch {
-		case fault == llm.FaultUnauthorized:
+		case refused:
 			s.forget(setKey, setKeyFile)
-		case fault == llm.FaultNotFound:
+		case llm.FaultIn(err) == llm.FaultNotFound:
 			if s.forget(setModel); s.chosen.name == compatible {
-				s.forget(setURL)
+				s.forget(setURL) // it may be the address as well
 			}
 		default:
 			if s.untried, err = s.Confirm(ctx, "Go on all the same?"); s.untried || err != nil {
@@ -175,60 +170,48 @@ func (s *Setup) model(ctx context.Context) error {
 	}
 }
 
-// said is an error without the names of settings, which whoever answers questions has not
-// seen.
-func said(err error) string {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e.Said()
-	}
-	return err.Error()
-}
-
-// provider asks for the provider.
-func (s *Setup) provider(ctx context.Context) error {
-	v := s.Input.Flags
-	word := cmp.Or(v[setProvider], s.LookupEnv("REVERIE_LLM_PROVIDER"))
+// provider asks for the provider, by its number or name.
+func (s *Setup) provider(ctx context.Context) (err error) {
+	word := cmp.Or(s.set[setProvider], s.LookupEnv("REVERIE_LLM_PROVIDER"))
+	asks := s.Asks && s.set[setProvider]+s.set[setURL] == ""
 	switch {
-	case s.chosen.name != "" && v[setProvider] != "":
+	case s.chosen.name != "" && s.set[setProvider] != "":
 		return nil
-	case word == "" && v[setURL] != "":
+	case s.set[setProvider] == "" && s.set[setURL] != "":
 		word = compatible
-	case word == "" && !s.Asks:
+	case word == "" && !asks:
 		return badRequest(fmt.Errorf("--provider is needed: one of %s", strings.Join(Offers(), ", ")))
 	}
-	if s.Asks && v[setProvider]+v[setURL] == "" {
-		list := "Which model decides what to remember?\n"
+	for {
+		if asks {
+			s.tell("Which model decides what to remember?\n")
+			for i, o := range offers {
+				s.tell("  %d  %s\n", i+1, o.title)
+			}
+			if word, err = s.Ask(ctx, "Number", cmp.Or(word, "1")); err != nil {
+				return err
+			}
+		}
 		for i, o := range offers {
-			list += fmt.Sprintf("  %d  %s\n", i+1, o.title)
+			if word == o.name || word == fmt.Sprint(i+1) {
+				s.chosen, s.set[setProvider] = o, o.provider
+				return nil
+			}
 		}
-		if err := s.Say("%s", list); err != nil {
-			return err
+		if !asks {
+			return badRequest(fmt.Errorf("--provider %q: it is one of %s", word, strings.Join(Offers(), ", ")))
 		}
-		var err error
-		if word, err = s.Ask(ctx, "Number", cmp.Or(word, "1")); err != nil {
-			return err
-		}
+		word = ""
 	}
-	for i, o := range offers {
-		if word == o.name || word == fmt.Sprint(i+1) {
-			s.chosen, v[setProvider] = o, o.provider
-			return nil
-		}
-	}
-	err := badRequest(fmt.Errorf("provider %q: it is one of %s", word, strings.Join(Offers(), ", ")))
-	if !s.Asks || v[setProvider] != "" {
-		return err
-	}
-	return errors.Join(s.Say("  %v\n", err), s.provider(ctx))
 }
 
 // address asks for that of a server that is not the provider's own.
 func (s *Setup) address(ctx context.Context) error {
-	v := s.Input.Flags
-	if v[setURL] = cmp.Or(v[setURL], s.chosen.url); s.chosen.name == compatible && v[setURL] == "" && !s.Asks {
-		return badRequest(errors.New("--base-url is needed: the address of the server"))
-	}
-	for s.chosen.name == compatible && v[setURL] == "" {
+	s.set[setURL] = cmp.Or(s.set[setURL], s.chosen.url)
+	for s.chosen.name == compatible && s.set[setURL] == "" {
+		if !s.Asks {
+			return badRequest(errors.New("--base-url is needed: the address of the server"))
+		}
 		if err := s.ask(ctx, setURL, "Its address, such as http://localhost:8000/v1", ""); err != nil {
 			return err
 		}
@@ -238,16 +221,11 @@ func (s *Setup) address(ctx context.Context) error {
 
 // key asks for the key, unless there is one, or none is needed.
 func (s *Setup) key(ctx context.Context) error {
-	v := s.Input.Flags
-	if v[setKey] != "" || v[setKeyFile] != "" || s.chosen.name == ollama {
-		return nil
-	}
 	a, err := s.app()
-	if err != nil {
-		return err
-	}
-	keyless := v[setURL] != ""
+	keyless := s.set[setURL] != ""
 	switch {
+	case err != nil || s.set[setKey]+s.set[setKeyFile] != "" || s.chosen.name == ollama:
+		return err
 	case a.Config.LLM.APIKey != "":
 		return s.Say("The key is that of the environment, and stays there.\n")
 	case keyless && !s.Asks:
@@ -255,12 +233,12 @@ func (s *Setup) key(ctx context.Context) error {
 	case !s.Asks:
 		return badRequest(errors.New("a key is needed: give --key-file FILE, or set REVERIE_LLM_API_KEY"))
 	}
-	question := "Its key, which is not shown; Enter where it needs none"
-	if !keyless {
-		question = "Key, which is not shown (" + s.chosen.keys + ")"
+	question := "Key, which is not shown (" + s.chosen.keys + ")"
+	if keyless {
+		question = "Its key, which is not shown; Enter where it needs none"
 	}
-	for v[setKey] == "" {
-		if v[setKey], err = s.AskSecret(ctx, question); err != nil || keyless {
+	for s.set[setKey] == "" {
+		if s.set[setKey], err = s.AskSecret(ctx, question); err != nil || keyless {
 			return err
 		}
 	}
@@ -269,153 +247,99 @@ func (s *Setup) key(ctx context.Context) error {
 
 // modelName asks which model. A server that is not the provider's own is asked what it has.
 func (s *Setup) modelName(ctx context.Context) error {
-	v := s.Input.Flags
-	byDefault := config.DefaultModels[v[setProvider]]
-	if v[setURL] != "" {
+	byDefault, there := config.DefaultModels[s.set[setProvider]], []string(nil)
+	if s.set[setURL] != "" {
 		a, err := s.app()
-		if err != nil {
+		if err == nil {
+			there, err = s.serverModels(ctx, a.Config.LLM.JobConfig)
+		}
+		if err != nil && (s.chosen.name == ollama && !s.Asks || ctx.Err() != nil || a.Config == nil) {
 			return err
 		}
-		there, embeds, err := s.serverModels(ctx, a.Config.LLM.JobConfig)
-		byDefault = ""
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && s.chosen.name == ollama:
-			err = fmt.Errorf("Ollama does not answer at %s; start it by `ollama serve`: %w", v[setURL], err)
-			if !s.Asks {
-				return err
-			}
-			if err := s.Say("  %v\n", err); err != nil {
-				return err
-			}
-			if _, err := s.Ask(ctx, "Enter tries again", ""); err != nil {
-				return err
-			}
-			return s.modelName(ctx)
-		case err == nil && s.chosen.name == ollama && len(there) == 0:
-			_ = s.Say("  Ollama has no model yet: `ollama pull NAME` brings one\n")
-		case len(there) > 0:
-			byDefault = there[0]
-			if !s.Asks && v[setModel] == "" && len(there) > 1 {
-				return badRequest(fmt.Errorf("--model is needed: the server has %s", strings.Join(there, ", ")))
-			}
-			if s.Asks && v[setModel] == "" {
-				_ = s.Say("The server has: %s\n", strings.Join(there[:min(len(there), 20)], ", "))
-			}
-		}
-		if embeds != "" && v[setEmbed] == "" {
-			v[setEmbedder] = embeds
+		if byDefault = ""; err != nil {
+			s.tell("  %v\n", err)
 		}
 	}
-	for s.Asks && v[setModel] == "" {
+	if len(there) > 0 && s.set[setModel] == "" {
+		if byDefault = there[0]; !s.Asks && len(there) > 1 {
+			return badRequest(fmt.Errorf("--model is needed: the server has %s", strings.Join(there, ", ")))
+		}
+		s.tell("The server has: %s\n", strings.Join(there[:min(len(there), 20)], ", "))
+	}
+	for s.Asks && s.set[setModel] == "" {
 		if err := s.ask(ctx, setModel, "Model", byDefault); err != nil {
 			return err
 		}
 	}
-	if v[setModel] = cmp.Or(v[setModel], byDefault); v[setModel] == "" {
+	if s.set[setModel] = cmp.Or(s.set[setModel], byDefault); s.set[setModel] == "" {
 		return badRequest(errors.New("--model is needed: the server does not say which it has"))
 	}
 	return nil
 }
 
-// serverModels asks an OpenAI-compatible server for its models, and Ollama for which of them
-// answer and which make vectors.
-func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) (answer []string, embeds string, err error) {
-	var list struct{ Data []struct{ ID string } }
-	base := strings.TrimRight(at.BaseURL, "/")
-	if err := fetchJSON(ctx, http.MethodGet, base+"/models", at.APIKey.Reveal(), "", &list); err != nil {
-		return nil, "", err
-	}
-	for _, m := range list.Data {
-		if s.chosen.name == ollama {
-			var can struct{ Capabilities []string }
-			name, err := json.Marshal(map[string]string{"model": m.ID})
-			if err == nil {
-				err = fetchJSON(ctx, http.MethodPost, strings.TrimSuffix(base, "/v1")+"/api/show", "", string(name), &can)
-			}
-			if err == nil && slices.Contains(can.Capabilities, "embedding") { // an older one does not say
-				embeds = cmp.Or(embeds, m.ID)
-				continue
-			}
-		}
-		answer = append(answer, m.ID)
-	}
-	return answer, embeds, nil
-}
-
-// fetchJSON asks a server for a small document.
-func fetchJSON(ctx context.Context, method, url, key, body string, to any) error {
+// serverModels asks a server for its models; the first that makes vectors is what texts are
+// embedded with.
+func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return err
+	there, embeds, err := openai.Models(ctx, llm.ClientOptions{BaseURL: at.BaseURL, APIKey: at.APIKey.Reveal()})
+	switch e, _ := errors.AsType[*llm.Error](err); {
+	case e != nil && s.chosen.name == ollama:
+		return nil, fmt.Errorf("is Ollama running, as by `ollama serve`? %s", e.Said())
+	case e != nil:
+		return nil, errors.New(e.Said())
+	case err == nil && s.chosen.name == ollama && len(there) == 0:
+		return nil, errors.New("there is no model yet; `ollama pull MODEL` brings one")
 	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
+	if len(embeds) > 0 {
+		s.set[setEmbedder] = cmp.Or(s.set[setEmbedder], embeds[0])
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // a key goes nowhere else
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("HTTP %d", resp.StatusCode)
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(to)
+	return there, err
 }
 
 // tryModel asks the model one small question, before there is a database to write it down.
-func (a *App) tryModel(ctx context.Context, say func(string, ...any) error) error {
-	s, err := a.Config.Generation("")
+func (s *Setup) tryModel(ctx context.Context, a *App) error {
+	m, err := a.Config.Generation("")
 	if err != nil {
 		return err
 	}
-	client, err := a.generator(s)
+	client, err := a.generator(m)
 	if err != nil {
 		return err
 	}
-	if err := say("Asking %s ... ", s.Model); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	s.tell("Asking %s ... ", m.Model)
+	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
-	if _, err = client.Generate(ctx, smallQuestion); err == nil {
-		return say("it answers\n")
+	if _, err = client.Generate(ctx, smallQuestion); err != nil {
+		return errors.Join(err, s.Say("\n"))
 	}
-	return errors.Join(err, say("\n"))
+	return s.Say("it answers\n")
 }
 
 // embeddings keeps the provider's embedding model where that answers, else has searches go
 // by words.
 func (s *Setup) embeddings(ctx context.Context) error {
-	v := s.Input.Flags
 	a, err := s.app()
 	if err != nil || s.untried {
 		return err
 	}
 	e, err := a.Config.Embedding()
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, e.Timeout)
-		defer cancel()
 		var client adapter
 		client, err = connect(e.Provider, llm.ClientOptions{BaseURL: e.BaseURL, APIKey: e.APIKey.Reveal(), Model: e.Model, Dims: e.Dimensions})
 		if err == nil {
+			ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+			defer cancel()
 			_, _, err = client.embedder.Embed(ctx, []string{"Is anybody there?"})
 		}
 	}
 	if err == nil {
 		return s.Say("Search goes by meaning, with %s\n", e.Model)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	s.forget(setEmbedder)
-	v[setEmbed] = config.ProviderOffline
-	return s.Say("Search goes by words: there is no embedding model here\n")
+	s.set[setEmbed] = config.ProviderOffline
+	s.tell("Search goes by words: there is no embedding model here\n")
+	return ctx.Err()
 }
 
 // group asks for the calendar and the language of new groups.
@@ -423,18 +347,15 @@ func (s *Setup) group(ctx context.Context) error {
 	if err := s.ask(ctx, setZone, "Time zone of the chats", machineZone(s.LookupEnv)); err != nil {
 		return err
 	}
-	s.Input.Flags[setZone] = cmp.Or(s.Input.Flags[setZone], machineZone(s.LookupEnv))
+	s.set[setZone] = cmp.Or(s.set[setZone], machineZone(s.LookupEnv))
 	return s.ask(ctx, setLanguage, "Language of the memories, zh or en; Enter goes by the messages", "")
 }
 
 // machineZone is the time zone of this machine by its name, UTC where it cannot be told.
 func machineZone(lookupEnv func(string) string) string {
 	name := strings.TrimPrefix(lookupEnv("TZ"), ":")
-	if name == "" {
-		place, err := filepath.EvalSymlinks("/etc/localtime")
-		if _, after, found := strings.Cut(place, "zoneinfo/"); err == nil && found {
-			name = after
-		}
+	if place, err := filepath.EvalSymlinks("/etc/localtime"); name == "" && err == nil {
+		_, name, _ = strings.Cut(place, "zoneinfo/")
 	}
 	if _, err := (reverie.Group{TimeZone: name}).Location(); err != nil || name == "" {
 		return "UTC"
@@ -446,34 +367,28 @@ func machineZone(lookupEnv func(string) string) string {
 func (s *Setup) database(ctx context.Context) error {
 	for {
 		a, err := s.app()
+		if err == nil && a.Config.Database.URL == "" {
+			if err = s.ask(ctx, setDatabase, "PostgreSQL, as postgres://user:password@host/name; Enter starts one of its own", ""); err != nil {
+				return err
+			}
+			a, err = s.app()
+		}
 		if err != nil {
 			return err
 		}
-		if a.Config.Database.URL == "" {
-			if err := s.ask(ctx, setDatabase, "PostgreSQL, as postgres://user:password@host/name; Enter starts one of its own", ""); err != nil {
-				return err
-			}
-			if a, err = s.app(); err != nil {
-				return err
-			}
-		}
-		if err := s.Say("Opening the database ... "); err != nil {
-			return err
-		}
+		s.tell("Opening the database ... ")
 		err = a.Open(ctx)
 		err = errors.Join(err, a.Close())
-		if s.outdated = errors.Is(err, reverie.ErrOutdatedSchema); s.outdated {
-			return s.Say("it is there, its tables are not\n")
-		}
-		if err == nil {
+		s.outdated = errors.Is(err, reverie.ErrOutdatedSchema)
+		switch {
+		case err == nil:
 			return s.Say("it is there\n")
-		}
-		if !s.Asks || ctx.Err() != nil {
+		case s.outdated:
+			return s.Say("it is there, its tables are not up to date\n")
+		case !s.Asks || ctx.Err() != nil:
 			return errors.Join(err, s.Say("\n"))
 		}
-		if err := s.Say("\n  %v\n", err); err != nil {
-			return err
-		}
+		s.tell("\n  %v\n", err)
 		if on, err := s.Confirm(ctx, "Go on all the same?"); on || err != nil {
 			return err
 		}
@@ -481,30 +396,26 @@ func (s *Setup) database(ctx context.Context) error {
 	}
 }
 
-// write writes the file, the key into one beside it, and says what is next.
+// write writes the file, and the key into one beside it, and says what is next.
 func (s *Setup) write(context.Context) error {
-	file, v := s.Input.NewFile(), s.Input.Flags
-	dir := filepath.Dir(file)
-	if v[setURL] != "" { // which says as much
-		delete(v, setProvider)
-	}
-	where := ""
-	switch {
-	case v[setKey] != "":
-		key := v[setKey]
-		name := KeyFile(file)
+	file, where := s.Input.NewFile(), ""
+	if key := s.set[setKey]; key != "" {
+		name := keyFile(file)
 		if err := s.WriteFile(name, func(w io.Writer) error { _, err := fmt.Fprintln(w, key); return err }); err != nil {
 			return err
 		}
-		delete(v, setKey)
-		v[setKeyFile] = filepath.Base(name)
-		where = ", the key is in " + s.Input.Beside(s.Input.WorkDir, name) + ", which only you can read"
-	case v[setKeyFile] != "":
-		v[setKeyFile] = s.Input.Beside(dir, v[setKeyFile])
+		s.set[setKeyFile] = name
+		where = ", the key is in " + s.Input.Short(name) + ", which only you can read"
+	}
+	if s.set[setKeyFile] != "" {
+		s.set[setKeyFile] = s.Input.Beside(filepath.Dir(file), s.set[setKeyFile])
+	}
+	if s.set[setURL] != "" { // which says as much
+		s.forget(setProvider)
 	}
 	small := map[string]string{}
 	for _, path := range []string{setDatabase, setProvider, setURL, setKeyFile, setModel, setEmbed, setEmbedder, setZone, setLanguage} {
-		small[path] = v[path]
+		small[path] = s.set[path]
 	}
 	text, err := config.Small(small)
 	if err != nil {
@@ -513,15 +424,16 @@ func (s *Setup) write(context.Context) error {
 	if err := s.WriteFile(file, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 		return err
 	}
-	if err := s.Say("%s is written%s.\n", s.Input.Beside(s.Input.WorkDir, file), where); err != nil {
-		return err
-	}
+	s.tell("%s is written%s.\n", s.Input.Short(file), where)
 	return s.next(file, small)
 }
 
 // next warns of what the environment says otherwise, and says what to do next.
 func (s *Setup) next(file string, written map[string]string) error {
-	in := s.Input
+	in, command := s.Input, "reverie"
+	if in.Path != "" {
+		command += " --config " + in.Path
+	}
 	in.Path, in.Flags = file, nil
 	_, origins, _, err := config.Load(in)
 	if err != nil {
@@ -529,29 +441,25 @@ func (s *Setup) next(file string, written map[string]string) error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(written)) {
 		if at := origins.Origin(path); written[path] != "" && at.Layer == config.LayerEnv {
-			_ = s.Say("warning: %s is set in the environment, and wins over what the file says\n", at)
+			s.tell("warning: %s is set in the environment, and wins over what the file says\n", at)
 		}
 	}
-	command := "reverie"
-	if s.Input.Path != "" {
-		command += " --config " + s.Input.Path
-	}
-	next := "Next:\n"
+	s.tell("Next:\n")
 	if s.outdated {
-		next += "  " + command + " migrate up\n"
+		s.tell("  %s migrate up\n", command)
 	}
-	return s.Say("%s  %s import FILE\n", next, command)
+	return s.Say("  %s import FILE\n", command)
 }
 
-// KeyFile is the file beside a configuration file that a setup puts a key into.
-func KeyFile(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".key" }
+// keyFile is the file beside a configuration file that a setup puts a key into.
+func keyFile(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".key" }
 
-// There are those of the files of a setup that are there already.
+// There are those files of a setup that are there already.
 func (s *Setup) There() (names []string) {
 	file := s.Input.NewFile()
-	for _, name := range []string{file, KeyFile(file)} {
+	for _, name := range []string{file, keyFile(file)} {
 		if _, err := os.Lstat(name); err == nil && (name == file || s.Asks) {
-			names = append(names, s.Input.Beside(s.Input.WorkDir, name))
+			names = append(names, s.Input.Short(name))
 		}
 	}
 	return names

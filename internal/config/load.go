@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ func Load(in Input) (*Config, *Provenance, []string, error) {
 	if err != nil {
 		return nil, prov, nil, err
 	}
-	fileLayer, problems := readFile(in.short(file), doc)
+	fileLayer, problems := readFile(in.Short(file), doc)
 	envLayer, warnings, more := readEnv(vars)
 	problems = append(problems, more...)
 	flagLayer, more := readFlags(in.Flags)
@@ -143,10 +142,6 @@ func (in Input) absolute(name string) string {
 	}
 	return filepath.Join(in.WorkDir, name)
 }
-
-// short is a file's name as origins show it: relative below the working
-// directory.
-func (in Input) short(name string) string { return in.Beside(cmp.Or(in.WorkDir, "."), name) }
 
 // readFlags turns the flags that were given into a layer. An empty one sets the
 // empty value.
