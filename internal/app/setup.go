@@ -219,15 +219,20 @@ func (s *Setup) address(ctx context.Context) error {
 	return nil
 }
 
+// elsewhere tells whether the server is one that only speaks OpenAI's protocol.
+func (s *Setup) elsewhere() bool {
+	return s.set[setURL] != "" && s.set[setProvider] == config.ProviderOpenAI
+}
+
 // key asks for the key, unless there is one, or none is needed.
 func (s *Setup) key(ctx context.Context) error {
 	a, err := s.app()
-	keyless := s.set[setURL] != ""
+	keyless := s.elsewhere()
 	switch {
 	case err != nil || s.set[setKey]+s.set[setKeyFile] != "" || s.chosen.name == ollama:
 		return err
 	case a.Config.LLM.APIKey != "":
-		return s.Say("The key is that of the environment, and stays there.\n")
+		return s.Say("Key: that of the environment, which stays there.\n")
 	case keyless && !s.Asks:
 		return nil
 	case !s.Asks:
@@ -248,7 +253,7 @@ func (s *Setup) key(ctx context.Context) error {
 // modelName asks which model. A server that is not the provider's own is asked what it has.
 func (s *Setup) modelName(ctx context.Context) error {
 	byDefault, there := config.DefaultModels[s.set[setProvider]], []string(nil)
-	if s.set[setURL] != "" {
+	if s.elsewhere() {
 		a, err := s.app()
 		if err == nil {
 			there, err = s.serverModels(ctx, a.Config.LLM.JobConfig)
@@ -410,7 +415,7 @@ func (s *Setup) write(context.Context) error {
 	if s.set[setKeyFile] != "" {
 		s.set[setKeyFile] = s.Input.Beside(filepath.Dir(file), s.set[setKeyFile])
 	}
-	if s.set[setURL] != "" { // which says as much
+	if s.elsewhere() { // the address says as much
 		s.forget(setProvider)
 	}
 	small := map[string]string{}
