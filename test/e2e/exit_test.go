@@ -95,10 +95,10 @@ func TestExitMissingSettings(t *testing.T) {
 		env   string
 		words []string
 	}{
-		{"A=b", []string{"REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY", "REVERIE_LLM_BASE_URL", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=gemini", []string{"REVERIE_LLM_API_KEY", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=anthropic", []string{"REVERIE_LLM_API_KEY", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=openai", []string{"REVERIE_LLM_API_KEY", "REVERIE_LLM_BASE_URL", "--llm offline"}},
+		{"A=b", []string{"no model is configured: `reverie init`", "REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=gemini", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=anthropic", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=openai", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
 	} {
 		o := invoke(t.Context(), append(env, c.env), "", "evolve", "--group", "g1", "--json").want(t, 2, c.words...)
 		if o.stdout != "" {

@@ -1,6 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,14 +15,44 @@ import (
 )
 
 // newcomer is a stage on which no model is configured, with a folder for a configuration file,
-// and a server that knows one key and some models.
-func newcomer(t *testing.T, models ...string) (s *stage, server *llmtest.Server, file string) {
+// and a server that knows one key, and lists models as Ollama does.
+func newcomer(t *testing.T, models ...string) (s *stage, server string, file string) {
 	t.Helper()
 	s = newStage(t)
-	server = llmtest.New(t, llmtest.WithKey("sk-good"), llmtest.WithModels(models...))
-	server.Respond(scribe(t))
+	model := llmtest.New(t, llmtest.WithKey("sk-good"))
+	model.Respond(scribe(t))
 	s.set("REVERIE_LLM_BASE_URL=")
-	return s, server, filepath.Join(t.TempDir(), "reverie.toml")
+	to, err := url.Parse(model.URL("anthropic"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", httputil.NewSingleHostReverseProxy(to))
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		var list []object
+		for _, name := range models {
+			list = append(list, object{"id": name, "object": "model"})
+		}
+		writeJSON(t, w, object{"object": "list", "data": list})
+	})
+	mux.HandleFunc("POST /api/show", func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Model string }
+		can := "completion"
+		if json.NewDecoder(r.Body).Decode(&asked) == nil && strings.Contains(asked.Model, "embed") {
+			can = "embedding"
+		}
+		writeJSON(t, w, object{"capabilities": []string{can}})
+	})
+	front := httptest.NewServer(mux)
+	t.Cleanup(front.Close)
+	return s, front.URL, filepath.Join(t.TempDir(), "reverie.toml")
+}
+
+func writeJSON(t *testing.T, w http.ResponseWriter, doc object) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(doc); err != nil {
+		t.Error(err)
+	}
 }
 
 // contents is a file that only its owner may read.
@@ -43,7 +78,7 @@ func TestInitAsks(t *testing.T) {
 	t.Parallel()
 	s, server, file := newcomer(t, "big", "small")
 	screen := terminalTalk(t, []reply{{question: "Number", answer: "none"}, {question: "Number", answer: "5"},
-		{question: "address", answer: server.URL("openai")}, {question: "key", answer: "sk-bad", secret: true},
+		{question: "address", answer: server + "/v1"}, {question: "key", answer: "sk-bad", secret: true},
 		{question: "Model [big]", answer: "small"}, {question: "Enter where", answer: "sk-good", secret: true},
 		{question: "Time zone", answer: "Mars"}, {question: "Time zone", answer: "Asia/Shanghai"},
 		{question: "Language", answer: "zh"}}, func(tty *os.File) {
@@ -64,7 +99,7 @@ func TestInitAsks(t *testing.T) {
 	want := `# Written by ` + "`reverie init`; `reverie config init`" + ` prints every setting.
 
 [llm]
-base_url = "` + server.URL("openai") + `"
+base_url = "` + server + "/v1" + `"
 api_key_file = "reverie.key"
 model = "small"
 
@@ -106,13 +141,13 @@ func TestInitYes(t *testing.T) {
 	init("--yes", "--provider", "chatgpt").want(t, 2, `--provider "chatgpt"`)
 	init("--yes", "--provider", "gemini").want(t, 2, "--key-file FILE")
 	init("--yes", "--provider", "compatible").want(t, 2, "--base-url is needed")
-	init("--yes", "--base-url", server.URL("openai"), "--key-file", good).want(t, 2, "the server has big, small")
-	init("--yes", "--base-url", server.URL("openai"), "--key-file", bad, "--model", "big").want(t, 2, "access was refused (HTTP 401)")
-	init("--yes", "--base-url", server.URL("openai"), "--key-file", good, "--model", "big", "--language", "fr").want(t, 2, "zh, en")
+	init("--yes", "--base-url", server+"/v1", "--key-file", good).want(t, 2, "the server has big, small")
+	init("--yes", "--base-url", server+"/v1", "--key-file", bad, "--model", "big").want(t, 2, "access was refused (HTTP 401)")
+	init("--yes", "--base-url", server+"/v1", "--key-file", good, "--model", "big", "--language", "fr").want(t, 2, "zh, en")
 	if _, err := os.Stat(file); err == nil {
 		t.Fatal("a file was written without being tried")
 	}
-	args := []string{"--yes", "--base-url", server.URL("openai"), "--key-file", good, "--model", "big", "--time-zone", "UTC"}
+	args := []string{"--yes", "--base-url", server + "/v1", "--key-file", good, "--model", "big", "--time-zone", "UTC"}
 	init(args...).want(t, 0).silent(t).shows(t, "import FILE")
 	if got := contents(t, file); !strings.Contains(got, `api_key_file = "`+good+`"`) || strings.Contains(got, "sk-") {
 		t.Errorf("written is\n%s", got)
@@ -135,11 +170,11 @@ func TestInitProviders(t *testing.T) {
 	init := func(args ...string) outcome {
 		return s.run(append([]string{"--config", file, "init", "--yes", "--force", "--time-zone", "UTC"}, args...)...)
 	}
-	init("--provider", "ollama", "--base-url", server.URL("openai")).want(t, 0).shows(t, "Search goes by meaning, with nomic-embed-text")
+	init("--provider", "ollama", "--base-url", server+"/v1").want(t, 0).shows(t, "Search goes by meaning, with nomic-embed-text")
 	if got := contents(t, file); !strings.Contains(got, "model = \"qwen3:8b\"\n\n[embed]\nmodel = \"nomic-embed-text\"\n") {
 		t.Errorf("written is\n%s", got)
 	}
-	init("--provider", "anthropic", "--base-url", server.URL("anthropic")).want(t, 0).silent(t).
+	init("--provider", "anthropic", "--base-url", server).want(t, 0).silent(t).
 		shows(t, "Key: that of the environment", "Asking claude-haiku-4-5", "Search goes by words")
 	got := contents(t, file)
 	for _, want := range []string{`provider = "anthropic"`, `model = "claude-haiku-4-5"`, "[embed]\nprovider = \"offline\"\n"} {

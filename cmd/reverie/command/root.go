@@ -73,6 +73,8 @@ Flags:
 '{{.CommandPath}} COMMAND --help' tells more about a command.{{end}}
 `
 
+func init() { cobra.EnableCommandSorting = false } // the commonest stand first
+
 func newRoot(a *app) *cobra.Command {
 	root := group("reverie")
 	for _, section := range []struct {
@@ -98,7 +100,6 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommandGroupID("operate")
 	root.SetCompletionCommandGroupID("operate")
 	root.SetUsageTemplate(usage)
-	cobra.EnableCommandSorting = false // the commonest stand first
 	root.Version = Version
 	root.SetVersionTemplate("reverie {{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true

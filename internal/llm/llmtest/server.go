@@ -11,7 +11,6 @@ package llmtest
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -19,7 +18,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -35,7 +33,6 @@ type Server struct {
 	mu         sync.Mutex
 	dims       int
 	key        string
-	models     []string
 	texts      queue
 	embeddings queue
 	requests   []Request
@@ -57,10 +54,6 @@ func WithDims(n int) Option { return func(s *Server) { s.dims = n } }
 
 // WithKey refuses requests that carry another key.
 func WithKey(key string) Option { return func(s *Server) { s.key = key } }
-
-// WithModels has the server list models as Ollama does; those whose names hold "embed" make
-// vectors, and only those.
-func WithModels(names ...string) Option { return func(s *Server) { s.models = names } }
 
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
@@ -130,9 +123,6 @@ func (s *Server) Requests() []Request {
 
 // serve treats one HTTP request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	if len(s.models) > 0 && s.listed(w, r) {
-		return
-	}
 	provider, embeds := route(r.URL.Path)
 	if provider == "" || r.Method != http.MethodPost {
 		http.Error(w, "no such route: "+r.Method+" "+r.URL.Path, http.StatusNotFound)
@@ -149,33 +139,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.next(req).write(s, w, r, req)
-}
-
-// listed answers what is asked about the models that there are.
-func (s *Server) listed(w http.ResponseWriter, r *http.Request) bool {
-	var shown any
-	switch r.URL.Path {
-	case "/v1/models":
-		list := make([]object, len(s.models))
-		for i, name := range s.models {
-			list[i] = object{"id": name, "object": "model"}
-		}
-		shown = object{"object": "list", "data": list}
-	case "/api/show":
-		var asked struct{ Model string }
-		can := "completion"
-		if json.NewDecoder(r.Body).Decode(&asked) == nil && strings.Contains(asked.Model, "embed") {
-			can = "embedding"
-		}
-		shown = object{"capabilities": []string{can}}
-	default:
-		return false
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(shown); err != nil {
-		s.t.Errorf("llmtest: %s: %v", r.URL.Path, err)
-	}
-	return true
 }
 
 // next records a request and finds its answer.
