@@ -107,7 +107,7 @@ func refused(t *testing.T, ctx context.Context, l *prompts.Langfuse, want string
 			t.Errorf("warning %q, want %q", w, want)
 		}
 	}
-	if len(warnings) != 1 || strings.Count(warnings[0], ".zh") != 6 || cmp.Diff(evolve(t, before, prompts.Chinese, system), evolve(t, s, prompts.Chinese, system)) != "" {
+	if len(warnings) != 1 || strings.Count(warnings[0], ".zh") != 7 || cmp.Diff(evolve(t, before, prompts.Chinese, system), evolve(t, s, prompts.Chinese, system)) != "" {
 		t.Errorf("%d warnings, or another text", len(warnings))
 	}
 }

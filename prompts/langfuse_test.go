@@ -209,7 +209,7 @@ func TestLangfuseIsAskedOnceEach(t *testing.T) {
 		l.Label, l.BaseURL = label, l.BaseURL+"/"
 		with(t, open(t, ""), l)
 		want := map[string]int{}
-		for _, name := range []string{prompts.MemoryEvolve, prompts.MemoryCompare, prompts.ImpressionObserve, prompts.SessionExtract, prompts.SessionSummarize, prompts.Dream} {
+		for _, name := range []string{prompts.MemoryEvolve, prompts.MemoryCompare, prompts.MemoryAsk, prompts.ImpressionObserve, prompts.SessionExtract, prompts.SessionSummarize, prompts.Dream} {
 			want["/api/public/v2/prompts/"+name+".en?label="+query], want["/api/public/v2/prompts/"+name+".zh?label="+query] = 1, 1
 		}
 		got := map[string]int{}

@@ -202,7 +202,7 @@ var alone = text.NewPattern(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
 
 // trials are what the prompts are tried on: one for either side of their conditions.
 var trials = []System{EvolveSystem{}, EvolveSystem{Active: 3, Shown: 2, Target: 1}, CompareSystem{}, ObserveSystem{},
-	ExtractSystem{}, SummarizeSystem{}, DreamSystem{}}
+	ExtractSystem{}, SummarizeSystem{}, DreamSystem{}, AskSystem{}}
 
 // fields are the data of a template, by the names of their fields.
 func fields(language string, system System) map[string]any {

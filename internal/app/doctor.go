@@ -116,6 +116,10 @@ func (a *App) examineGroups(ctx context.Context, note func(check, detail string,
 	note("groups", "none is parked", err)
 }
 
+// smallQuestion is what a model is asked to see whether it answers.
+var smallQuestion = llm.Request{System: "Answer with one line of JSON.", MaxTokens: 256,
+	User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`}
+
 // examineModels asks each model one small question.
 func (a *App) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
 	uses := []struct{ use, check string }{{config.UseEvolve, "model"}, {config.UseObserve, "model for impressions"}, {config.UseExtract, "model for sessions"}, {config.UseFold, "model for summaries"}, {config.UseDream, "model for dreams"}}
@@ -135,8 +139,7 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		}
 		asked[settings] = true
 		if err == nil {
-			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
-				User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
+			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, smallQuestion)
 			note(u.check, model.Name()+" answers", err)
 			continue
 		}
@@ -152,7 +155,9 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		without = "; searches use it, by spelling and not by meaning, while neither [embed] nor [llm] names a model"
 	}
 	if err != nil {
-		note("embeddings", "", err)
+		if !told[err.Error()] {
+			note("embeddings", "", err)
+		}
 		return
 	}
 	_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})

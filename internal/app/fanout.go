@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -191,7 +192,14 @@ type Estimate struct {
 	Unknown      int     `json:"unknown,omitempty"`   // groups of which it cannot be told, since their calendar cannot be read
 	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
 
-	Free bool // nobody is paid for it
+	Free bool `json:"free,omitempty"` // nobody is paid for it
+}
+
+// add adds what another backfill by the same model is thought to take.
+func (e *Estimate) add(o Estimate) {
+	e.Model, e.Priced, e.Free, e.OpenFrom = o.Model, o.Priced, o.Free, cmp.Or(e.OpenFrom, o.OpenFrom)
+	e.Groups, e.Windows, e.Messages, e.Calls = e.Groups+o.Groups, e.Windows+o.Windows, e.Messages+o.Messages, e.Calls+o.Calls
+	e.InputTokens, e.OutputTokens, e.CostUSD = e.InputTokens+o.InputTokens, e.OutputTokens+o.OutputTokens, e.CostUSD+o.CostUSD
 }
 
 // usualOutput is what an answer is thought to have while the ledger knows of

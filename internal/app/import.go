@@ -12,6 +12,8 @@ import (
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/jobs"
+	"reverie/prompts"
 )
 
 // Import is what is asked of an import.
@@ -164,6 +166,81 @@ func (a *App) NewGroup(g reverie.Group) reverie.Group {
 func (a *App) IngestFilters(assistants ...string) ingest.Filters {
 	c := a.Config.Ingest
 	return ingest.Filters{Commands: c.Commands, Bots: ingest.Bots(c.Bots), Assistants: append(slices.Clone(c.Assistants), assistants...)}
+}
+
+// Ahead is what evolving chats that were imported is thought to take, and the command that
+// does it.
+type Ahead struct {
+	Estimate
+	Command string `json:"command,omitempty"`
+	NoModel string `json:"no_model,omitempty"` // why nobody can be asked
+}
+
+// maxAhead is for how many chats at most it is told what is ahead.
+const maxAhead = 100
+
+// Ahead says what is ahead of chats; nil where nothing is, or where it cannot be told: the
+// import is done all the same.
+func (a *App) Ahead(ctx context.Context, chats []*ingest.ChatResult) *Ahead {
+	if a.Store == nil || len(chats) == 0 || len(chats) > maxAhead {
+		return nil
+	}
+	if err := CheckModels(a.Config, reverie.JobEvolve); err != nil {
+		return &Ahead{NoModel: err.Error()}
+	}
+	ahead, err := a.ahead(ctx, chats)
+	if err != nil {
+		a.Log.Info("what evolving takes could not be estimated", "error", err)
+		return nil
+	}
+	return ahead
+}
+
+func (a *App) ahead(ctx context.Context, chats []*ingest.ChatResult) (*Ahead, error) {
+	set, err := prompts.Open(a.Config.Prompts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	sum, dates := &Ahead{}, Backfill{}
+	for _, chat := range chats {
+		if chat.First.IsZero() {
+			continue
+		}
+		g, err := a.Store.Group(ctx, chat.GroupID)
+		if err != nil {
+			return nil, err
+		}
+		cal, err := jobs.CalendarOf(g)
+		if err != nil {
+			return nil, err
+		}
+		f := Backfill{GroupID: g.ID, From: cal.Containing(chat.First).Date, To: cal.Containing(chat.Last).Date}
+		e, err := a.Estimate(ctx, a.EvolveBase(set, 0), f)
+		if err != nil {
+			return nil, err
+		}
+		sum.add(e)
+		dates.From, dates.To = min(cmp.Or(dates.From, f.From), f.From), max(dates.To, f.To)
+	}
+	switch alone := len(chats) == 1; {
+	case sum.Windows > 1 || sum.Windows == 1 && !alone:
+		sum.Command = fmt.Sprintf("reverie backfill --from %s --to %s", dates.From, dates.To)
+		if alone {
+			sum.Command += " " + text.ShellOperand(chats[0].GroupID)
+		}
+		if !sum.Priced || sum.CostUSD > a.Config.Jobs.ConfirmUSD { // what it takes has been said
+			sum.Command = strings.Replace(sum.Command, "backfill", "backfill --yes", 1)
+		}
+	case alone:
+		n, err := a.Store.CountPending(ctx, chats[0].GroupID, chats[0].First, a.Clock())
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		sum.Command = "reverie evolve " + text.ShellOperand(chats[0].GroupID)
+	default:
+		return nil, nil
+	}
+	return sum, nil
 }
 
 // Pull is what is asked of a pull.

@@ -3,6 +3,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // Console is what a command reads from and prints to, and the clock that it prints by.
@@ -42,16 +45,65 @@ func (con *Console) CanAsk() bool {
 	return ok && Terminal(in) && Terminal(con.Stdout)
 }
 
+// Ask asks a question, and returns the answer without the space around it; an empty one is
+// byDefault. It is an error where input ends without an answer.
+func (con *Console) Ask(ctx context.Context, question, byDefault string) (string, error) {
+	if byDefault != "" {
+		question += " [" + Visible(byDefault) + "]"
+	}
+	if err := con.Say("%s: ", question); err != nil {
+		return "", err
+	}
+	answer, err := con.line(ctx)
+	return cmp.Or(answer, byDefault), err
+}
+
+// AskSecret is Ask for what a terminal must not show. Where the context ends first, the
+// terminal is left as it was.
+func (con *Console) AskSecret(ctx context.Context, question string) (string, error) {
+	tty, is := con.Stdin.(*os.File)
+	if !is || !term.IsTerminal(int(tty.Fd())) {
+		return con.Ask(ctx, question, "")
+	}
+	before, err := term.GetState(int(tty.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("ask for what is not shown: %w", err)
+	}
+	if err := con.Say("%s: ", question); err != nil {
+		return "", err
+	}
+	typed := make(chan piece, 1)
+	go func() {
+		data, err := term.ReadPassword(int(tty.Fd()))
+		typed <- piece{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(int(tty.Fd()), before), con.Say("\n"))
+	case p := <-typed:
+		return strings.TrimSpace(string(p.data)), errors.Join(p.err, con.Say("\n"))
+	}
+}
+
+// line reads a line that somebody types, without the space around it.
+func (con *Console) line(ctx context.Context) (string, error) {
+	typed, err := bufio.NewReader(&PatientReader{Ctx: ctx, From: con.Stdin}).ReadString('\n')
+	if typed = strings.TrimSpace(typed); errors.Is(err, io.EOF) && typed != "" {
+		err = nil
+	}
+	return typed, err
+}
+
 // Confirm asks a question of yes or no. Anything but yes is no.
 func (con *Console) Confirm(ctx context.Context, question string) (bool, error) {
 	if err := con.Say("%s [y/N] ", question); err != nil {
 		return false, err
 	}
-	answer, err := bufio.NewReader(&PatientReader{Ctx: ctx, From: con.Stdin}).ReadString('\n')
+	answer, err := con.line(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}

@@ -16,6 +16,7 @@ import (
 type ImportShown struct {
 	Dry                 bool
 	Formats, PassedOver []string
+	Ahead               any // what to do next, and what it takes; nil: nothing
 }
 
 // PrintChats says what came of an import.
@@ -23,7 +24,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 	o.Formats = slices.Compact(slices.Sorted(slices.Values(o.Formats)))
 	if con.JSON {
 		return con.WriteJSON(report{Success: failed == nil && res.Bad == 0, DryRun: o.Dry,
-			Formats: append([]string{}, o.Formats...), Result: res, PassedOver: o.PassedOver})
+			Formats: append([]string{}, o.Formats...), Result: res, PassedOver: o.PassedOver, Ahead: o.Ahead})
 	}
 	if len(o.Formats) == 0 {
 		return nil // the error says it all
@@ -86,6 +87,7 @@ type report struct {
 	Formats []string `json:"formats,omitzero"` // of an import
 	ingest.Result
 	PassedOver []string `json:"passed_over,omitempty"`
+	Ahead      any      `json:"ahead,omitempty"`
 	Failed     any      `json:"failed,omitempty"`
 }
 

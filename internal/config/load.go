@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ func Load(in Input) (*Config, *Provenance, []string, error) {
 	if err != nil {
 		return nil, prov, nil, err
 	}
-	fileLayer, problems := readFile(in.short(file), doc)
+	fileLayer, problems := readFile(in.Short(file), doc)
 	envLayer, warnings, more := readEnv(vars)
 	problems = append(problems, more...)
 	flagLayer, more := readFlags(in.Flags)
@@ -106,7 +105,7 @@ func (in Input) file(vars map[string]string) (string, []byte, error) {
 		doc, err := os.ReadFile(in.absolute(name))
 		if err != nil {
 			at := Origin{Layer: LayerFlag, Name: said}
-			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie config init` writes one",
+			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie init` writes one",
 				name, reason(err))
 		}
 		return in.absolute(name), doc, nil
@@ -142,16 +141,6 @@ func (in Input) absolute(name string) string {
 		return name
 	}
 	return filepath.Join(in.WorkDir, name)
-}
-
-// short is a file's name as origins show it: relative below the working
-// directory.
-func (in Input) short(name string) string {
-	rel, err := filepath.Rel(cmp.Or(in.WorkDir, "."), name)
-	if err != nil || !filepath.IsLocal(rel) {
-		return name
-	}
-	return rel
 }
 
 // readFlags turns the flags that were given into a layer. An empty one sets the

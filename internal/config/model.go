@@ -95,8 +95,8 @@ func (m *JobConfig) follow(llm JobConfig) {
 	}
 }
 
-// What models are asked for: each has a section below [llm], and is the purpose
-// of its calls in the ledger.
+// What models are asked for: each is the purpose of its calls in the ledger, and all
+// but the last have a section below [llm].
 const (
 	UseEvolve  = "evolve"
 	UseCompare = "compare" // a new fact with memories
@@ -104,6 +104,7 @@ const (
 	UseExtract = "extract" // sessions
 	UseFold    = "summarize"
 	UseDream   = "dream"
+	UseAsk     = "ask" // a person's question; as [llm]
 )
 
 // of returns the overrides of a use, none for one without a section.
@@ -113,9 +114,10 @@ func (l *LLMConfig) of(use string) JobConfig {
 }
 
 // Why there is no model for a job: the offline baseline cannot do it, or none is named.
+// Each is a [reverie.ErrConfiguration].
 var (
-	ErrNeedsModel = fmt.Errorf("offline cannot do this, a model is needed: %w", reverie.ErrConfiguration)
-	ErrNoModel    = fmt.Errorf("no model is configured: %w", reverie.ErrConfiguration)
+	ErrNeedsModel error = problemError("offline cannot do this, a model is needed")
+	ErrNoModel    error = problemError("no model is configured")
 )
 
 // Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
@@ -133,14 +135,12 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	}
 	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
-		return ModelSettings{}, fmt.Errorf("%w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and "+
-			"REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use "+
-			"--llm offline, a simple extractive baseline without network", ErrNoModel)
+		return ModelSettings{}, fmt.Errorf("%w: `reverie init` sets one up, or set REVERIE_LLM_PROVIDER and "+
+			"REVERIE_LLM_API_KEY", ErrNoModel)
 	}
-	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream}, use) {
-		return ModelSettings{}, fmt.Errorf("[llm.%s]: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and "+
-			"REVERIE_LLM_API_KEY, or REVERIE_LLM_%s_PROVIDER for this job alone, and leave out --llm offline", use,
-			ErrNeedsModel, strings.ToUpper(use))
+	if m.Provider == ProviderOffline && slices.Contains([]string{UseObserve, UseExtract, UseFold, UseDream, UseAsk}, use) {
+		return ModelSettings{}, fmt.Errorf("%s: %w: `reverie init` sets one up; or set REVERIE_LLM_PROVIDER and "+
+			"REVERIE_LLM_API_KEY, and leave out --llm offline", use, ErrNeedsModel)
 	}
 	m.follow(llm)
 	if err := m.complete(section, DefaultModels); err != nil {
@@ -165,14 +165,14 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 	}
 	switch m.Provider {
 	case "":
-		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, "+
-			"gemini, offline or local) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, "+
-			"or use --llm offline", reverie.ErrConfiguration)
+		return EmbedSettings{}, problemError("no embedding model is configured: set REVERIE_EMBED_PROVIDER (openai, gemini, " +
+			"offline or local) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, " +
+			"or use --llm offline")
 	case ProviderRecorded: // it has answers and no vectors
 		m.Provider = ProviderOffline
 	case ProviderAnthropic:
-		return EmbedSettings{}, fmt.Errorf("anthropic has no embeddings: %w: set REVERIE_EMBED_PROVIDER to openai or "+
-			"gemini together with REVERIE_EMBED_API_KEY, or to offline, which needs no key", reverie.ErrConfiguration)
+		return EmbedSettings{}, problemError("anthropic has no embeddings: set REVERIE_EMBED_PROVIDER to openai or " +
+			"gemini together with REVERIE_EMBED_API_KEY, or to offline, which needs no key")
 	}
 	explicit, section := m.Model != "" || own.Provider != "" || own.BaseURL != "" || own.APIKey != "", "embed"
 	if !explicit {
@@ -196,21 +196,16 @@ func (m *JobConfig) complete(section string, models map[string]string) error {
 	m.Model = cmp.Or(m.Model, models[m.Provider])
 	switch {
 	case m.Provider == ProviderLocal && m.Model == "":
-		return fmt.Errorf("local needs a model: %w: set REVERIE_EMBED_MODEL to the directory that holds its "+
-			"model.safetensors and tokenizer.json", reverie.ErrConfiguration)
+		return problemError("local needs a model: set REVERIE_EMBED_MODEL to the directory that holds its " +
+			"model.safetensors and tokenizer.json")
 	case Keyless(m.Provider):
 		m.BaseURL, m.APIKey = "", ""
 		return nil
 	case m.APIKey != "", m.Provider == ProviderOpenAI && m.BaseURL != "":
 		return nil
 	}
-	prefix, hint := envPrefix+strings.ToUpper(strings.ReplaceAll(section, ".", "_")), ""
-	if m.Provider == ProviderOpenAI {
-		hint = fmt.Sprintf(", %s_BASE_URL for an OpenAI-compatible server without a key,", prefix)
-	}
-	return fmt.Errorf("%s needs a key: %w: set %s_API_KEY (or %s_API_KEY_FILE)%s or another %s_PROVIDER, or use "+
-		"--llm offline, a simple extractive baseline without network",
-		m.Provider, reverie.ErrConfiguration, prefix, prefix, hint, prefix)
+	key := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_")) + "_API_KEY"
+	return problemError(fmt.Sprintf("%s needs a key: `reverie init` asks for it, or set %s or %s_FILE", m.Provider, key, key))
 }
 
 // sameHost tells whether two addresses of one provider may share a key: the same

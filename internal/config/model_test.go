@@ -23,10 +23,10 @@ func TestGeneration(t *testing.T) {
 		want  ModelSettings
 		err   []string
 	}{
-		{name: "none", err: []string{"REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY", "--llm offline"}},
-		{name: "key alone", env: []string{"REVERIE_LLM_API_KEY=k"}, err: []string{"REVERIE_LLM_PROVIDER", "--llm offline"}},
-		{name: "no key", env: []string{"REVERIE_LLM_PROVIDER=gemini"}, err: []string{"gemini needs a key", "REVERIE_LLM_API_KEY", "REVERIE_LLM_PROVIDER", "--llm offline"}},
-		{name: "no key, openai", env: []string{"REVERIE_LLM_PROVIDER=openai"}, err: []string{"REVERIE_LLM_API_KEY", "REVERIE_LLM_BASE_URL"}},
+		{name: "none", err: []string{"no model is configured: `reverie init`", "REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY"}},
+		{name: "key alone", env: []string{"REVERIE_LLM_API_KEY=k"}, err: []string{"REVERIE_LLM_PROVIDER", "reverie init"}},
+		{name: "no key", env: []string{"REVERIE_LLM_PROVIDER=gemini"}, err: []string{"gemini needs a key: `reverie init`", "REVERIE_LLM_API_KEY", "REVERIE_LLM_API_KEY_FILE"}},
+		{name: "no key, openai", env: []string{"REVERIE_LLM_PROVIDER=openai"}, err: []string{"openai needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
 		{name: "no key, base_url of another protocol", env: []string{"REVERIE_LLM_PROVIDER=anthropic", "REVERIE_LLM_BASE_URL=http://h"}, err: []string{"REVERIE_LLM_API_KEY"}},
 		{name: "gemini", env: []string{"REVERIE_LLM_PROVIDER=gemini", "REVERIE_LLM_API_KEY=k"},
 			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "gemini", "k", "gemini-2.5-flash" })},

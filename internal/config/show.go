@@ -134,7 +134,7 @@ func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 		return writeConfigJSON(w, cfg, prov)
 	}
 	if prov.File == "" {
-		fmt.Fprint(w, "No configuration file; `reverie config init` writes one.\n\n")
+		fmt.Fprint(w, "No configuration file; `reverie init` writes one.\n\n")
 	} else {
 		fmt.Fprintf(w, "Configuration file: %s\n\n", prov.File)
 	}

@@ -121,9 +121,18 @@ var meanings = map[Fault]meaning{
 	FaultCanceled:   {"the call was cancelled", ""},
 }
 
-// Error says who failed, how, in the provider's own words, and what to do. The
-// adapters shorten those words and take keys out of them.
+// Error says who failed, how, in the provider's own words, and what to do.
 func (e *Error) Error() string {
+	said := e.Said()
+	if hint := e.hint(meanings[e.Fault].hint); hint != "" {
+		said += "; " + hint
+	}
+	return said
+}
+
+// Said is the error without what to do. The adapters shorten the provider's words and take
+// keys out of them.
+func (e *Error) Said() string {
 	m, known := meanings[e.Fault]
 	if !known {
 		m.what = string(e.Fault)
@@ -137,9 +146,6 @@ func (e *Error) Error() string {
 		if words := strings.Trim(e.Err.Error(), ". \n"); words != "" {
 			fmt.Fprintf(&b, ": %s", words)
 		}
-	}
-	if hint := e.hint(m.hint); hint != "" {
-		fmt.Fprintf(&b, "; %s", hint)
 	}
 	return b.String()
 }

@@ -36,7 +36,7 @@ func TestExitUsage(t *testing.T) {
 		{[]string{"evolve", "--group", "g1", "--since", "2025-03-04", "--until", "2025-03-04"}, []string{"not before"}},
 		{[]string{"evolve", "--group", "g1", "--llm", "chatgpt"}, []string{"chatgpt", "openai"}},
 		{[]string{"evolve", "--all", "--until", "soon"}, []string{"soon"}},
-		{[]string{"evolve", "--group", "g1", "--config", "/no/such.toml"}, []string{"/no/such.toml", "config init"}},
+		{[]string{"evolve", "--group", "g1", "--config", "/no/such.toml"}, []string{"/no/such.toml", "`reverie init` writes one"}},
 		{[]string{"memory", "list"}, []string{"a group is needed", "another, g1", "REVERIE_GROUP"}},
 		{[]string{"memory", "list", "--group", "g1", "--status", "dead"}, []string{"dead", "deprecated"}},
 		{[]string{"memory", "list", "--group", "g1", "--kind", "x"}, []string{"session"}},
@@ -95,10 +95,10 @@ func TestExitMissingSettings(t *testing.T) {
 		env   string
 		words []string
 	}{
-		{"A=b", []string{"REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY", "REVERIE_LLM_BASE_URL", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=gemini", []string{"REVERIE_LLM_API_KEY", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=anthropic", []string{"REVERIE_LLM_API_KEY", "--llm offline"}},
-		{"REVERIE_LLM_PROVIDER=openai", []string{"REVERIE_LLM_API_KEY", "REVERIE_LLM_BASE_URL", "--llm offline"}},
+		{"A=b", []string{"no model is configured: `reverie init`", "REVERIE_LLM_PROVIDER", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=gemini", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=anthropic", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
+		{"REVERIE_LLM_PROVIDER=openai", []string{"needs a key: `reverie init`", "REVERIE_LLM_API_KEY"}},
 	} {
 		o := invoke(t.Context(), append(env, c.env), "", "evolve", "--group", "g1", "--json").want(t, 2, c.words...)
 		if o.stdout != "" {

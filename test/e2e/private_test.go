@@ -73,7 +73,7 @@ func TestPrivateDatabase(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"config", "--json"}, {"config", "init"}} {
 		s.run(args...).want(t, 0).silent(t)
 	}
-	s.run("evolve", "--group", "g1").want(t, 2, "REVERIE_LLM_PROVIDER", "--llm offline")
+	s.run("evolve", "--group", "g1").want(t, 2, "`reverie init`", "REVERIE_LLM_PROVIDER")
 	if _, err := os.Stat(s.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a database was made for nothing: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,22 +22,7 @@ func terminalOutput(t *testing.T, f func(tty *os.File)) string {
 // terminalTyped is terminalOutput where somebody has typed something.
 func terminalTyped(t *testing.T, typed string, f func(tty *os.File)) string {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no terminals on this machine: %v", err)
-	}
-	defer screen.Close()
-	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no terminals on this machine: %v", err)
-	}
+	screen, tty := openTerminal(t)
 	if _, err := io.WriteString(screen, typed); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +39,77 @@ func terminalTyped(t *testing.T, typed string, f func(tty *os.File)) string {
 		t.Error(err)
 	}
 	return strings.ReplaceAll(await(t, "the end of the terminal", shown), "\r\n", "\n")
+}
+
+// openTerminal returns both sides of a terminal.
+func openTerminal(t *testing.T) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals on this machine: %v", err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	n, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals on this machine: %v", err)
+	}
+	return screen, tty
+}
+
+// reply is what somebody types when a question has appeared.
+type reply struct {
+	question, answer string
+	secret           bool // it is typed when the terminal shows nothing of it
+}
+
+// terminalTalk runs f with a terminal on which somebody answers questions as they appear, and
+// returns all that appeared.
+func terminalTalk(t *testing.T, replies []reply, f func(tty *os.File)) string {
+	t.Helper()
+	screen, tty := openTerminal(t)
+	shown := make(chan string)
+	go func() {
+		var all strings.Builder
+		read, piece := 0, make([]byte, 4096)
+		for {
+			n, err := screen.Read(piece)
+			all.Write(piece[:n])
+			for len(replies) > 0 && strings.Contains(all.String()[read:], replies[0].question) {
+				read += strings.Index(all.String()[read:], replies[0].question) + len(replies[0].question)
+				for replies[0].secret && echoes(screen) {
+					runtime.Gosched()
+				}
+				_, _ = io.WriteString(screen, replies[0].answer+"\n") // that nobody reads it any more shows below
+				replies = replies[1:]
+			}
+			if err != nil {
+				shown <- all.String()
+				return
+			}
+		}
+	}()
+	f(tty)
+	if err := tty.Close(); err != nil {
+		t.Error(err)
+	}
+	said := strings.ReplaceAll(await(t, "the end of the terminal", shown), "\r\n", "\n")
+	if len(replies) > 0 {
+		t.Errorf("%q was never asked:\n%s", replies[0].question, said)
+	}
+	return said
+}
+
+// echoes tells whether a terminal shows what is typed.
+func echoes(screen *os.File) bool {
+	state, err := unix.IoctlGetTermios(int(screen.Fd()), unix.TCGETS)
+	return err == nil && state.Lflag&unix.ECHO != 0
 }
 
 // TestTerminal: a terminal gets colour and progress; NO_COLOR, a dumb terminal,

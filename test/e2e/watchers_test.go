@@ -216,7 +216,7 @@ func TestLangfusePrompt(t *testing.T) {
 	s.bring("g2", chat(night(3), "note Mia hosts the game nights")...)
 	first := s.run("evolve", "--due").want(t, 0, "memory_evolve.zh", "404")
 	var got, want []string
-	for _, name := range []string{"dream", "impression_observe", "memory_compare", "memory_evolve", "session_extract", "session_summarize"} {
+	for _, name := range []string{"dream", "impression_observe", "memory_ask", "memory_compare", "memory_evolve", "session_extract", "session_summarize"} {
 		for _, language := range []string{"en", "zh"} {
 			got = append(got, await(t, "a question to Langfuse", asked))
 			want = append(want, fmt.Sprintf("/api/public/v2/prompts/%s.%s?label=production pk-lf-1 %s", name, language, watcherSecrets[0]))

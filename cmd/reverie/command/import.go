@@ -135,7 +135,11 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	if len(res.Groups) == 0 && err == nil && o.Group.ID != "" { // an empty file
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.Group.ID})
 	}
-	perr := a.PrintChats(cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}, res, err)
+	shown := cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}
+	if ahead := a.Ahead(ctx, res.Groups); ahead != nil && err == nil && !o.DryRun {
+		shown.Ahead = ahead
+	}
+	perr := a.PrintChats(shown, res, err)
 	if perr != nil {
 		return errors.Join(err, perr)
 	}

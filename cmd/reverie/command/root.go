@@ -73,17 +73,19 @@ Flags:
 '{{.CommandPath}} COMMAND --help' tells more about a command.{{end}}
 `
 
+func init() { cobra.EnableCommandSorting = false } // the commonest stand first
+
 func newRoot(a *app) *cobra.Command {
 	root := group("reverie")
 	for _, section := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"start", "Start here:", []*cobra.Command{newDemo(a), newImport(a), newEvolve(a), newMemory(a), newContext(a), newRun(a), newServe(a),
+		{"start", "Start here:", []*cobra.Command{newDemo(a), newInit(a), newImport(a), newEvolve(a), newAsk(a), newMemory(a), newRun(a),
 			newDoctor(a)}},
 		{"jobs", "Jobs:", []*cobra.Command{newExtract(a), newDream(a), newImpression(a), newMaintain(a), newBackfill(a), newPull(a),
 			newSchedule(a)}},
-		{"read", "Read:", []*cobra.Command{newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
+		{"read", "Read:", []*cobra.Command{newContext(a), newServe(a), newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
 		{"review", "Review:", []*cobra.Command{newRuns(a), newPlan(a), newApply(a), newReplay(a), newScan(a), newEval(a)}},
 		{"operate", "Operate:", []*cobra.Command{newGroups(a), newTeam(a), newErase(a), newToken(a), newMigrate(a), newAudit(a),
 			newConfig(a), newVersion(a)}},
@@ -98,7 +100,6 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommandGroupID("operate")
 	root.SetCompletionCommandGroupID("operate")
 	root.SetUsageTemplate(usage)
-	cobra.EnableCommandSorting = false // the commonest stand first
 	root.Version = Version
 	root.SetVersionTemplate("reverie {{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true

@@ -157,7 +157,16 @@ func (a *API) Post(ctx context.Context, route string, in, out any) error {
 	if err != nil {
 		return Fail(ctx, a.Provider, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.BaseURL+route, bytes.NewReader(body))
+	return a.send(ctx, http.MethodPost, route, body, out)
+}
+
+// Get is [API.Post] for what is only read.
+func (a *API) Get(ctx context.Context, route string, out any) error {
+	return a.send(ctx, http.MethodGet, route, nil, out)
+}
+
+func (a *API) send(ctx context.Context, method, route string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+route, bytes.NewReader(body))
 	if err != nil {
 		return Fail(ctx, a.Provider, err)
 	}

@@ -1,0 +1,34 @@
+package openai
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Models asks a server which models it has, whatever model the options name. Those of which
+// Ollama says that they make vectors stand apart; other servers do not say.
+func Models(ctx context.Context, o Options) (answer, embed []string, err error) {
+	o.Model = "any"
+	c, err := New(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var list struct{ Data []struct{ ID string } }
+	if err := c.api.Get(ctx, "/models", &list); err != nil {
+		return nil, nil, err
+	}
+	own := c.api // where Ollama's own routes are
+	own.BaseURL = strings.TrimSuffix(own.BaseURL, "/v1")
+	says := true
+	for _, m := range list.Data {
+		var can struct{ Capabilities []string }
+		says = says && own.Post(ctx, "/api/show", map[string]string{"model": m.ID}, &can) == nil
+		if slices.Contains(can.Capabilities, "embedding") {
+			embed = append(embed, m.ID)
+			continue
+		}
+		answer = append(answer, m.ID)
+	}
+	return answer, embed, nil
+}
