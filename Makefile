@@ -23,7 +23,7 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots notices man clean
+.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots notices man snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,12 @@ torture: ## break the binary on purpose in every way, and audit what is left (SH
 
 man: ## write the man pages into dist/man
 	@$(GO) run ./scripts/man dist/man
+
+# Without syft there are no SBOMs, and without a remote nothing to check against.
+snapshot: ## check .goreleaser.yaml and build what a release has, into dist/ (needs goreleaser)
+	@command -v goreleaser >/dev/null || { echo "make snapshot: there is no goreleaser: install it by go install github.com/goreleaser/goreleaser/v2@latest" >&2; exit 2; }
+	goreleaser check
+	goreleaser release --snapshot --clean $$(command -v syft >/dev/null || echo --skip=sbom)
 
 notices: ## write THIRD_PARTY_NOTICES.txt from the modules of the binary
 	@scripts/notices.sh

@@ -211,22 +211,20 @@ func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	rewrites := func(step reverie.Step) bool { return counts(step) && !isClosing(step) }
 	closes := func(step reverie.Step) bool { return counts(step) && isClosing(step) }
 	st := &r.recorder.Stats
-	todos, closings := st.Closed, st.Closed+count(plan.Steps, closes)
+	todos := st.Closed
 	for _, h := range s.state.Items {
 		if reverie.DreamTypeOf(h.Memory) == reverie.DreamTodo && !isDone(h) {
 			todos++
 		}
 	}
-	if n := count(plan.Steps, rewrites); n > 0 {
-		if reason := pipeline.TooManyRewrites(st.Rewritten-st.Closed+n, s.state.Active, r.Limits.HoldMin, r.Limits.HoldRatio,
-			"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person"); reason != "" {
-			pipeline.Hold(plan, s.state.Items, reason, rewrites)
-		}
-	}
-	if closings > max(holdClosings, todos/2) {
-		pipeline.Hold(plan, s.state.Items, fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
-			closings, todos, max(holdClosings, todos/2)), closes)
-	}
+	decide.HoldExcess(plan, s.state.Items, rewrites, func(n int) string {
+		return decide.TooManyRewrites(st.Rewritten-st.Closed+n, s.state.Active, r.Limits.HoldMin, r.Limits.HoldRatio,
+			"the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person")
+	})
+	decide.HoldExcess(plan, s.state.Items, closes, func(n int) string {
+		return decide.TooManyRewrites(st.Closed+n, todos, holdClosings, 0.5,
+			"the dream would close %d of the %d open todos of the group; at most %d pass without a person")
+	})
 	plan.HeldAll = len(plan.Held) > 0 && len(plan.Steps) == 0
 	st.Closed += count(plan.Steps, closes)
 }

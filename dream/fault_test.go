@@ -56,6 +56,17 @@ func rejected(s *stage) {
 	s.items("preference: Lin drinks milk v2", "preference: Lin drinks water v2")
 }
 
+// waits asks a person once about the same rewrites.
+func waits(s *stage) {
+	s.rewrite()
+	s.talk("s3", "They met for bread.", "change Lin drinks green tea => Lin drinks soda", "change Lin drinks white tea => Lin drinks juice")
+	if res := s.dream(Request{}); res.Status != reverie.RunSucceeded || res.Waiting() != 2 || res.Stats.Held != 0 {
+		s.Errorf("%s %+v, refused %+v", res.Status, res.Stats, res.Refusals)
+	}
+	s.items("preference: Lin drinks green tea v1", "preference: Lin drinks white tea v1")
+	s.narrative("bread. v2")
+}
+
 // rewrite dreams of a change of both of two items, which is held whole.
 func (s *stage) rewrite() Result {
 	s.Helper()

@@ -13,7 +13,7 @@ import (
 func TestRun(t *testing.T) {
 	h := hall(t)
 	for name, story := range map[string]func(*stage){
-		"one question": oneQuestion, "due": due, "up to a session": upTo, "closing": closing, "again": again, "held": held,
+		"one question": oneQuestion, "due": due, "up to a session": upTo, "closing": closing, "again": again, "held": held, "waits": waits,
 		"rejected": rejected, "deferred": deferred, "cut off": cutOff, "unusable": unusable, "dry run": dryRun, "late": late,
 		"chinese": chinese, "unknown": unknown, "gone": gone, "went on": wentOn,
 	} {

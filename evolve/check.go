@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"reverie/internal/decide"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -17,15 +16,14 @@ import (
 // The rules by which evolve refuses a line, besides those for statements
 // (safety.Rule).
 const (
-	ruleForm          = "form"             // an object, but no action
-	ruleUnknownID     = "unknown_id"       // no active memory of this group, or one not named at all
-	ruleRepeated      = "repeated"         // said before by the same answer
-	ruleContradictory = "contradictory"    // several different actions on one memory, or an id on a create
-	ruleRecreated     = "recreated"        // deleted and created again by the same answer
-	ruleEvidence      = "evidence"         // nothing that it cites stands up
-	rulePerson        = decide.RulePerson  // it would overwrite what a person wrote, and quotes nothing
-	ruleQuota         = decide.RuleQuota   // beyond the creates of a run or the memories of a group
-	ruleWaits         = pipeline.RuleWaits // what is to become of the memory waits for a person already
+	ruleForm          = "form"            // an object, but no action
+	ruleUnknownID     = "unknown_id"      // no active memory of this group, or one not named at all
+	ruleRepeated      = "repeated"        // said before by the same answer
+	ruleContradictory = "contradictory"   // several different actions on one memory, or an id on a create
+	ruleRecreated     = "recreated"       // deleted and created again by the same answer
+	ruleEvidence      = "evidence"        // nothing that it cites stands up
+	rulePerson        = decide.RulePerson // it would overwrite what a person wrote, and quotes nothing
+	ruleQuota         = decide.RuleQuota  // beyond the creates of an answer or the memories of a group
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.
@@ -162,11 +160,13 @@ func (c *checker) line(p proposal) (line, bool) {
 		}
 	case reverie.ActionDelete:
 		l.silent = !l.quoted && c.silence(*l.target).Stale()
-		if waits := l.target.Waits; waits != "" && (waits == c.runID || !l.quoted && !l.silent) {
-			c.refuse(p, ruleWaits, waitsDetail(waits))
+		unproven := !l.quoted && !l.silent
+		rule, detail := decide.Asked(*l.target, reverie.Step{Action: reverie.ActionDelete})
+		if rule != "" && (unproven || l.target.Waits == c.runID) {
+			c.refuse(p, rule, detail)
 			return l, false
 		}
-		if !l.quoted && !l.silent {
+		if unproven {
 			l.reason = heldFor(l.reason, unproved)
 			c.held = append(c.held, l)
 			return l, false
@@ -190,17 +190,6 @@ func (c *checker) holdOnce(l line, why string) {
 	l.reason = heldFor(l.reason, why)
 	c.held = append(c.held, l)
 }
-
-// waitsDetail says that something waits about a memory, held by a run.
-func waitsDetail(runID string) string {
-	if runID == thisPlan {
-		return "what is to become of the memory waits for a person already"
-	}
-	return "what is to become of the memory waits for a person already: `reverie runs show " + runID + "`"
-}
-
-// thisPlan stands for the run that a dry run has no id of.
-const thisPlan = "this plan"
 
 // unproved is why a delete waits for a person.
 const unproved = "no verified quote, and the memory is not stale"
@@ -371,14 +360,6 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	}
 }
 
-// full says why no further create is taken after so many, or nothing.
-func (s *chunkInput) full(created, _ int) string {
-	if created >= s.createsLeft {
-		return "the run has made as many creates as it may"
-	}
-	return ""
-}
-
 // boundArchives lets a run archive no more for silence than this: those silent for longest.
 // The others wait for the next night.
 func (c *checked) boundArchives(most int) {
@@ -524,7 +505,7 @@ func (s *chunkInput) judged(list []reverie.HeadState, plan reverie.Plan) {
 			h.JudgeAgain = ""
 		}
 		if waits[h.LineageID] {
-			h.Waits = cmp.Or(plan.RunID, thisPlan)
+			h.Waits = cmp.Or(plan.RunID, decide.ThisPlan)
 		}
 	}
 }

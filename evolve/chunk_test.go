@@ -62,7 +62,7 @@ func TestChunksInOrder(t *testing.T) {
 		t.Errorf("stats %+v, want %+v", res.Stats, want)
 	}
 	s.want(`select chunk_no, status, cardinality(message_ids) from run_chunks order by 1`, "1|applied|200", "2|applied|200", "3|applied|53")
-	if q := s.questions()[2]; q.ExistingMemories[0].Statement != "One." || !strings.Contains(q.System, "At most 19 creates") {
+	if q := s.questions()[2]; q.ExistingMemories[0].Statement != "One." || !strings.Contains(q.System, "At most 20 creates") {
 		t.Error("the third chunk does not rest on what the first has written")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // lines into the steps of a plan, has those wait that would change too much at once, and
 // makes room for the rest.
 func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Plan, error) {
-	archives := pipeline.Rewritable(r.recorder.Stats.Base, r.Limits.HoldMin, r.Limits.HoldRatio)
+	archives := decide.Rewritable(r.recorder.Stats.Base, r.Limits.HoldMin, r.Limits.HoldRatio)
 	c.boundArchives(archives - r.recorder.Stats.Archived)
 	req := r.request(s, c)
 	result, err := r.Decider.Decide(ctx, req)
@@ -44,7 +44,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *chunkInput, c checked) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
-		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Archived: s.state.Archived, Full: s.full, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Archived: s.state.Archived, MaxCreates: r.Limits.MaxCreates, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
 	if r.recorder.Hold != nil {
 		req.Lease = r.recorder.Hold.Lease
 	}
@@ -88,47 +88,16 @@ func heldReason(c checked, result decide.Result) string {
 
 // holdMassChange has the deletes and rewrites of what the group remembered before wait for a
 // person when the run, with them, would make more of them than it may: more than
-// max(HoldMin, HoldRatio) of it, or all of it where that is two or fewer. Those of memories
-// about which something waits already are refused instead, and do not wait twice.
-// Memories born in this run may be reshaped freely.
+// max(HoldMin, HoldRatio) of it, or all of it where that is two or fewer. Memories born in
+// this run may be reshaped freely.
 func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	if tooMuch(plan, stats, heads, limits) == "" {
-		return
-	}
-	waits := map[string]string{}
-	for _, h := range heads {
-		waits[h.LineageID] = h.Waits
-	}
-	counts := plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate)
-	twice := func(step reverie.Step) bool { return counts(step) && waits[step.LineageID] != "" }
-	var again []reverie.Step
-	for _, step := range pipeline.Take(plan, heads, twice) {
-		if !twice(step) { // it needs the other
-			plan.Held = append(plan.Held, step)
-			continue
+	held := decide.HoldExcess(plan, heads, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate), func(n int) string {
+		n += stats.Rewritten
+		if stats.Base <= 2 && n >= stats.Base {
+			return fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
 		}
-		again = append(again, step)
-		plan.Refusals = append(plan.Refusals, reverie.Refusal{Action: string(step.Action), Handle: step.Head.MemoryID,
-			Rule: ruleWaits, Detail: waitsDetail(waits[step.LineageID])})
-	}
-	decide.Drop(plan, again, "what is to become of the memory waits for a person already")
-	if reason := tooMuch(plan, stats, heads, limits); reason != "" {
-		pipeline.Hold(plan, heads, reason, counts)
-		plan.HeldAll = len(plan.Steps) == 0
-	}
-}
-
-// tooMuch says why the deletes and rewrites of a plan are more than may pass, "" where they
-// are not.
-func tooMuch(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) string {
-	n := plan.Rewrites(heads)
-	total := stats.Rewritten + n
-	switch {
-	case n == 0:
-		return ""
-	case stats.Base <= 2 && total >= stats.Base:
-		return fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
-	}
-	return pipeline.TooManyRewrites(total, stats.Base, limits.HoldMin, limits.HoldRatio,
-		"the run would delete or rewrite %d of the %d memories that the group had; at most %d pass without a person")
+		return decide.TooManyRewrites(n, stats.Base, limits.HoldMin, limits.HoldRatio,
+			"the run would delete or rewrite %d of the %d memories that the group had; at most %d pass without a person")
+	})
+	plan.HeldAll = held && len(plan.Steps) == 0
 }

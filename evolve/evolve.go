@@ -46,7 +46,7 @@ type Limits struct {
 	MaxMessages     int                // messages of a chunk
 	MaxInputTokens  int                // estimated tokens of a chunk's prompt
 	MaxOutputTokens int                // tokens of an answer
-	MaxCreates      int                // creates of a run
+	MaxCreates      int                // creates of an answer
 	MaxActive       int                // active memories, beyond which the weakest make room
 	MaxSession      int                // facts of sessions, for approving; 0: any number
 	MaxDream        int                // items of dreams, for approving; 0: any number

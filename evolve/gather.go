@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"reverie/internal/decide"
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
@@ -28,16 +29,15 @@ type chunkInput struct {
 	fresh   []reverie.Message // pending: consumed by this chunk
 	earlier []reverie.Message // consumed before: context only
 
-	loc         *time.Location
-	language    string
-	asOf        time.Time // what "stale" counts back from
-	forget      reverie.ForgetRule
-	nights      []string // active ones, the chunk's own among them
-	createsLeft int
-	runID       string // thisPlan for a dry run
-	prompt      prompts.Rendered
-	compared    int // questions that the run has asked to compare facts, this chunk's included
-	answer      string
+	loc      *time.Location
+	language string
+	asOf     time.Time // what "stale" counts back from
+	forget   reverie.ForgetRule
+	nights   []string // active ones, the chunk's own among them
+	runID    string   // decide.ThisPlan for a dry run
+	prompt   prompts.Rendered
+	compared int // questions that the run has asked to compare facts, this chunk's included
+	answer   string
 }
 
 // gather reads the group and its oldest pending messages, and chooses what to
@@ -54,13 +54,12 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
-// bound gives an input the group's time zone and the limits of the run.
+// bound gives an input the group's time zone and what the run knows of silence.
 func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.forget, s.runID = r.Limits.Forget, cmp.Or(r.recorder.Row.ID, thisPlan)
-	s.createsLeft = max(r.Limits.MaxCreates-r.recorder.Stats.Created, 0)
+	s.forget, s.runID = r.Limits.Forget, cmp.Or(r.recorder.Row.ID, decide.ThisPlan)
 	return nil
 }
 
@@ -297,7 +296,7 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 		user.ExistingMemories = append(user.ExistingMemories, view)
 	}
 	return r.Prompts.Render(s.language, prompts.EvolveSystem{
-		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: s.createsLeft,
+		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: r.Limits.MaxCreates,
 		MaxStatement: reverie.MaxStatement, StaleDays: s.forget.Habit,
 	}, user)
 }

@@ -2,9 +2,11 @@ package evolve
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
@@ -72,7 +74,7 @@ func TestWaitsOnce(t *testing.T) {
 	s.say(evening.Add(-4*day), slices.Concat(all, []string{"note New."}, all[:2], []string{"forget Memory 3.", "note Newer."})...)
 	first := s.evolve()
 	if first.Status != reverie.RunHeld || first.Stats.Held != 4 || first.Stats.Created != 2 || first.Stats.Deleted != 0 || first.Stats.Refused != 3 ||
-		first.Refusals[0].Rule != ruleWaits {
+		first.Refusals[0].Rule != reverie.RuleWaits {
 		t.Fatalf("the first night: %+v, refused %+v", first.Stats, first.Refusals)
 	}
 	s.say(evening.Add(-3*day), append(all, "note Third.")...)
@@ -92,6 +94,108 @@ func TestWaitsOnce(t *testing.T) {
 	s.want(`select status from memories where statement = 'Memory 2.'`, "deprecated")
 	if got := s.active(); !slices.Equal(got, []string{"Memory 5. v1", "New. v1", "Newer. v1", "Third. v1"}) {
 		t.Errorf("active: %q", got)
+	}
+}
+
+func (s *stage) reject(runID string) {
+	s.Helper()
+	h := s.hold()
+	defer s.release(h)
+	must(s.store.RejectHeld(s.Context(), h.lease, s.group, runID, false))(s)
+}
+
+// TestThirtyNights has a model want the same five memories gone every night, two more than may
+// go, and from the third week on eight habits that nobody speaks of any more. A person is asked
+// once, and once more when the memories have been said again; every night learns, and the
+// habits go two a night, the one silent for longest first.
+func TestThirtyNights(t *testing.T) {
+	s := newStage(t)
+	s.pipe.Limits.HoldRatio = 0
+	var first, drop, again, forget []string
+	for i := 1; i <= 5; i++ {
+		first = append(first, fmt.Sprintf("note Memory %d.", i))
+		drop, again = append(drop, fmt.Sprintf("drop Memory %d.", i)), append(again, fmt.Sprintf("again Memory %d.", i))
+	}
+	for i := 1; i <= 8; i++ {
+		first, forget = append(first, fmt.Sprintf("note Habit %d.", i)), append(forget, fmt.Sprintf("forget Habit %d.", i))
+	}
+	s.on(0, first...)
+	s.rows(`update memories set type = 'habit' where statement like 'Habit%' returning 1`)
+	var asked []int
+	run := ""
+	for n := 1; n <= 30; n++ {
+		said := slices.Concat(drop, []string{fmt.Sprintf("note Fact of night %d.", n)})
+		switch {
+		case n == 20:
+			said = slices.Concat(again, said[5:])
+		case n > 22:
+			said = slices.Concat(said, forget[min(2*(n-23), 8):])
+		}
+		res := s.on(n, said...)
+		rules := map[string]int{}
+		for _, f := range res.Refusals {
+			rules[f.Rule]++
+		}
+		want, archived := map[string]int{}, 0
+		switch {
+		case n == 1 || n == 21:
+			asked, run = append(asked, n), res.RunID
+		case n <= 10 || n > 21:
+			want[reverie.RuleWaits] = 5
+		case n != 20:
+			want[reverie.RuleRejected] = 5
+		}
+		if left := 8 - 2*(n-23); n > 22 && left > 0 {
+			archived = 2
+			if left > 2 {
+				want[ruleQuota] = left - 2
+			}
+		}
+		held := len(res.Held) * 5
+		if st := res.Stats; st.Created != 1 || st.Deleted != 0 || st.Archived != archived || st.Held != held || (held > 0) != slices.Contains(asked, n) || !maps.Equal(rules, want) {
+			t.Errorf("night %d: %+v, held %q, refused %v, want %v", n, st, res.Held, rules, want)
+		}
+		if archived > 0 {
+			s.want(`select statement from memories where status = 'archived' order by ended_at desc, statement desc limit 2`,
+				fmt.Sprintf("Habit %d.", 2*(n-23)+2), fmt.Sprintf("Habit %d.", 2*(n-23)+1))
+		}
+		if n == 10 {
+			s.reject(run)
+		}
+	}
+	if !slices.Equal(asked, []int{1, 21}) {
+		t.Errorf("a person was asked on the nights %v", asked)
+	}
+	if approved, err := s.approve(run); err != nil || approved.Stats.Deleted != 5 {
+		t.Errorf("approved: %+v, %v, refused %+v", approved.Stats, err, approved.Refusals)
+	}
+}
+
+// TestRejectedIsNotAskedAgain leaves alone what a person has refused, until something has come of it:
+// support, or that its run was taken back. A quote deletes it meanwhile, within the limit.
+func TestRejectedIsNotAskedAgain(t *testing.T) {
+	s := remembering(t, 4)
+	s.say(evening.Add(-4*day), "forget Memory 1.", "forget Memory 2.", "forget Memory 3.", "note New.")
+	held := s.evolve()
+	s.reject(held.RunID)
+	s.say(evening.Add(-3*day), "forget Memory 1.", "forget Memory 2.", "again Memory 4.")
+	if res := s.evolve(); res.Stats.Held != 0 || res.Stats.Refused != 2 || res.Refusals[0].Rule != reverie.RuleRejected || res.Waiting() != 2 {
+		t.Errorf("asked again: %+v, refused %+v", res.Stats, res.Refusals)
+	}
+	s.now = s.now.Add(time.Hour)
+	s.say(evening.Add(-2*day), "again Memory 1.", "drop Memory 2.")
+	if res := s.evolve(); res.Stats.Deleted != 1 {
+		t.Errorf("quoted: %+v, refused %+v", res.Stats, res.Refusals)
+	}
+	s.now = s.now.Add(time.Hour)
+	s.say(evening.Add(-day), "forget Memory 1.", "forget Memory 3.", "forget Memory 4.")
+	if res := s.evolve(); res.Stats.Held != 2 || res.Stats.Refused != 1 {
+		t.Errorf("said again since: %+v, refused %+v", res.Stats, res.Refusals)
+	}
+	s.rows(`update runs set undone_at = now() where run_id = '` + held.RunID + `' returning 1`)
+	s.say(evening.Add(-time.Hour), "forget Memory 3.", "again Memory 4.")
+	if res := s.evolve(); res.Stats.Held != 1 {
+		t.Errorf("taken back: %+v, refused %+v", res.Stats, res.Refusals)
 	}
 }
 

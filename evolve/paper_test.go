@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,16 +20,16 @@ import (
 // paper is an input as a test writes it down: what the group remembers, what it
 // has said, and what the run has done so far.
 type paper struct {
-	AsOf        time.Time      `json:"as_of"` // what "stale" counts back from
-	TimeZone    string         `json:"time_zone"`
-	CreatesLeft *int           `json:"creates_left"` // default: reverie.MaxCreates
-	Shown       int            `json:"shown"`        // memories with a handle; default: all
-	Rewritten   int            `json:"rewritten"`    // of the memories that were there, by earlier chunks of the run
-	Memories    []paperMemory  `json:"memories"`
-	Filler      int            `json:"filler"` // further memories, supported lately
-	Fresh       []paperMessage `json:"fresh"`
-	Earlier     []paperMessage `json:"earlier"`
-	Filtered    []paperMessage `json:"filtered"`
+	AsOf       time.Time      `json:"as_of"` // what "stale" counts back from
+	TimeZone   string         `json:"time_zone"`
+	MaxCreates int            `json:"max_creates"` // default: reverie.MaxCreates
+	Shown      int            `json:"shown"`       // memories with a handle; default: all
+	Rewritten  int            `json:"rewritten"`   // of the memories that were there, by earlier chunks of the run
+	Memories   []paperMemory  `json:"memories"`
+	Filler     int            `json:"filler"` // further memories, supported lately
+	Fresh      []paperMessage `json:"fresh"`
+	Earlier    []paperMessage `json:"earlier"`
+	Filtered   []paperMessage `json:"filtered"`
 }
 
 type paperMemory struct {
@@ -80,10 +81,7 @@ func (p paper) sheet(t testing.TB) *chunkInput {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, forget: forget, createsLeft: reverie.MaxCreates, runID: paperRun}
-	if p.CreatesLeft != nil {
-		s.createsLeft = *p.CreatesLeft
-	}
+	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, forget: forget, runID: paperRun}
 	for n := range 200 { // the group talks every night
 		s.nights = append(s.nights, text.LocalDate(p.AsOf.AddDate(0, 0, n-199), loc))
 	}
@@ -165,7 +163,9 @@ func said(text string) reply { return reply{text: text, Result: answer.Read(text
 // judge takes an answer through parse, check and plain decisions.
 func (p paper) judge(t testing.TB, text string) (*chunkInput, checked, reverie.Plan) {
 	t.Helper()
-	return p.judgeBy(t, &Pipeline{Decider: decide.Plain{}, Limits: limits()}, text)
+	pipe := &Pipeline{Decider: decide.Plain{}, Limits: limits()}
+	pipe.Limits.MaxCreates = cmp.Or(p.MaxCreates, pipe.Limits.MaxCreates)
+	return p.judgeBy(t, pipe, text)
 }
 
 func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*chunkInput, checked, reverie.Plan) {

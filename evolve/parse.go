@@ -53,7 +53,7 @@ func (a *reply) unusable(s *chunkInput) string {
 	}
 	refused, rules := map[int]bool{}, []string{}
 	for _, f := range c.refused {
-		if f.Rule != ruleWaits && (f.Rule != ruleEvidence || s.citable()) {
+		if f.Rule != reverie.RuleWaits && f.Rule != reverie.RuleRejected && (f.Rule != ruleEvidence || s.citable()) {
 			refused[f.Line] = true
 		}
 		rules = append(rules, f.Rule)

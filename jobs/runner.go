@@ -510,7 +510,7 @@ type RunOutcome struct {
 	NoNew   bool // nothing was pending
 	Stats   reverie.Stats
 	Held    []string // why plans are held
-	Waiting int      // of Stats.Refused, lines that say again what waits for a person already
+	Waiting int      // of Stats.Refused, lines on which a person decides, or has decided
 	Through string   // the session up to which it reached (dream)
 	Result  any      // the job's own result
 }

@@ -89,7 +89,7 @@ type EvolveSystem struct {
 	Shown        int // of them in the user part
 	JudgeAgain   int // memories, the first in the user part, that are to be judged again
 	Target       int // active memories to aim for
-	MaxCreates   int // creates left to this run
+	MaxCreates   int // creates of an answer at most
 	MaxStatement int // characters
 	StaleDays    int // active nights of silence after which a habit is stale; for prompts of one's own
 }

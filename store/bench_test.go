@@ -10,24 +10,37 @@ import (
 	"reverie/store/pg"
 )
 
-// BenchmarkCandidates looks for the candidates of twenty facts, as many as a run
-// may create, in a group of 100 memories.
+// BenchmarkCandidates looks for the candidates of twenty facts, as many as an answer may
+// create, in a group of 100 active memories, and of none or 5,000 that are archived.
 func BenchmarkCandidates(b *testing.B) {
-	w := newWorld(b)
-	r, model := rand.New(rand.NewPCG(4, 4)), fmt.Sprintf("bench@%d", besideDims)
-	var steps []reverie.Step
-	for i := range 100 {
-		steps = append(steps, vectored(fmt.Sprint("statement ", i), model, direction(r, besideDims)))
-	}
-	w.apply(steps...)
-	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: model, Limit: 5}
-	for i := range reverie.MaxCreates {
-		q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: fmt.Sprint("statement ", i, " of a night"), Vector: direction(r, besideDims)})
-	}
-	for b.Loop() {
-		if found := must(w.Candidates(b.Context(), q))(b); len(found[0]) != q.Limit {
-			b.Fatalf("%d candidates", len(found[0]))
-		}
+	for _, archived := range []int{0, 5000} {
+		b.Run(fmt.Sprint("archived=", archived), func(b *testing.B) {
+			w := newWorld(b)
+			r, model := rand.New(rand.NewPCG(4, 4)), fmt.Sprintf("bench@%d", besideDims)
+			for n := 0; n < archived; n += 500 {
+				var steps []reverie.Step
+				for i := range 500 {
+					steps = append(steps, vectored(fmt.Sprint("archived ", n+i), model, direction(r, besideDims)))
+				}
+				w.apply(steps...)
+			}
+			_, err := raw(b).Exec(`update memories set status = 'archived', ended_at = now()`)
+			check(b, err)
+			var steps []reverie.Step
+			for i := range 100 {
+				steps = append(steps, vectored(fmt.Sprint("statement ", i), model, direction(r, besideDims)))
+			}
+			w.apply(steps...)
+			q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: model, Limit: 5}
+			for i := range reverie.MaxCreates {
+				q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: fmt.Sprint("statement ", i, " of a night"), Vector: direction(r, besideDims)})
+			}
+			for b.Loop() {
+				if found := must(w.Candidates(b.Context(), q))(b); len(found[0]) != q.Limit {
+					b.Fatalf("%d candidates", len(found[0]))
+				}
+			}
+		})
 	}
 }
 

@@ -148,7 +148,7 @@ const (
 		order by last_at, session_id`
 
 	// What earlier dreams have taken in of the group, and what they have left.
-	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and (status = 'active'
+	dreamtQuery = `with ` + heldLines + ` select ` + headColumns + `, ` + heldColumns + ` from memories m where group_id = $1 and (status = 'active'
 		and kind in ('group', 'dream')
 			and (kind = 'dream' or ` + dreamtOf + `)
 			or memory_id` + archivedOf + `'dream'` + newestArchived + `)

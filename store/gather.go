@@ -29,29 +29,41 @@ const (
 
 	nightsQuery = `select ` + GroupColumns + `, ` + nights + ` as nights from groups where group_id = $1`
 
-	// archivedOf are the newest archived heads of a kind.
+	// archivedOf are the newest archived heads of a kind: those that new facts bring back.
 	archivedOf     = ` in (select memory_id from memories where group_id = $1 and kind = `
-	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 500)`
+	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 200)`
 
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
 				where c.group_id = q.group_id and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
 
+	// heldLines are, of each version of the group $1, the run whose plan for it waits for a person, and
+	// what a person has rejected since the version got its last evidence. Who takes a run back says
+	// nothing of its lines.
+	heldLines = `held as materialized (
+			select s -> 'head' ->> 'memory_id' as memory_id, max(h.run_id::text) filter (where h.status = 'waiting') as waits,
+				array_agg(concat_ws(' ', s ->> 'action', s ->> 'content_hash')) filter (where h.status = 'rejected') as rejected
+			from held_plans h join runs r on r.group_id = h.group_id and r.run_id = h.run_id
+				cross join lateral jsonb_array_elements(h.plan) s
+			where h.group_id = $1 and s ? 'head' and (h.status = 'waiting' or h.status = 'rejected' and r.undone_at is null
+				and not exists (select 1 from memory_evidence e where e.group_id = h.group_id and e.withdrawn_at is null
+					and e.lineage_id = (s ->> 'lineage_id')::uuid and e.created_at > coalesce(r.finished_at, h.created_at)))
+			group by 1)`
+	heldColumns = `coalesce((select w.waits from held w where w.memory_id = m.memory_id::text), '') as waits,
+			coalesce((select w.rejected from held w where w.memory_id = m.memory_id::text), '{}') as rejected`
+
 	// The heads of the kind, and whatever else is to be judged again. That is little, and
 	// mostly nothing.
 	// Which pending messages they rest on is looked up for all of them at once, and only where
 	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
-	headsQuery = `with waiting as materialized (
-			select x ->> 'memory_id' as memory_id, max(h.run_id::text) as run_id from held_plans h
-			cross join lateral jsonb_array_elements(h.heads) x where h.group_id = $1 and h.status = 'waiting' group by 1),
-		awaited as materialized (
+	headsQuery = `with ` + heldLines + `, awaited as materialized (
 			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
 			from messages x join memory_evidence e on e.group_id = x.group_id and e.message_id = x.message_id
 			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
 				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
 			group by e.lineage_id)
 		select ` + headColumns + `, ` + usedAt + ` as used_at, coalesce(reason, '') as judge_again,
-			coalesce((select w.run_id from waiting w where w.memory_id = m.memory_id::text), '') as waits,
+			` + heldColumns + `,
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
 			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m

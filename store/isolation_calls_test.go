@@ -19,13 +19,14 @@ var ofAllGroups = map[string]string{
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
 	"ModelCalibration": "tells what cosines of a model mean", "KeepModelCalibration": "tells what cosines of a model mean",
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
+	"UnderWay": "tells of the runs of all groups, from which the API takes those that the caller sees",
 }
 
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"Candidates": true,
 	"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
+	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
 
 var (
 	always   = time.Time{}
@@ -131,7 +132,11 @@ var calls = map[string]func(a asked) []any{
 		return r(a.PastState(ctx(), reverie.PastQuery{GroupID: home, RunID: a.run, At: later, MessageIDs: []string{a.msg},
 			MemoryIDs: []string{a.mem}, Days: 1, ContextLimit: 9}))
 	},
-	"RunWork": func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
+	"Overview": func(a asked) []any {
+		return r(a.Overview(ctx(), reverie.OverviewQuery{GroupID: home, SilentSince: later, Limit: 9}))
+	},
+	"Activity": func(a asked) []any { return r(a.Activity(ctx(), []string{home}, earlier, 1)) },
+	"RunWork":  func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
 	"Propose": func(a asked) []any {
 		plan := a.plan(a.removal())
 		plan.RunID, plan.Outcomes = reverie.NewID(), nil

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -27,10 +30,17 @@ var (
 
 	memoryFilter = ` and ($2 = '' or kind = $2)
 	and case when $4::timestamptz is null then $3 = '' or status = $3 else ` + activeThen + ` end
-	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
+	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8
+	and ($9 = '' or type = $9) and not exists (
+		select 1 from unnest($10::text[]) as w (word) where position(lower(word) in lower(statement)) = 0)`
 
 	listed   = ` from memories where group_id = $1` + memoryFilter
 	listedAt = ` from ` + versionsThen + ` where group_id = $1` + memoryFilter
+
+	memoryOrders = map[reverie.MemoryOrder]string{
+		reverie.OrderChanged: `updated_at desc, `, reverie.OrderSupported: `last_supported_at desc, `,
+		reverie.OrderStrength: `strength desc, `, reverie.OrderWeight: `weight desc, `,
+	}
 )
 
 // memoryArgs are the arguments of memoryFilter.
@@ -39,10 +49,11 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 	if q.Core {
 		least = reverie.CoreWeight
 	}
-	return []any{q.GroupID, string(q.Kind), string(q.Status), pg.OrNull(q.At), q.SessionID, q.Tag, least, q.Recorded}
+	return []any{q.GroupID, string(q.Kind), string(q.Status), pg.OrNull(q.At), q.SessionID, q.Tag, least, q.Recorded,
+		string(q.Type), pq.StringArray(strings.Fields(q.Text))}
 }
 
-// ListMemories returns a page of a group's memories, oldest lineage first, and
+// ListMemories returns a page of a group's memories, in the order that is asked for, and
 // how many there are in all. A limit of 0 is no limit. Of an instant, it lists what was active
 // then, by the chat's time or by the time of writing; see [AtInstant]. What was erased since
 // is not among it.
@@ -61,7 +72,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 			return nil, err
 		}
 		return pg.Select[reverie.Memory](ctx, t, `select `+MemoryColumns+judgeAgain+from+`
-			order by created_at, lineage_id, version limit nullif($9::int, 0) offset $10`, append(args, q.Limit, q.Offset)...)
+			order by `+memoryOrders[q.Order]+`created_at, lineage_id, version limit nullif($11::int, 0) offset $12`, append(args, q.Limit, q.Offset)...)
 	})
 	if !q.At.IsZero() {
 		for i := range list {

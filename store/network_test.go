@@ -312,6 +312,36 @@ func TestSilenceEnds(t *testing.T) {
 	_ = s.Close()
 }
 
+// Who is told to stop does not wait for a link that has gone silent, wherever it has: the server stands still.
+func TestSilenceEndsWithTheContext(t *testing.T) {
+	for _, at := range []string{"application_name", "READ", "server_version", "COMMIT"} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			var n network
+			opts := n.options()
+			opts.ReadTimeout = time.Hour
+			s := pgtest.Open(t, opts)
+			ctx, cancel := context.WithCancel(t.Context())
+			n.mu.Lock()
+			n.drop = func(request []byte) fault {
+				switch {
+				case bytes.Contains(request, []byte(at)):
+					cancel()
+					return silence
+				case at == "application_name" && bytes.Contains(request, []byte("READ")):
+					return lostSend // another connection is opened
+				}
+				return healthy
+			}
+			n.mu.Unlock()
+			wantErr(t, second(s.Info(ctx)), context.Canceled)
+			n.heal()
+			must(s.Info(t.Context()))(t)
+			_ = s.Close()
+		})
+	}
+}
+
 // Gather and Apply send as much for twenty steps as for one.
 func TestRoundTripsDoNotGrow(t *testing.T) {
 	var n network

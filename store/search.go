@@ -32,6 +32,7 @@ const (
 	// they are not. What remains open by meaning remains open by words less often: the rest
 	// of one is multiplied with the other's.
 	ranked = `), ` + weighing + `$5::text[]` + theWords + `
+		found as materialized (select ` + foundIn + ` them ` + andAsked + `),` + weighed + `
 		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
 			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
 		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
@@ -42,8 +43,8 @@ const (
 			select w.lexeme, min(f.no) = 1 as written from unnest(`
 
 	theWords = `) with ordinality as f (form, no)
-				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
-		found as materialized (select ` + foundIn + ` them ` + andAsked + `),
+				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),`
+	weighed = `
 		weighed as materialized (
 			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
 				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),`
@@ -181,20 +182,22 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 	})
 }
 
-// One pass over the memories for each probe, as for a search. What is given beside them is
-// weighed with them, as if it was stored.
-const candidatesQuery = `with beside as materialized (select b.id, b.vector, reverie_words(b.statement) as words
-		from unnest($9::uuid[], $10::text[], $11::vector[]) as b (id, statement, vector))
+// The memories are read once, and passed over for each probe, as for a search. What is given
+// beside them is weighed with them, as if it was stored.
+const candidatesQuery = `with stored as materialized (
+		select memory_id as id, words, length(words) as long, case when embedding_model = $3 then embedding end as vector from memories
+			where group_id = $1 and kind = $12 and (status = 'active' or $17 and memory_id` + archivedOf + `$12` + newestArchived + `)
+				and memory_id <> all ($13::uuid[]) and ($14 = '' or $14 <> all (tags))
+		union all
+		select id, words, length(words), vector from (select b.id, b.vector, reverie_words(b.statement) as words
+			from unnest($9::uuid[], $10::text[], $11::vector[]) as b (id, statement, vector)) b),
+		said as materialized (select id as memory_id, long, w.lexeme from stored cross join lateral unnest(words) as w (lexeme, positions, weights)
+			where w.lexeme in (select q.lexeme from unnest($5::text[]) as f (form) cross join lateral unnest(reverie_words(f.form)) as q (lexeme, positions, weights)))
 	select p.no, c.memory_id, c.score from unnest($4::uuid[], $2::vector[]) with ordinality as p (id, vector, no)
 	cross join lateral (
-		with them as materialized (
-			select memory_id, words, length(words) as long,
-					case when embedding_model = $3 then 1 - (embedding <=> p.vector) end as cosine from memories
-				where group_id = $1 and kind = $12 and status in ('active', 'archived') and memory_id <> all ($13::uuid[])
-					and ($14 = '' or $14 <> all (tags))
-			union all
-			select id, words, length(words), 1 - (vector <=> p.vector) from beside where id <> p.id),
+		with them as materialized (select id as memory_id, long, 1 - (vector <=> p.vector) as cosine from stored where id <> p.id),
 		` + weighing + `($5::text[])[p.no:p.no]` + theWords + `
+		found as materialized (select * from said where memory_id <> p.id and lexeme in (select lexeme from asked)),` + weighed + `
 		ranked as (select memory_id, ` + scored + ` them left join (` + shares + ` found` + ofEach + `)
 		select memory_id, score from ranked where score >= $15::float8 order by score desc, memory_id limit nullif($16::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
@@ -202,9 +205,9 @@ const candidatesQuery = `with beside as materialized (select b.id, b.vector, rev
 // probesAtOnce bounds one statement, whose time grows with its probes.
 const probesAtOnce = 20
 
-// Candidates returns, for each probe, the active and archived memories of one kind and what is
-// given beside them that come nearest to it, best first and those of one score by id. All of
-// them are compared, as in [Store.Search]: by their words, and by the vectors of the model
+// Candidates returns, for each probe, the active and newest archived memories of one kind and
+// what is given beside them that come nearest to it, best first and those of one score by id.
+// All of them are compared, as in [Store.Search]: by their words, and by the vectors of the model
 // where both have one. A limit of 0 is no limit. A vector without a direction, or of another
 // width than its model names, is reverie.ErrInvalid.
 func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
@@ -249,7 +252,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 			c := q.Calibration.Whole()
 			return t.Select(ctx, &rows, candidatesQuery, q.GroupID, vectors, q.Model, ids, pq.GenericArray{A: forms(q.Probes)},
 				c.Floor, c.Related, c.Ceiling, besideIDs, beside, besideVectors, string(q.Kind), exclude, q.Untagged, q.MinScore,
-				q.Limit)
+				q.Limit, !q.Active)
 		}})
 	if err != nil {
 		return nil, err

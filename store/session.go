@@ -245,12 +245,18 @@ const (
 	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
 	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
 
-	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and `
+	headOf = `with ` + heldLines + ` select ` + headColumns + `, ` + heldColumns + ` from memories m where group_id = $1 and kind = 'session' and `
 
 	factHeadsQuery = headOf + `(status = 'active' or memory_id` + archivedOf + `'session'` + newestArchived + `) and $2 <> all (tags) order by created_at, lineage_id`
 
 	summaryHeadQuery = headOf + `status = 'active' and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
 		lineage_id limit 1`
+
+	// The summaries of other sessions that go for a further one, as decide.MakeRoom chooses among
+	// facts. Of very many, the others go with the next sessions.
+	weakestQuery = headOf + `status = 'active' and $2 = any (tags) and author = '' and weight < $4::float8
+		order by round(10 * weight), strength, last_supported_at, lineage_id limit least(100, greatest(0, 1 - $3::int + (
+			select count(*) from memories where group_id = $1 and kind = 'session' and status = 'active' and $2 = any (tags))))`
 
 	unfoldedQuery = `select ` + MessageColumns + ` from messages m where group_id = $1 and session_id = $2
 		and session_id <> '' and sent_at >= $3::timestamptz
@@ -260,7 +266,7 @@ const (
 )
 
 // GatherSession reads what one chunk of an extraction needs, in one snapshot and at
-// most six statements. An unknown group or session is reverie.ErrNotFound.
+// most seven statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	what := fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.SessionState, err error) {
@@ -287,6 +293,8 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 		summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
 		if len(summaries) > 0 {
 			state.Summary = &summaries[0]
+		} else if err == nil && q.Summaries > 0 {
+			state.Weakest, err = headList(ctx, t, weakestQuery, q.GroupID, reverie.TagSummary, q.Summaries, reverie.CoreWeight)
 		}
 		return state, err
 	})

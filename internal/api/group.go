@@ -63,7 +63,6 @@ func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.Costs
 
 // period fills in the bounds of a question: up to now, and whole days in UTC before that.
 func (s *Service) period(q reverie.CostQuery) (reverie.CostQuery, error) {
-	const day = 24 * time.Hour
 	if q.Until.IsZero() {
 		q.Until = s.Now().UTC()
 	}

@@ -16,7 +16,8 @@ import (
 
 // List returns a page of a group's memories.
 func (s *Service) List(ctx context.Context, q reverie.MemoryQuery) (reverie.ListReply, error) {
-	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, q.Offset))
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, q.Offset), queryLength(q.Text),
+		oneOf("type", q.Type, reverie.Types()), oneOf("order", q.Order, reverie.MemoryOrders))
 	if err != nil {
 		return reverie.ListReply{}, err
 	}

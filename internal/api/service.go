@@ -37,6 +37,8 @@ type Service struct {
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration
 	Log         *slog.Logger
+
+	underWay underWay
 }
 
 // past reads what was done to groups.

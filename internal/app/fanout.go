@@ -80,7 +80,7 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	after := ""
 	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
-		if after, err = f.App.Store.LastAsked(ctx, f.Use); err != nil {
+		if after, err = f.App.Store.LastAsked(ctx, f.Use); err != nil && ctx.Err() == nil { // who is interrupted is told by the runner
 			return jobs.Summary{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"reverie/internal/reverie"
 )
@@ -36,11 +37,25 @@ func (con *Console) WriteJSONLine(v any) error {
 	return con.encode(fieldsOf(whole, con.Fields), "")
 }
 
+// encode escapes what a terminal would obey, which says the same: JSON itself has only
+// the controls of ASCII escaped.
 func (con *Console) encode(v any, indent string) error {
-	enc := json.NewEncoder(con.Stdout)
+	var b, plain bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	for _, r := range b.String() { // it is UTF-8, and in strings alone is it more than ASCII
+		if r == 0x7f || r > 0x7f && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			fmt.Fprintf(&plain, `\u%04x`, r)
+		} else {
+			plain.WriteRune(r)
+		}
+	}
+	_, err := con.Stdout.Write(plain.Bytes())
+	return err
 }
 
 // object is a JSON object whose values are not read.

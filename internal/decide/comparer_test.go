@@ -215,27 +215,6 @@ func TestRestatedIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestReplacementMakesRoom for itself, where there is none for more.
-func TestReplacementMakesRoom(t *testing.T) {
-	full := func(created, freed int) string {
-		if created-freed >= 0 {
-			return "full"
-		}
-		return ""
-	}
-	b := newBench(t, "Tea is liked.")
-	b.says("c1 conflict")
-	b.says("c1 conflict")
-	req := b.request(fact("Tea is out."), fact("Milk is in."), fact("Tea is in."))
-	req.Full = full
-	res := b.decide(req)
-	same(t, "steps", did(res.Steps), "delete Tea is liked.", "create => Tea is in.")
-	same(t, "decisions", ruled(res), "DELETE+ADD compared 1", "SKIP none 0", "DELETE+ADD compared 1")
-	if len(res.Dropped) != 1 || res.Dropped[0].Rule != decide.RuleQuota || res.Dropped[0].Line != 1 {
-		t.Errorf("dropped %+v", res.Dropped)
-	}
-}
-
 // TestReplacedPairs names the memory that each new one needs the end of.
 func TestReplacedPairs(t *testing.T) {
 	b := newBench(t, "Tea is liked.")
@@ -251,17 +230,11 @@ func TestReplacedPairs(t *testing.T) {
 // TestRoomForWhatIsHeld lets no more wait for a person than may be created, and
 // leaves a memory alone where there is no room for what would replace it.
 func TestRoomForWhatIsHeld(t *testing.T) {
-	full := func(created, _ int) string {
-		if created >= 2 {
-			return "full"
-		}
-		return ""
-	}
 	b := newBench(t, "Tea is liked.")
 	b.layer.Options.Fallback = decide.FallbackHold
 	b.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
 	req := b.request(fact("Tea A."), fact("Tea B."), fact("Tea C."), fact("Milk."))
-	req.Full = full
+	req.MaxCreates = 2
 	res := b.decide(req)
 	same(t, "held", did(res.Held), "create => Tea A.", "create => Tea B.")
 	same(t, "decisions", ruled(res), "HOLD fallback 2", "HOLD fallback 2", "SKIP fallback 2", "SKIP none 0")
@@ -275,7 +248,7 @@ func TestRoomForWhatIsHeld(t *testing.T) {
 	b.says("c1 conflict")
 	b.says("c1 update Tea is liked hot.")
 	req = b.request(fact("Milk A."), fact("Beer A."), unquoted, fact("Tea is hot."))
-	req.Full = full
+	req.MaxCreates = 2
 	res = b.decide(req)
 	same(t, "steps", did(res.Steps), "create => Milk A.", "create => Beer A.", "update Tea is liked. => Tea is liked hot.")
 	same(t, "held", did(res.Held))

@@ -54,14 +54,12 @@ type Request struct {
 	Exempt map[string]bool
 	// FactsExempt says the same of the facts among each other, and of what the
 	// other lines write.
-	FactsExempt bool
-	SessionID   string // of the facts that are created, for kind session
-	Untagged    string // memories with this tag are no candidates: summaries
-	// Full says why no further fact can be created, when so many have been and so
-	// many memories made room for them; "" while there is room. nil: there always is.
-	Full          func(created, freed int) string
-	Asked         int  // questions that the run has asked so far
-	EmbeddingsOff bool // the embedder failed before in this run, and is not waited for again
+	FactsExempt   bool
+	SessionID     string // of the facts that are created, for kind session
+	Untagged      string // memories with this tag are no candidates: summaries
+	MaxCreates    int    // facts created, or held for a person, at most; 0: any number
+	Asked         int    // questions that the run has asked so far
+	EmbeddingsOff bool   // the embedder failed before in this run, and is not waited for again
 }
 
 // Result is what came of a request.

@@ -1,7 +1,6 @@
 package decide_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -123,15 +122,9 @@ func TestLines(t *testing.T) {
 // TestRoom refuses what would be created beyond it, and takes what is support.
 func TestRoom(t *testing.T) {
 	heads := []reverie.HeadState{head(reverie.KindGroup, "a", "A is so.")}
-	res := plain(t, decide.Request{Kind: reverie.KindGroup, Heads: heads, Lines: []decide.Line{fact("One."), fact("Two."), fact("A is so.")},
-		Full: func(created, freed int) string {
-			if created-freed >= 1 {
-				return fmt.Sprintf("full after %d", created)
-			}
-			return ""
-		}})
+	res := plain(t, decide.Request{Kind: reverie.KindGroup, Heads: heads, Lines: []decide.Line{fact("One."), fact("Two."), fact("A is so.")}, MaxCreates: 1})
 	same(t, "steps", did(res.Steps), "create => One.", "keep A is so.")
-	if len(res.Dropped) != 1 || res.Dropped[0] != (decide.Dropped{Line: 1, Rule: decide.RuleQuota, Detail: "full after 1"}) {
+	if len(res.Dropped) != 1 || res.Dropped[0] != (decide.Dropped{Line: 1, Rule: decide.RuleQuota, Detail: "beyond the 1 new memories that one answer may add"}) {
 		t.Errorf("dropped %+v", res.Dropped)
 	}
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"reverie/internal/reverie"
@@ -15,10 +16,10 @@ type planner struct {
 	entries []*entry // heads in their order, then what facts create
 	facts   []fact
 
-	created, freed int // facts created, and heads deleted for them
-	held           []waiting
-	reasons        []string
-	dropped        []Dropped
+	created int // facts
+	held    []waiting
+	reasons []string
+	dropped []Dropped
 }
 
 // entry is a memory as the plan will leave it, or one that the plan creates.
@@ -254,9 +255,9 @@ func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 		d.dropped = append(d.dropped, Dropped{f.line, RuleUndecided, o.reason})
 		return o, nil
 	case reverie.DecisionHold:
-		return d.hold(f, o, heldUnknown, 0)
+		return d.hold(f, o, heldUnknown)
 	}
-	return d.add(f, o, 0)
+	return d.add(f, o)
 }
 
 // support joins a line's evidence to what says it already.
@@ -268,9 +269,9 @@ func (d *planner) support(e *entry, line int, l Line) {
 	e.step.Evidence = union(e.step.Evidence, l.Evidence)
 }
 
-// add creates the fact, if it may beside freed further memories.
-func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
-	if why := d.full(f, freed); why != "" {
+// add creates the fact, if it may.
+func (d *planner) add(f *fact, o outcome) (outcome, *entry) {
+	if why := d.full(f); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
 	e := &entry{id: reverie.NewID(), action: reverie.ActionCreate, line: f.line, step: f.Line}
@@ -281,16 +282,13 @@ func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
 }
 
 // full counts a fact as created, or drops it and says why it cannot be.
-func (d *planner) full(f *fact, freed int) (why string) {
-	if d.req.Full != nil {
-		why = d.req.Full(d.created, d.freed+freed)
-	}
-	if why != "" {
+func (d *planner) full(f *fact) (why string) {
+	if d.req.MaxCreates > 0 && d.created >= d.req.MaxCreates {
+		why = fmt.Sprintf("beyond the %d new memories that one answer may add", d.req.MaxCreates)
 		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
 		return why
 	}
 	d.created++
-	d.freed += freed
 	return ""
 }
 
@@ -324,11 +322,11 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	}
 	switch {
 	case e.locked:
-		return d.hold(f, o, heldLocked, 0)
+		return d.hold(f, o, heldLocked)
 	case d.overwrites(f, e):
 		return d.unquoted(f, o, "update")
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
-		return d.hold(f, o, heldRewritten, 0)
+		return d.hold(f, o, heldRewritten)
 	case back:
 		o.reason = joined("said again after it was archived", o.reason)
 	}
@@ -369,23 +367,23 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
 	if e.resting() { // nobody goes by it: it needs no end
 		o.action, o.target = reverie.DecisionAdd, nil
-		return d.add(f, o, 0)
+		return d.add(f, o)
 	}
 	switch {
 	case e.locked:
-		return d.hold(f, o, heldLocked, 0)
+		return d.hold(f, o, heldLocked)
 	case e.restated:
-		return d.hold(f, o, heldRestated, 0)
+		return d.hold(f, o, heldRestated)
 	case d.overwrites(f, e):
 		return d.unquoted(f, o, "delete")
 	case e.head != nil && e.head.ContentHash == f.ContentHash: // the caller's own line rewords it
-		return d.hold(f, o, heldReworded, 0)
+		return d.hold(f, o, heldReworded)
 	case !f.Quoted && rewritten:
-		return d.hold(f, o, heldPending, 0)
+		return d.hold(f, o, heldPending)
 	case !f.Quoted:
 		e.locked, e.ends = true, true
 		end := waiting{f.line, NewStep(d.end(e, f, o))}
-		o, says := d.hold(f, o, heldUnquoted, 1)
+		o, says := d.hold(f, o, heldUnquoted)
 		if e.locked, e.ends = says != nil, says != nil; e.ends {
 			d.held = slices.Insert(d.held, len(d.held)-1, end)
 		}
@@ -393,7 +391,7 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	}
 	if e.head == nil { // of this very batch: it makes way without a trace
 		d.created--
-		o, says := d.add(f, o, 0)
+		o, says := d.add(f, o)
 		if e.deleted = says != nil; !e.deleted {
 			d.created++
 		} else {
@@ -401,7 +399,7 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 		}
 		return o, says
 	}
-	o, says := d.add(f, o, 1)
+	o, says := d.add(f, o)
 	if says != nil {
 		d.touch(e, f.line, reverie.ActionDelete)
 		e.step, e.id, e.deleted = d.end(e, f, o), "", true
@@ -417,10 +415,10 @@ func (d *planner) end(e *entry, f *fact, o outcome) Line {
 		Reason:      o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
 }
 
-// hold lets the creation of a fact wait for a person, if there is room beside
-// freed further memories. What says it once it is approved is among no entries.
-func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
-	if full := d.full(f, freed); full != "" {
+// hold lets the creation of a fact wait for a person, if it may. What says it once it is
+// approved is among no entries.
+func (d *planner) hold(f *fact, o outcome, why string) (outcome, *entry) {
+	if full := d.full(f); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
 	}
 	l := f.Line

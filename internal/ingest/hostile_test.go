@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,7 @@ func TestHostileArchives(t *testing.T) {
 		at := bytes.Index(locked, []byte(sign)) + map[string]int{"PK\x03\x04": 6, "PK\x01\x02": 8}[sign]
 		locked[at] |= 1
 	}
+	overlapping := overlap(zipOf(t, entry{"_chat.txt", strings.Repeat(waChat, 100)}), 200)
 	flipped := zipOf(t, entry{"_chat.txt", waChat})
 	flipped[30+len("_chat.txt")] ^= 0xff
 	long := strings.Repeat(waChat, 200)
@@ -104,6 +106,7 @@ func TestHostileArchives(t *testing.T) {
 		"x.zip of nothing":            {content: zipOf(t), err: "no known format"},
 		"x.zip of no export":          {content: zipOf(t, entry{"a.txt", "hello"}, entry{"b.jpg", "\xff\xd8"}), passed: []string{"a.txt", "b.jpg"}, err: "no known format"},
 		"x.zip with a password":       {content: locked, err: "protected by a password"},
+		"x.zip whose files overlap":   {content: overlapping, err: "overlap"},
 		"x.zip that is broken":        {content: flipped, bad: []string{"_chat.txt: broken file"}, err: "no known format"},
 		"x.zip cut off":               {content: flipped[:len(flipped)-9], err: "get the whole file"},
 		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not readable"}, err: "no known format"},
@@ -151,6 +154,17 @@ func TestMixedUnclear(t *testing.T) {
 	if fmt.Sprint(chats) != "map[whatsapp Jo:2]" || !slices.Equal(bad, []string{"b.txt: not readable"}) || len(passed) > 0 || err != nil {
 		t.Errorf("%v, bad %q, passed over %q, %v", chats, bad, passed, err)
 	}
+}
+
+// overlap names the only file of an archive n times: as many files, of the same bytes.
+func overlap(archive []byte, n int) []byte {
+	at := bytes.Index(archive, []byte("PK\x01\x02"))
+	end := bytes.Index(archive, []byte("PK\x05\x06"))
+	directory, tail := bytes.Repeat(archive[at:end], n), bytes.Clone(archive[end:])
+	binary.LittleEndian.PutUint16(tail[8:], uint16(n))
+	binary.LittleEndian.PutUint16(tail[10:], uint16(n))
+	binary.LittleEndian.PutUint32(tail[12:], uint32(len(directory)))
+	return slices.Concat(archive[:at], directory, tail)
 }
 
 // TestPipesInAFolder: nothing waits for what a pipe or a link to one in a folder never says.

@@ -174,6 +174,9 @@ func (t textFiles) Open(name string) (fs.File, error) {
 
 // Peek opens a file or folder of which only a look is taken.
 func (t textFiles) Peek(name string) (fs.File, error) {
+	if err := t.in.ctx.Err(); err != nil { // many are looked into before any is read
+		return nil, err
+	}
 	f, err := t.raw.Open(name)
 	if err != nil {
 		return nil, err
@@ -304,8 +307,13 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 		return fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)
 	}
 	var names []string
+	packed := uint64(0)
 	for _, f := range files.File {
+		packed += min(f.CompressedSize64, uint64(size)+1)
 		switch {
+		case packed > uint64(size): // each of many files may be the same bytes, and expand to gigabytes
+			return fmt.Errorf("%s: the files of the archive overlap, as no packer writes them: %w", in.Name,
+				reverie.ErrInvalid)
 		case f.Flags&1 != 0:
 			return fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name,
 				reverie.ErrInvalid)

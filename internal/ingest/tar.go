@@ -14,19 +14,42 @@ import (
 )
 
 const (
-	maxFiles  = 1 << 20 // of a tar archive
-	maxPacked = 1 << 30 // how much is held of it, in bytes, packed
+	maxFiles  = 1 << 20   // of a tar archive, whatever they are
+	maxPacked = 256 << 20 // how much is held of it, in bytes, packed
 )
+
+var errHoldsTooMuch = fmt.Errorf("it holds too much; unpack it first: %w", reverie.ErrInvalid)
+
+// held is what is held of an archive, and how much of it may be.
+type held struct {
+	bytes.Buffer
+	most int
+}
+
+// from reads a file to be held while there is room for it.
+func (h *held) from(r io.Reader) io.Reader { return &holding{r, h} }
+
+type holding struct {
+	io.Reader
+	held *held
+}
+
+func (h *holding) Read(p []byte) (int, error) {
+	if h.held.Len() > h.held.most {
+		return 0, errHoldsTooMuch
+	}
+	return h.Reader.Read(p)
+}
 
 // tar makes the files of a tar archive that may be exports the source's. It can only be read from front
 // to back, and exports are read in an order of their own: so it is held as a zip archive.
 func (in *Input) tar(r io.Reader) error {
-	var packed bytes.Buffer
-	z := zip.NewWriter(&packed)
+	packed := &held{most: maxPacked}
+	z := zip.NewWriter(packed)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestSpeed)
 	})
-	files, err := repack(z, tar.NewReader(r), &packed)
+	files, err := repack(z, tar.NewReader(r), packed)
 	if err != nil && files == 0 {
 		return fmt.Errorf("%s: read the tar archive: %w", in.Name, err)
 	}
@@ -40,16 +63,16 @@ func (in *Input) tar(r io.Reader) error {
 }
 
 // repack puts the files of a tar archive into a zip archive, and counts those that may be exports. One that is cut off ends there.
-func repack(z *zip.Writer, from *tar.Reader, packed *bytes.Buffer) (files int, err error) {
-	for {
+func repack(z *zip.Writer, from *tar.Reader, packed *held) (files int, err error) {
+	for n := 0; ; n++ {
 		header, err := from.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return files, nil
 		case err != nil:
 			return files, err
-		case files == maxFiles || packed.Len() > maxPacked:
-			return files, fmt.Errorf("it holds too much; unpack it first: %w", reverie.ErrInvalid)
+		case n == maxFiles:
+			return files, errHoldsTooMuch
 		}
 		name := cleanName(header.Name)
 		if header.Typeflag != tar.TypeReg || !fs.ValidPath(name) {
@@ -58,7 +81,7 @@ func repack(z *zip.Writer, from *tar.Reader, packed *bytes.Buffer) (files int, e
 		w, err := z.Create(name)
 		if err == nil && mayBeExport(name) { // of any other its name will do
 			files++
-			_, err = io.Copy(w, io.LimitReader(from, maxEntry+1))
+			_, err = io.Copy(w, io.LimitReader(packed.from(from), maxEntry+1))
 		}
 		if err != nil {
 			return files, err

@@ -29,13 +29,10 @@ type Result struct {
 	Err       error
 }
 
-// RuleWaits refuses what is to become of a memory where that waits for a person already.
-const RuleWaits = "waits"
-
-// Waiting counts the lines that were refused as they wait already.
+// Waiting counts the lines that were refused as a person decides, or has decided, on them.
 func (r Result) Waiting() (n int) {
 	for _, f := range r.Refusals {
-		if f.Rule == RuleWaits {
+		if f.Rule == reverie.RuleWaits || f.Rule == reverie.RuleRejected {
 			n++
 		}
 	}

@@ -73,8 +73,8 @@ type Decision struct {
 	UndoneAt      *time.Time     `db:"undone_at" json:"undone_at,omitempty"` // when its run was taken back; told by Why alone
 }
 
-// CandidateQuery asks for the active and archived memories of one kind that come nearest to
-// each of several texts, exactly, within one group.
+// CandidateQuery asks for the active and newest archived memories of one kind that come
+// nearest to each of several texts, exactly, within one group.
 type CandidateQuery struct {
 	GroupID     string
 	Kind        Kind
@@ -86,6 +86,7 @@ type CandidateQuery struct {
 	Limit       int      // for each probe
 	Exclude     []string // memory ids that are not wanted
 	Untagged    string   // memories with this tag are not wanted; "" = all are
+	Active      bool     // archived ones are not wanted
 }
 
 // Probe is a text that others are compared with.

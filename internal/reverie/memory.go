@@ -61,7 +61,7 @@ const (
 	MaxTagLength  = 32  // characters of a tag
 	TargetActive  = 30  // active group memories to aim for; the prompt asks to merge beyond
 	MaxActive     = 60  // beyond this many active memories the weakest is archived for a new one
-	MaxCreates    = 20  // creates of one run
+	MaxCreates    = 20  // creates of one answer
 	MaxShown      = 50  // memories shown to the model for one chunk
 	DefaultWeight = 1.0
 	MaxWeight     = 2.0

@@ -80,6 +80,12 @@ type Refusal struct {
 	Detail string `json:"detail"`
 }
 
+// The rules by which a person is not asked again about a memory.
+const (
+	RuleWaits    = "waits"    // what is to become of it waits for a person already
+	RuleRejected = "rejected" // a person has said no to this, and nothing has changed since
+)
+
 // HeldPlan is a plan, or some lines of one, that waits for a person.
 type HeldPlan struct {
 	GroupID   string `db:"group_id"`

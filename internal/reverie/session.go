@@ -75,6 +75,7 @@ type SessionQuery struct {
 	SessionID  string
 	Limit      int      // messages at most
 	MessageIDs []string // instead of Limit: exactly these, those that still wait
+	Summaries  int      // that may be active in the group; 0: any number
 }
 
 // SessionState is a session as one chunk sees it, read in one snapshot.
@@ -86,6 +87,7 @@ type SessionState struct {
 	Heads    []HeadState // the group's active memories of kind session, summaries left out
 	Archived []HeadState // facts that come back when they are said again
 	Summary  *HeadState  // the summary memory of this session, nil where it has none
+	Weakest  []HeadState // summaries of other sessions that make room for one
 }
 
 // SessionSummary is the rolling summary of a session's older turns, and what it

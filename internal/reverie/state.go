@@ -1,6 +1,10 @@
 package reverie
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // GatherQuery asks for what one chunk needs: a group's heads, its oldest
 // pending messages of the window, and consumed ones as context.
@@ -57,6 +61,14 @@ type HeadState struct {
 	// its evidence.
 	Awaits []string
 	Waits  string // the run whose plan for it waits for a person, "" for none
+	// Rejected is what a person has refused to do with it, and with what it rests on: an action,
+	// and the hash of what it would say.
+	Rejected []string
+}
+
+// Refused tells whether a person has refused a step on the memory as it is.
+func (h HeadState) Refused(s Step) bool {
+	return h.JudgeAgain == "" && slices.Contains(h.Rejected, strings.TrimSpace(string(s.Action)+" "+s.ContentHash))
 }
 
 // Held tells whether nobody recalls it until it has been judged again.
@@ -82,9 +94,28 @@ type MemoryQuery struct {
 	SessionID string    // "" = all; else only what is of this session
 	Tag       string    // "" = all; else only what bears this tag
 	Core      bool      // only what weighs CoreWeight or more
+	Type      Type      // "" = all
+	Text      string    // only what has all words of it in it, in large or small letters
+	Order     MemoryOrder
 	Limit     int
 	Offset    int
 }
+
+// MemoryOrder is what memories are listed by.
+type MemoryOrder string
+
+// The orders. The empty one has the oldest lineage first; the others what there is most
+// of first.
+const (
+	OrderChanged   MemoryOrder = "changed"   // the version
+	OrderSupported MemoryOrder = "supported" // the last support
+	OrderStrength  MemoryOrder = "strength"
+	OrderWeight    MemoryOrder = "weight"
+	OrderOldest    MemoryOrder = "oldest" // as the empty one
+)
+
+// MemoryOrders are all orders.
+var MemoryOrders = []MemoryOrder{OrderChanged, OrderSupported, OrderStrength, OrderWeight, OrderOldest}
 
 // SearchQuery ranks the memories of one group by what a text means and by its words,
 // exactly. Vectors of other models or widths are never compared.

@@ -42,10 +42,15 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	}
 	cited, _ := safety.Cite(a.recap.Evidence, s.shown, s.loc)
 	step := r.recapStep(s, text, cited)
-	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionCreate {
-		plan.Stats.Created++
-	} else {
+	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionUpdate {
 		plan.Stats.Updated++
+		return plan, nil
+	}
+	plan.Stats.Created++
+	plan.Stats.Archived += len(s.state.Weakest)
+	for _, h := range s.state.Weakest {
+		plan.Steps = append(plan.Steps, decide.NewStep(decide.Line{Action: reverie.ActionArchive, Target: &h,
+			Reason: fmt.Sprintf("room for another: %d summaries of sessions may be active, and this is the weakest", r.Limits.MaxActive)}))
 	}
 	return plan, nil
 }
@@ -64,16 +69,11 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 // when the run, with them, would make more of them than may pass. The messages are used either
 // way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	rewrites := plan.Rewrites(heads)
-	if rewrites == 0 { // also where the limit was lowered before the run went on
-		return
-	}
-	reason := pipeline.TooManyRewrites(stats.Rewritten+rewrites, stats.Base, limits.HoldMin, limits.HoldRatio,
-		"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
-			"at most %d pass without a person")
-	if reason != "" {
-		pipeline.Hold(plan, heads, reason, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate))
-	}
+	decide.HoldExcess(plan, heads, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate), func(n int) string {
+		return decide.TooManyRewrites(stats.Rewritten+n, stats.Base, limits.HoldMin, limits.HoldRatio,
+			"the run would delete or rewrite %d of the %d facts that sessions of the group had left; "+
+				"at most %d pass without a person")
+	})
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.

@@ -72,7 +72,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 // read fetches the messages of a chunk that was begun and not applied, else the
 // oldest ones of the buffer, and cuts them after their last complete turn.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
-	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages}
+	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages, Summaries: r.Limits.MaxActive}
 	if r.limit > 0 {
 		q.Limit = r.limit
 	}
@@ -220,7 +220,7 @@ func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, er
 // nearness is how near stored facts come to any part of the chunk, by memory id.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession, Limit: r.Limits.MaxShown,
-		Untagged: reverie.TagSummary}
+		Untagged: reverie.TagSummary, Active: true}
 	texts := pipeline.Probes(s.messages)
 	for _, text := range texts {
 		q.Probes = append(q.Probes, reverie.Probe{ID: reverie.NewID(), Text: text})

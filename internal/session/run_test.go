@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	for name, story := range map[string]func(*stage){
 		"facts and summary": factsAndSummary, "due": due, "unanswered": unanswered, "chunks": chunks, "a long turn": longTurn,
 		"cut off": cutOff, "unusable": unusable, "deferred": deferred, "no summary": noSummary, "held": held, "dry run": dryRun,
-		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions, "resumed": resumed,
+		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions, "resumed": resumed, "many sessions": manySessions,
 	} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
 	}
@@ -208,6 +208,23 @@ func resumed(s *stage) {
 	}
 }
 
+// manySessions keeps no more summaries than facts: the one that was renewed last stays.
+func manySessions(s *stage) {
+	s.pipe.Limits.MaxActive = 2
+	for _, id := range []string{"s1", "s2", "s1", "s3", "s4"} {
+		s.id = id
+		s.chat("note At " + id)
+		res := s.extract(Request{})
+		if want := map[string]int{"s3": 2, "s4": 2}[id]; res.Stats.Archived != want || res.Stats.Created > 2 {
+			s.Errorf("%s: %+v", id, res.Stats)
+		}
+		if id == "s3" {
+			s.recap("s1 s1 v2", "s3 v1")
+		}
+	}
+	s.want(`select session_id from memories where group_id = $1 and status = 'archived' and tags = '{session,summary}' order by 1`, "s1", "s2")
+}
+
 // noSummary keeps the facts, and the summary as it was, where the answer's own cannot be
 // used.
 func noSummary(s *stage) {
@@ -240,11 +257,22 @@ func held(s *stage) {
 	s.facts("Four v1", "One v1", "Three v1", "Two v1")
 	s.recap("One Two Three 1 2 3 Four v2")
 	s.want(`select whole, status, jsonb_array_length(plan) from held_plans where group_id = $1`, "false|waiting|3")
+	s.chat("change One => uno", "change Two => dos", "change Three => tres", "note Four")
+	if again := s.extract(Request{}); again.Status != reverie.RunSucceeded || again.Waiting() != 3 || again.Refusals[0].Rule != reverie.RuleWaits {
+		s.Errorf("waits already: %+v, refused %+v", again.Stats, again.Refusals)
+	}
+	lease := must(s.store.AcquireLease(s.Context(), s.group, reverie.LeaseGroup, "test", time.Minute))(s)
+	must(s.store.RejectHeld(s.Context(), lease, s.group, res.RunID, false))(s)
+	must(0, s.store.ReleaseLease(s.Context(), lease))(s)
+	s.chat("change One => 1", "change Two => 2", "change Three => tres", "note Four")
+	if again := s.extract(Request{}); again.Stats.Updated != 2 || again.Waiting() != 2 || again.Refusals[0].Rule != reverie.RuleRejected {
+		s.Errorf("rejected: %+v, refused %+v", again.Stats, again.Refusals)
+	}
 	s.chat("change One => 1")
 	if res = s.extract(Request{}); res.Status != reverie.RunSucceeded {
 		s.Errorf("%+v", res)
 	}
-	s.facts("1 v2", "Four v1", "Three v1", "Two v1")
+	s.facts("1 v2", "Four v1", "Two v1", "tres v2")
 }
 
 func dryRun(s *stage) {

@@ -47,7 +47,7 @@ type Limits struct {
 	MaxFacts         int // of a chunk
 	MinConfidence    float64
 	AutoTag          bool    // facts carry their type and the model's tags besides the tag session
-	MaxActive        int     // facts of the group's sessions, beyond which the weakest make room
+	MaxActive        int     // facts of the group's sessions, and summaries: beyond it the weakest make room; 0: any number
 	MaxShown         int     // facts of earlier that the model sees
 	HoldRatio        float64 // share of the group's session facts that a run may rewrite or delete
 	HoldMin          int     // but always at least so many

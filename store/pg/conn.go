@@ -17,7 +17,9 @@ import (
 type connector struct{ *pq.Connector }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	raw, err := c.Connector.Connect(ctx)
+	o := &opening{ctx: ctx, close: func() {}}
+	raw, err := c.Connector.Connect(context.WithValue(ctx, openingKey{}, o))
+	o.close()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +28,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{full, map[string]driverStmt{}}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -48,6 +50,16 @@ type driverConn interface {
 type conn struct {
 	driverConn
 	statements map[string]driverStmt // by text; nil for one that has come once
+	link       *timedConn
+	over       func() // ends what the transaction under way heeds; nil where there is none
+}
+
+// heed is [timedConn.heed] for what belongs to no transaction: that heeds its own context to its end.
+func (c *conn) heed(ctx context.Context) (stop func()) {
+	if c.over != nil {
+		return func() {}
+	}
+	return c.link.heed(ctx)
 }
 
 // maxStatements bounds what one connection keeps prepared.
@@ -94,6 +106,7 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 // QueryContext has another connection asked where this one is broken. Outside of transactions
 // it only looks; in one the pool asks nobody else.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
 	switch {
 	case err != nil:
@@ -123,6 +136,7 @@ func (r utcRows) Next(dest []driver.Value) error {
 
 // ExecContext writes, always in a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -162,11 +176,28 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if settings, ok := ctx.Value(settingsKey{}).(string); ok {
 		begin += "; " + settings
 	}
+	c.over = c.link.heed(ctx)
 	if _, err := c.ExecContext(ctx, begin, nil); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
 		return nil, retryElsewhere(ctx, err)
 	}
 	return c, nil
+}
+
+func (c *conn) Commit() error {
+	defer c.ended()
+	return c.driverConn.Commit()
+}
+
+func (c *conn) Rollback() error {
+	defer c.ended()
+	return c.driverConn.Rollback()
+}
+
+// ended has the link heed nobody's context any more.
+func (c *conn) ended() {
+	c.over()
+	c.over = nil
 }
 
 type settingsKey struct{}

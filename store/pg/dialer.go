@@ -10,8 +10,8 @@ import (
 // DialFunc opens a network connection.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialer opens connections whose every read and write has a deadline. The driver
-// waits for ever on a link that has gone silent, whatever the context says.
+// dialer opens connections whose every read and write has a deadline, and ends with the context of
+// whoever waits. The driver waits for ever on a link that has gone silent, whatever the context says.
 type dialer struct {
 	dial    DialFunc
 	timeout time.Duration
@@ -34,8 +34,27 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, err
 	}
-	return &timedConn{Conn: conn, timeout: d.timeout}, nil
+	c := &timedConn{Conn: conn, timeout: d.timeout}
+	if o, ok := ctx.Value(openingKey{}).(*opening); ok {
+		o.close()
+		o.link, o.close = c, c.heed(o.ctx)
+	} else { // the driver's own, to have a statement canceled: the answer is not worth a wait
+		c.timeout = min(c.timeout, parting)
+	}
+	return c, nil
 }
+
+// parting is how long the server has to answer whoever waits for it no longer.
+const parting = 2 * time.Second
+
+// opening is a connection that somebody waits for. The driver may try several links for it.
+type opening struct {
+	ctx   context.Context // of whoever waits
+	link  *timedConn      // the last one
+	close func()
+}
+
+type openingKey struct{}
 
 // timedConn gives each read and write its own deadline, without lengthening one
 // that the driver has set for the handshake.
@@ -44,35 +63,61 @@ type timedConn struct {
 	timeout time.Duration
 
 	mu    sync.Mutex
-	limit time.Time
+	limit time.Time // of the handshake; zero: none
+	end   time.Time // of who waits for it no longer; zero: somebody does
+}
+
+// heed has whatever is under way end soon after ctx does, until it is told to stop.
+func (c *timedConn) heed(ctx context.Context) (stop func()) {
+	told := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(told)
+		_ = c.set(&c.end, time.Now().Add(parting)) // a link that is gone has ended
+	})
+	return func() {
+		if !forget() {
+			<-told
+			_ = c.set(&c.end, time.Time{})
+		}
+	}
 }
 
 func (c *timedConn) deadline() time.Time {
 	at := time.Now().Add(c.timeout)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.limit.IsZero() && c.limit.Before(at) {
-		return c.limit
+	for _, other := range []time.Time{c.limit, c.end} {
+		if !other.IsZero() && other.Before(at) {
+			at = other
+		}
 	}
 	return at
 }
 
-func (c *timedConn) SetDeadline(t time.Time) error {
+// set changes one of the times, for what is under way, too.
+func (c *timedConn) set(which *time.Time, t time.Time) error {
 	c.mu.Lock()
-	c.limit = t
-	c.mu.Unlock()
-	return c.Conn.SetDeadline(t)
+	defer c.mu.Unlock()
+	*which = t
+	return c.Conn.SetDeadline(c.deadline())
 }
 
+// begin gives a read or write its deadline.
+func (c *timedConn) begin(set func(time.Time) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return set(c.deadline())
+}
+
+func (c *timedConn) SetDeadline(t time.Time) error { return c.set(&c.limit, t) }
+
 func (c *timedConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(c.deadline()); err != nil {
+	if err := c.begin(c.SetReadDeadline); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
 }
 
 func (c *timedConn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(c.deadline()); err != nil {
+	if err := c.begin(c.SetWriteDeadline); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)

@@ -76,6 +76,8 @@ func domainError(answer *pq.Error) error {
 		if strings.Contains(answer.Message, "recovery") { // a write transaction on a standby
 			return fmt.Errorf("%w: the server is a standby", reverie.ErrUnavailable)
 		}
+	case pqerror.DiskFull:
+		return fmt.Errorf("%w: the disk of its server is full, free some of it", reverie.ErrUnavailable)
 	case pqerror.CheckViolation, pqerror.NotNullViolation:
 		return reverie.ErrInvalid
 	case pqerror.UndefinedTable, pqerror.UndefinedColumn, pqerror.UndefinedObject:

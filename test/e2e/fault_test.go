@@ -162,6 +162,36 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
+// TestFullDisk has the database say that its disk is full, at messages and then at the night's memories: what could not
+// be written is told and stays pending, and comes in when there is room again.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.model.Respond(scribe(t))
+	s.bring("g1", chat("2025-03-03", "note Lin drinks tea")...)
+	s.exec(`create function full_disk() returns trigger language plpgsql as
+		$$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`)
+	fill := func(table string) {
+		s.exec(`create trigger full_disk before insert on ` + table + ` execute function full_disk()`)
+	}
+	fill("messages")
+	more := jsonLines(t, chat("2025-03-04", "note Mia hosts the game nights"))
+	s.feed(more, "import", "-", "--group", "g1").want(t, 1, "No space left", "free some")
+	s.exec(`drop trigger full_disk on messages`)
+	fill("memories")
+	s.run("evolve", "--due").want(t, 4, "No space left", "stays pending")
+	if got := s.pending("g1"); got != "1" || len(s.active("g1")) != 0 {
+		t.Errorf("%s messages are pending, and %q is remembered", got, s.active("g1"))
+	}
+	s.exec(`drop trigger full_disk on memories`)
+	s.feed(more, "import", "-", "--group", "g1").want(t, 0)
+	s.run("evolve", "--due").want(t, 0)
+	if got := s.active("g1"); len(got) != 2 {
+		t.Errorf("%q is remembered", got)
+	}
+	s.run("audit").want(t, 0)
+}
+
 // TestOverslept stops a process as a suspended machine does, lets its lease run
 // out, and wakes it when another has done the work. And the control: the same
 // without the fence, which the sleeper's own entry in the lease stands for, has

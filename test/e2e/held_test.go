@@ -148,7 +148,14 @@ func TestHeldLine(t *testing.T) {
 	}
 	s.run("runs", "reject", doc["run_id"].(string), "--requeue", "--json").want(t, 0).like(t, object{"success": true, "run_id": "id", "requeued": 0.0})
 	s.run("memory", "delete", s.one(`select memory_id from memories where statement = 'The dog is called Rex'`)).want(t, 0)
-	s.bring("g1", chat("2025-03-05", "drop Lin drinks tea", "drop Mia hosts the game nights")...)
+	s.bring("g1", chat("2025-03-05", "forget Lin drinks tea")...)
+	doc = s.run("evolve", "--group", "g1", "--json").want(t, 0).document(t)
+	if diff := cmp.Diff(stats(object{"kept": 2.0, "refused": 1.0}), doc["stats"]); diff != "" {
+		t.Errorf("a person had said no (-want +got):\n%s", diff)
+	}
+	s.bring("g1", chat("2025-03-06", "again Lin drinks tea")...)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	s.bring("g1", chat("2025-03-07", "drop Lin drinks tea", "drop Mia hosts the game nights")...)
 	doc = s.run("evolve", "--group", "g1", "--json").want(t, 0).document(t)
 	if diff := cmp.Diff(stats(object{"kept": 2.0, "held": 2.0}), doc["stats"]); diff != "" {
 		t.Errorf("all of two memories were to go (-want +got):\n%s", diff)

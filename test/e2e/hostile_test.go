@@ -275,12 +275,12 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// TestQuotas: at most twenty creates a run, whatever the number of chunks, and
-// the ones beyond are refused.
+// TestQuotas: so many creates an answer, and the ones beyond are refused; the next chunks of
+// the night have as many again.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.set("REVERIE_EVOLVE_MAX_MESSAGES=9", "REVERIE_EMBED_PROVIDER=offline")
+	s.set("REVERIE_EVOLVE_MAX_MESSAGES=9", "REVERIE_EVOLVE_MAX_CREATES=7", "REVERIE_EMBED_PROVIDER=offline")
 	s.model.Respond(scribe(t))
 	var notes []string
 	for i := range 24 {

@@ -79,6 +79,11 @@ func TestNotices(t *testing.T) {
 	s.run("runs", "reject", held).want(t, 0)
 	s.bring("calm", chat("2025-03-06", "forget Lin drinks tea")...)
 	s.run("evolve", "--due").want(t, 0)
+	wants()
+	s.bring("calm", chat("2025-03-07", "again Lin drinks tea")...)
+	s.run("evolve", "--due").want(t, 0)
+	s.bring("calm", chat("2025-03-08", "forget Lin drinks tea")...)
+	s.run("evolve", "--due").want(t, 0)
 	wants("held_plan calm " + last("calm"))
 
 	const vain = `{"action":"update","old_id":"m9","statement":"Mia drinks tea","evidence":[{"message":1}]}`

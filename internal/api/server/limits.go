@@ -75,20 +75,22 @@ func (l *limits) bucket(key string) *rate.Limiter {
 	return made
 }
 
-// lately are the credentials that were good the last time they were looked up, by their
-// hash. They are looked up all the same at each request: whoever has none of them may ask
-// the database no more often than the rate of an address is.
+// lately are the tokens of the credentials that were good the last time they were looked up, by
+// their hash. They are looked up all the same at each request, within the token's rate: whoever
+// has none of them may ask the database no more often than the rate of an address is.
 type lately struct {
-	good *lru.Cache[[sha256.Size]byte, struct{}]
+	good *lru.Cache[[sha256.Size]byte, string]
 }
 
-// has tells whether credentials were good.
-func (l lately) has(given string) bool { return l.good.Contains(sha256.Sum256([]byte(given))) }
+// of is the token that credentials were good for.
+func (l lately) of(given string) (tokenID string, good bool) {
+	return l.good.Get(sha256.Sum256([]byte(given)))
+}
 
-// note remembers whether credentials are good.
-func (l lately) note(given string, good bool) {
-	if hash := sha256.Sum256([]byte(given)); good {
-		l.good.Add(hash, struct{}{})
+// note remembers whether credentials are good: of a token, or "" of none.
+func (l lately) note(given, tokenID string) {
+	if hash := sha256.Sum256([]byte(given)); tokenID != "" {
+		l.good.Add(hash, tokenID)
 	} else {
 		l.good.Remove(hash)
 	}
@@ -110,19 +112,23 @@ func (x *exchange) credentials() string {
 }
 
 // suspect is how long a request is to wait before its credentials are looked up: those of
-// an address that has asked too often without good ones, unless they were good lately.
+// an address that has asked too often without good ones, or, if they were good lately, of a token.
 func (x *exchange) suspect() time.Duration {
 	given := x.credentials()
-	if given == "" || x.lately.has(given) {
+	if given == "" {
 		return 0
 	}
-	return x.limits.waits(x.address(), x.opts.Now())
+	key, good := x.lately.of(given)
+	if !good {
+		key = x.address()
+	}
+	return x.limits.waits(key, x.opts.Now())
 }
 
 // known remembers what became of the credentials.
 func (x *exchange) known(err error) error {
 	if given := x.credentials(); given != "" && (err == nil || isUnauthorized(err)) {
-		x.lately.note(given, x.caller.TokenID != "")
+		x.lately.note(given, x.caller.TokenID)
 	}
 	return err
 }

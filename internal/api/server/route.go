@@ -39,6 +39,9 @@ func (x *exchange) serve() {
 	x.limit = x.limitOf(r)
 	ctx, cancel := context.WithTimeout(r.Context(), x.limit.time)
 	defer cancel()
+	if x.limit.watch {
+		defer context.AfterFunc(x.watched, cancel)()
+	}
 	x.request = r.WithContext(ctx)
 	if wait := x.suspect(); wait > 0 {
 		x.later(tooMany, wait)
@@ -65,11 +68,12 @@ func (x *exchange) serve() {
 	}
 	defer leave()
 	defer x.bound()()
-	if !x.weigh() {
+	weight, ok := x.weigh()
+	if !ok {
 		return
 	}
-	if x.caller.Scope != "" && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
-		done, err := x.turns.take(ctx, key)
+	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
+		done, err := x.turns.take(ctx, key, weight)
 		if err != nil {
 			x.later("your requests before this one still work: send fewer at a time", time.Second)
 			return

@@ -62,6 +62,9 @@ type Server struct {
 	streams *streams
 	lately  lately
 	closed  atomic.Bool // a token was made, or is required: nobody comes in without one
+
+	watched context.Context // ends what only tells what goes on, once the server is stopping
+	unwatch context.CancelFunc
 }
 
 // Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
@@ -76,11 +79,12 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, struct{}]()},
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, string]()},
 		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
 		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: &turns{each: opts.MaxWorking, byKey: map[string]*turn{}}, streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
+	s.watched, s.unwatch = context.WithCancel(context.Background())
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()
 	return s, nil
@@ -121,9 +125,11 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 }
 
 // Stopping makes /readyz say so, and ends the messages that come in where they stand:
-// what of them is whole is stored, and its sender is told. All else goes on.
+// what of them is whole is stored, and its sender is told. Nobody is told any more what
+// goes on. All else does.
 func (s *Server) Stopping() {
 	s.listen.Stopping()
+	s.unwatch()
 	s.streams.stop()
 }
 

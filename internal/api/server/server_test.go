@@ -394,6 +394,10 @@ func TestRate(t *testing.T) {
 	if code := ask(third).Code; code != 200 {
 		t.Errorf("the third, later: %d", code)
 	}
+	if err := h.service.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, "the database is not asked about one that is over its rate", ask(third), 429)
 }
 
 // Nobody has more than half of the connections busy, and who has leaves the rest to

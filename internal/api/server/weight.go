@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"reverie/internal/api/problem"
 )
 
@@ -17,20 +19,21 @@ import (
 const (
 	maxAddress = 64 << 10 // bytes of path and query: a query of the most characters, percent-encoded, fits
 	maxNesting = 64       // objects and lists inside each other
-	maxValues  = 10_000   // values in a body of JSON
+	maxValues  = 10_000   // values in a body of JSON, or fields of a form
 	maxBatch   = 20       // calls in a JSON-RPC batch
 	bytesOfOne = 64 << 10 // bytes of a body that weigh as much as a request
+	valsOfOne  = 2500     // values or fields of one that do
 )
 
-// weigh reads a body of JSON, refuses one that asks for more than a request may, and counts what it weighs. A stream
-// is counted as it comes.
-func (x *exchange) weigh() (ok bool) {
-	agents := x.request.URL.Path == "/mcp"
-	if !x.sends() || x.limit.stream || !agents && !strings.Contains(x.request.Header.Get("Content-Type"), "json") {
-		return true
+// weigh reads a body of JSON or of a form, refuses one that asks for more than a request may, and counts what it
+// weighs: as so many requests. A stream is counted as it comes.
+func (x *exchange) weigh() (weight int, ok bool) {
+	agents, kind := x.request.URL.Path == "/mcp", x.request.Header.Get("Content-Type")
+	of := shape{form: strings.Contains(kind, "form-urlencoded"), values: strings.Count(x.request.URL.RawQuery, "&")}
+	if !x.sends() || x.limit.stream || !agents && !of.form && !strings.Contains(kind, "json") {
+		return 1, true
 	}
 	var data bytes.Buffer
-	var of shape
 	err := error(nil)
 	for piece := make([]byte, 32<<10); err == nil && of.depth <= maxNesting && of.values <= maxValues; {
 		n := 0
@@ -38,6 +41,7 @@ func (x *exchange) weigh() (ok bool) {
 		data.Write(piece[:n])
 		of.add(piece[:n])
 	}
+	weight = 1 + data.Len()/bytesOfOne + of.values/valsOfOne
 	x.request.Body = &readBody{io.MultiReader(&data, failing{err}), x.request.Body}
 	switch {
 	case of.depth > maxNesting:
@@ -49,12 +53,14 @@ func (x *exchange) weigh() (ok bool) {
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d calls, and %d is the most: send them in parts",
 			of.calls(), maxBatch)))
 	default:
+		owed := of.values / valsOfOne // its bytes were counted as they came
 		if agents {
-			x.limits.owe(x.key(), of.calls()-1, x.opts.Now())
+			owed += of.calls() - 1
 		}
-		return true
+		x.limits.owe(x.key(), owed, x.opts.Now())
+		return weight, true
 	}
-	return false
+	return 0, false
 }
 
 // readBody is a body that was read, and what closes it.
@@ -74,14 +80,19 @@ func (f failing) Read([]byte) (int, error) {
 }
 
 // shape is how deeply a text of JSON is nested, about how many values it has, and how many of these a list has that
-// is all of it. What is no JSON has some shape too.
+// is all of it. What is no JSON has some shape too. Of a form it is the fields.
 type shape struct {
+	form                         bool
 	depth, values, commas        int
 	level                        int
 	begun, list, quoted, escaped bool
 }
 
 func (s *shape) add(piece []byte) {
+	if s.form {
+		s.values += bytes.Count(piece, []byte("&"))
+		return
+	}
 	for _, c := range piece {
 		if !s.begun && strings.IndexByte(" \t\r\n", c) < 0 {
 			s.begun, s.list = true, c == '['
@@ -122,7 +133,8 @@ func (l *limits) owe(key string, n int, now time.Time) {
 	}
 }
 
-// turns let so many requests of one sender work at a time. Further ones wait, so that those of others need not.
+// turns let so many requests of one sender work at a time, and of those that weigh more fewer. Further ones wait, so
+// that those of others need not.
 type turns struct {
 	each int
 
@@ -131,16 +143,16 @@ type turns struct {
 }
 
 type turn struct {
-	places chan struct{}
+	places *semaphore.Weighted
 	users  int // who have a place, or wait for one
 }
 
-// take waits for a place, until ctx ends.
-func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
+// take waits for as many places as a request weighs, until ctx ends.
+func (t *turns) take(ctx context.Context, key string, weight int) (leave func(), err error) {
 	t.mu.Lock()
 	of := t.byKey[key]
 	if of == nil {
-		of = &turn{places: make(chan struct{}, t.each)}
+		of = &turn{places: semaphore.NewWeighted(int64(t.each))}
 		t.byKey[key] = of
 	}
 	of.users++
@@ -152,11 +164,10 @@ func (t *turns) take(ctx context.Context, key string) (leave func(), err error) 
 			delete(t.byKey, key)
 		}
 	}
-	select {
-	case of.places <- struct{}{}:
-		return func() { <-of.places; gone() }, nil
-	case <-ctx.Done():
+	n := int64(min(weight, t.each))
+	if err := of.places.Acquire(ctx, n); err != nil {
 		gone()
-		return nil, ctx.Err()
+		return nil, err
 	}
+	return func() { of.places.Release(n); gone() }, nil
 }

@@ -60,7 +60,8 @@ func TestEveryRouteIsBounded(t *testing.T) {
 	}
 }
 
-// A batch of calls counts as as many requests, and messages by their bytes: who has sent them waits for longer.
+// A batch of calls counts as as many requests, values and fields by their number, and all by its bytes: who has sent
+// them waits for longer.
 func TestWeight(t *testing.T) {
 	h := newHouse(t, func(o *server.Options) { o.RequestsPerSecond = 1 })
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_groups","arguments":{"a":[1,"],[",2]}}}`
@@ -76,11 +77,20 @@ func TestWeight(t *testing.T) {
 		{"a longer one", "/mcp", "[" + strings.Repeat(call+",", 20) + call + "]", 413, ""},
 		{"a batch of nonsense", "/mcp", "[" + strings.Repeat("1,", 5000) + "1]", 413, ""},
 		{"an object with a list", "/memory/g", `{"tags":["a","b","c","d"]}`, 200, ""},
+		{"many values", "/memory/g", `{"tags":[` + strings.Repeat("1,", 9_000) + "1]}", 200, "3"},
+		{"many fields", "/memory/g", "form:a=1" + strings.Repeat("&a=1", 9_000), 200, "3"},
+		{"more fields", "/memory/g", "form:a=1" + strings.Repeat("&a=1", 11_000), 413, ""},
+		{"fields in both", "/memory/g?a" + strings.Repeat("&a", 6_000), "form:a=1" + strings.Repeat("&a=1", 6_000), 413, ""},
 		{"many bytes", "/memory/g", `{"statement":"` + strings.Repeat("x", 640<<10) + `"}`, 200, "10"},
 	} {
 		token, _ := h.token(api.NewToken{Scope: reverie.ScopeAdmin})
 		auth := "Authorization: Bearer " + token
-		w := h.ask("POST", c.path, strings.NewReader(c.body), auth, "Content-Type: application/json")
+		kind := "Content-Type: application/json"
+		fields, form := strings.CutPrefix(c.body, "form:")
+		if form {
+			kind = "Content-Type: application/x-www-form-urlencoded"
+		}
+		w := h.ask("POST", c.path, strings.NewReader(fields), auth, kind)
 		if w.Code != c.status {
 			t.Errorf("%s: %d %.200s", c.name, w.Code, w.Body)
 		}
@@ -95,8 +105,13 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// A few requests of one sender work at a time, and others of it wait; those of somebody else do not.
+// A few requests of one sender work at a time, and of heavy ones one alone; others of it wait, those of somebody else do not.
 func TestTurns(t *testing.T) {
+	t.Run("light", func(t *testing.T) { testTurns(t, "{}", 2) })
+	t.Run("heavy", func(t *testing.T) { testTurns(t, `{"tags":[`+strings.Repeat("1,", 9_000)+"1]}", 1) })
+}
+
+func testTurns(t *testing.T, body string, want int32) {
 	working, most := atomic.Int32{}, atomic.Int32{}
 	came, leave := make(chan struct{}, 20), make(chan struct{})
 	h := newHouse(t, func(o *server.Options) {
@@ -115,10 +130,13 @@ func TestTurns(t *testing.T) {
 	other, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
 	done := make(chan *httptest.ResponseRecorder)
 	for range 10 {
-		go func() { done <- h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+token) }()
+		go func() {
+			done <- h.ask("POST", "/memory/g", strings.NewReader(body), "Authorization: Bearer "+token, "Content-Type: application/json")
+		}()
 	}
-	<-came
-	<-came
+	for range want {
+		<-came
+	}
 	if w := h.ask("GET", "/v1/runs", nil, "Authorization: Bearer "+other); w.Code != 200 {
 		t.Errorf("somebody else is answered with %d", w.Code)
 	}
@@ -128,7 +146,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("one that waited is answered with %d", w.Code)
 		}
 	}
-	if most.Load() != 2 {
+	if most.Load() != want {
 		t.Errorf("%d worked at a time", most.Load())
 	}
 }

@@ -48,11 +48,12 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"shellWord":    func(s string) template.HTML { return say(text.ShellWord(s)) },
 		"shellOperand": func(s string) template.HTML { return say(text.ShellOperand(s)) },
 
-		"clock":  clock,  // clock .At $.Zone: the time of day alone
-		"meter":  meter,  // meter .Strength 1: a bar beside a number, of so much at most
-		"undoes": undoes, // undoes .Change: what a change of an undo comes to
-		"core":   core,   // core .: whether a memory is core
-		"args":   args,   // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
+		"clock":  clock,   // clock .At $.Zone: the time of day alone
+		"spark":  l.spark, // spark .Activity: what was done on each of the last days
+		"meter":  meter,   // meter .Strength 1: a bar beside a number, of so much at most
+		"undoes": undoes,  // undoes .Change: what a change of an undo comes to
+		"core":   core,    // core .: whether a memory is core
+		"args":   args,    // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
 
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
@@ -104,7 +105,7 @@ type tab struct {
 
 // Menu leads to the parts of the page.
 func (v view) Menu() []tab {
-	list := []tab{{Key: "menu.groups", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL},
+	list := []tab{{Key: "menu.home", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL},
 		{Key: "menu.cost", URL: costURL}}
 	for i, t := range list {
 		switch {

@@ -124,7 +124,8 @@ func (s *site) strengthenMemory(v *visit) (string, error) {
 	return s.editMemory(v, reverie.Edit{Action: reverie.ActionStrength, Value: value}, "notice.memory_strength")
 }
 
-// editMemory makes an edit of the memory that the path names, and goes on with its page.
+// editMemory makes an edit of the memory that the path names, and goes on with its page, or
+// with the list in which it was made.
 func (s *site) editMemory(v *visit, e reverie.Edit, said string) (string, error) {
 	e.MemoryID = v.PathValue("memory")
 	reply, err := s.Edit(v.Context(), e)
@@ -132,6 +133,9 @@ func (s *site) editMemory(v *visit, e reverie.Edit, said string) (string, error)
 		return "", err
 	}
 	v.notify(said)
+	if list := v.PostFormValue("list"); list != "" {
+		return localPath(list), nil
+	}
 	return memoryURL(reply.ID), nil
 }
 
@@ -148,14 +152,32 @@ const memoriesShown = 50
 
 // memoriesData is a page of a group's memories.
 type memoriesData struct {
-	Statuses, Kinds   []string // to choose from
-	Status, Kind, Tag string   // as they were chosen
-	Core              bool
-	At                string // the date as of whose beginning they are; "" = now
-	Recorded          bool   // that goes by when they were written
-	Memories          []reverie.Memory
-	Total, From, To   int
-	Before, After     string // addresses of the pages beside it; "" = none
+	Statuses, Kinds, Types, Orders       []string // to choose from
+	Text, Status, Kind, Type, Tag, Order string   // as they were chosen
+	Core                                 bool
+	At                                   string // the date as of whose beginning they are; "" = now
+	Recorded                             bool   // that goes by when they were written
+	Memories                             []reverie.Memory
+	Total, From, To                      int
+	Before, After                        string // addresses of the pages beside it; "" = none
+	Editing                              string // the memory that is edited where it stands; "" = none
+	List                                 string // this page, without that
+	editable                             bool   // by the visitor, as they are now
+}
+
+// EditTypes are the types that a memory can be given.
+func (memoriesData) EditTypes() []reverie.Type { return reverie.Types() }
+
+// EditURL is the page on which a memory is edited where it stands; "" where it cannot be.
+func (d memoriesData) EditURL(m reverie.Memory) string {
+	if !d.editable || m.Status != reverie.StatusActive || m.Wordable() != nil {
+		return ""
+	}
+	separator := "?"
+	if strings.Contains(d.List, "?") {
+		separator = "&"
+	}
+	return d.List + separator + "edit=" + m.ID + "#edit"
 }
 
 // What a list of memories may be narrowed to. The first is what it shows unless told
@@ -163,11 +185,23 @@ type memoriesData struct {
 var (
 	memoryStatuses = []string{"active", "archived", "held", "superseded", "deprecated", "all"}
 	memoryKinds    = []string{"all", "group", "session", "dream", "team"}
+	memoryTypes    = append([]string{"all"}, strs(reverie.Types())...)
+	memoryOrders   = strs(reverie.MemoryOrders)
 )
 
+func strs[T ~string](list []T) (plain []string) {
+	for _, value := range list {
+		plain = append(plain, string(value))
+	}
+	return plain
+}
+
 func (s *site) memoriesPage(v *visit) (any, error) {
-	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"), Core: v.FormValue("core") != "",
-		At: v.FormValue("at"), Recorded: v.FormValue("recorded") != "", Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds)}
+	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Types: memoryTypes, Orders: memoryOrders, Text: v.FormValue("q"),
+		Tag: v.FormValue("tag"), Core: v.FormValue("core") != "", At: v.FormValue("at"), Recorded: v.FormValue("recorded") != "",
+		Status: v.choice("status", memoryStatuses), Kind: v.choice("kind", memoryKinds), Type: v.choice("type", memoryTypes),
+		Order: v.choice("sort", memoryOrders), Editing: v.FormValue("edit"), List: v.with("edit", "")}
+	d.editable = v.May(reverie.ScopeWrite) && d.At == ""
 	offset := v.number("offset", 0)
 	at, err := s.Beginning(v.Group.Group, d.At)
 	if err != nil {
@@ -175,7 +209,8 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	}
 	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: v.Group.ID, Status: reverie.Status(notAll(d.Status)),
 		Kind: reverie.Kind(notAll(d.Kind)),
-		Tag:  d.Tag, Core: d.Core, At: at, Recorded: d.Recorded, Limit: memoriesShown, Offset: offset})
+		Tag:  d.Tag, Core: d.Core, At: at, Recorded: d.Recorded, Type: reverie.Type(notAll(d.Type)), Text: d.Text,
+		Order: reverie.MemoryOrder(d.Order), Limit: memoriesShown, Offset: offset})
 	if err != nil {
 		return nil, err
 	}
@@ -195,19 +230,27 @@ func notAll(chosen string) string {
 // pages are the addresses of the pages before and after this one, of so many rows each;
 // "" where there is none.
 func (v *visit) pages(offset, rows, total int) (before, after string) {
-	at := func(offset int) string {
-		q := v.URL.Query()
-		q.Del("lang")
-		q.Set("offset", fmt.Sprint(offset))
-		return v.URL.EscapedPath() + "?" + q.Encode()
-	}
 	if offset > 0 {
-		before = at(max(offset-rows, 0))
+		before = v.with("offset", fmt.Sprint(max(offset-rows, 0)))
 	}
 	if offset+rows < total {
-		after = at(offset + rows)
+		after = v.with("offset", fmt.Sprint(offset+rows))
 	}
 	return before, after
+}
+
+// with is the address of this page with another value in its query, "" for none.
+func (v *visit) with(name, value string) string {
+	q := v.URL.Query()
+	q.Del("lang")
+	q.Del("edit")
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	if len(q) == 0 {
+		return v.URL.EscapedPath()
+	}
+	return v.URL.EscapedPath() + "?" + q.Encode()
 }
 
 // diffData is how a group's memories differ between the beginnings of two dates.

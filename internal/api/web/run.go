@@ -44,7 +44,7 @@ func (s *site) runPage(v *visit) (any, error) {
 
 // runTitle is what a run is called on pages of its group.
 func (v *visit) runTitle(r reverie.Run) string {
-	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.Zone()).Format("2006-01-02 15:04"))
+	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.Zone()).Format(time.DateTime))
 }
 
 // Proposal tells whether it is what an agent proposed: a run that read nothing and asked no

@@ -45,6 +45,39 @@ func (n nightView) Rest() []changeView { return n.Changes[len(n.First()):] }
 // Nothing tells whether no memory was created, updated, deleted or kept.
 func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
 
+// Quiet tells whether nothing came of it that anybody has to look at: no memory, person or
+// thing is otherwise than before, and all went well.
+func (n nightView) Quiet() bool {
+	return n.Created+n.Updated+n.Deleted+n.Met+n.Known+n.Archived+len(n.Changes) == 0 &&
+		!slices.ContainsFunc(n.Runs, func(r reverie.RunEntry) bool {
+			return r.Status != reverie.RunSucceeded || r.UndoneAt != nil
+		})
+}
+
+// stretch is nights in a row that are all quiet, or one that is not.
+type stretch struct {
+	Quiet  bool
+	Nights []nightView // newest first
+}
+
+// First is the date of the oldest night.
+func (s stretch) First() string { return s.Nights[len(s.Nights)-1].Date }
+
+// Last is the date of the newest night.
+func (s stretch) Last() string { return s.Nights[0].Date }
+
+// Stretches are the nights, the quiet ones of a row together.
+func (d timelineView) Stretches() (list []stretch) {
+	for _, n := range d.Nights {
+		if last := len(list) - 1; n.Quiet() && last >= 0 && list[last].Quiet {
+			list[last].Nights = append(list[last].Nights, n)
+			continue
+		}
+		list = append(list, stretch{n.Quiet(), []nightView{n}})
+	}
+	return list
+}
+
 // runsNamed is how many runs of one job a night names one by one.
 const runsNamed = 3
 

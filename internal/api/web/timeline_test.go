@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,22 @@ func TestTimelineColumns(t *testing.T) {
 	if len(columns) != nightsPerPage || columns[nightsPerPage-1].URL != "#n2026-06-01" || columns[nightsPerPage-2].URL != "#n2026-01-02" ||
 		len(columns[nightsPerPage-1].Bars) != 1 || columns[0].URL != "" {
 		t.Errorf("%+v", d.Changed)
+	}
+}
+
+// TestStretches folds nights in a row of which nothing came.
+func TestStretches(t *testing.T) {
+	quiet := nightView{Kept: 9, Evolved: true, Night: reverie.Night{Runs: []reverie.RunEntry{{Run: reverie.Run{Status: reverie.RunSucceeded}}}}}
+	failed := nightView{Night: reverie.Night{Runs: []reverie.RunEntry{{Run: reverie.Run{Status: reverie.RunFailed}}}}}
+	loud := []nightView{failed, {Created: 1}, {Updated: 1}, {Deleted: 1}, {Met: 1}, {Known: 1}, {Night: reverie.Night{Archived: 1}}, {Changes: make([]changeView, 1)}}
+	var sizes []int
+	for _, s := range (timelineView{Nights: append(append([]nightView{quiet, quiet}, loud...), quiet)}).Stretches() {
+		if sizes = append(sizes, len(s.Nights)); !s.Quiet {
+			sizes[len(sizes)-1] *= -1
+		}
+	}
+	if want := []int{2, -1, -1, -1, -1, -1, -1, -1, -1, 1}; !slices.Equal(sizes, want) {
+		t.Errorf("%v, want %v", sizes, want)
 	}
 }
 

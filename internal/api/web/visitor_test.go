@@ -169,3 +169,13 @@ func (a *answer) formToken() string {
 	}
 	return ""
 }
+
+// within are the elements of a name inside another one, in order.
+func (a *answer) within(outer *html.Node, name string) (list []*html.Node) {
+	for n := range outer.Descendants() {
+		if n.Type == html.ElementNode && n.Data == name {
+			list = append(list, n)
+		}
+	}
+	return list
+}

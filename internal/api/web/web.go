@@ -1,6 +1,6 @@
 // Package web is the operator's page: what was remembered and why, what it cost, and
-// what waits for a person. It is complete without JavaScript, loads nothing from
-// elsewhere, and speaks Chinese and English.
+// what waits for a person. It is complete without JavaScript, which adds what goes on
+// while one looks; it loads nothing from elsewhere, and speaks Chinese and English.
 package web
 
 import (
@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"reverie/internal/api"
 	"reverie/internal/api/problem"
@@ -22,6 +23,8 @@ import (
 // Options are what the page needs besides the operations.
 type Options struct {
 	HTTPS bool // browsers reach the page over https: its cookies are sent over nothing else
+	// LookEvery is how often a page that is open is told of what is under way; 0 for a second.
+	LookEvery time.Duration
 }
 
 // site is the page, as one handler.
@@ -31,6 +34,7 @@ type site struct {
 	looks  map[string]map[lang]*look // by template
 	assets map[string]asset          // by name
 	mux    *http.ServeMux
+	watchers
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
@@ -39,7 +43,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
 	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
-		mux: http.NewServeMux()}
+		mux: http.NewServeMux(), watchers: watchers{byKey: map[string]int{}}}
 	mux := s.mux
 	for _, p := range s.pages() {
 		s.looks[p.template] = newLooks(p.template, s.assets)
@@ -50,6 +54,7 @@ func New(service *api.Service, opts Options) http.Handler {
 	}
 	s.looks[errorTemplate] = newLooks(errorTemplate, s.assets)
 	mux.HandleFunc("GET "+assetsPath+"{version}/{name}", s.serveAsset)
+	mux.HandleFunc("GET "+liveURL, s.live)
 	mux.HandleFunc("/ui/", s.nowhere)
 	return s
 }
@@ -77,7 +82,7 @@ type form struct {
 func (s *site) pages() []page {
 	return []page{
 		{pattern: "GET /ui/login", title: "login.title", template: "login", show: s.loginPage, open: true},
-		{pattern: "GET /ui/{$}", title: "groups.title", template: "groups", show: s.groupsPage},
+		{pattern: "GET /ui/{$}", title: "home.title", template: "home", show: s.homePage},
 		{pattern: "GET /ui/groups/{group}/memories", tab: "memories", title: "memories.title", template: "memories", show: s.memoriesPage},
 		{pattern: "GET /ui/groups/{group}/memories/diff", tab: "memories", title: "difference.title", template: "memory_diff",
 			show: s.diffPage},
@@ -114,7 +119,7 @@ func (s *site) forms() []form {
 }
 
 // policy is what browsers may load for a page: our own style sheet and pictures.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'none'; form-action 'self'; " +
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'"
 
 // show answers with a page, or with why not.

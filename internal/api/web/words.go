@@ -89,13 +89,13 @@ func changes(before, after string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
-// when is an instant on the clocks of a zone, to the minute.
+// when is an instant on the clocks of a zone, to the second.
 func when(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, //nolint:gosec // digits
-		t.UTC().Format(time.RFC3339), t.In(zone).Format("2006-01-02 15:04")))
+		t.UTC().Format(time.RFC3339), t.In(zone).Format(time.DateTime)))
 }
 
 // took is a duration for people.
@@ -174,7 +174,7 @@ func core(m reverie.Memory) bool { return m.Weight >= reverie.CoreWeight }
 // clock is the time of day of an instant on the clocks of a zone.
 func clock(t time.Time, zone *time.Location) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, //nolint:gosec // digits
-		t.UTC().Format(time.RFC3339), t.In(zone).Format("15:04")))
+		t.UTC().Format(time.RFC3339), t.In(zone).Format(time.TimeOnly)))
 }
 
 // meter is a small bar beside a number, which says the same.

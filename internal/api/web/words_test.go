@@ -69,7 +69,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	zone := time.FixedZone("", 8*3600)
-	if got := string(when(time.Date(2026, 1, 15, 23, 30, 0, 0, time.UTC), zone)); got != `<time datetime="2026-01-15T23:30:00Z">2026-01-16 07:30</time>` {
+	if got := string(when(time.Date(2026, 1, 15, 23, 30, 0, 0, time.UTC), zone)); got != `<time datetime="2026-01-15T23:30:00Z">2026-01-16 07:30:00</time>` {
 		t.Error(got)
 	}
 	if got := when(time.Time{}, zone); got != "" {

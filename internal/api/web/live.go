@@ -1,0 +1,131 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"reverie/internal/api/problem"
+	"reverie/internal/reverie"
+)
+
+const (
+	liveURL       = "/ui/live"
+	lookEvery     = time.Second
+	beatEvery     = 15   // looks without news after which a watcher is told that we are there
+	watchersAtOne = 8    // streams of one login; of this machine, where nobody logs in
+	retryAfter    = 3000 // milliseconds until a browser asks again after the end of a stream
+)
+
+// liveView is what is under way, as the template "live" shows it.
+type liveView struct {
+	URL, Here string // of the stream, and of the page that it is on
+	Zone      *time.Location
+	Runs      []liveRun
+}
+
+// liveRun is a run that is under way.
+type liveRun struct{ reverie.RunProgress }
+
+// All is how many messages the run takes, as far as that is known.
+func (r liveRun) All() int { return r.Read + r.Pending }
+
+// Live is what is under way in a group, "" for all that the visitor sees.
+func (v *visit) Live(groupID string) (liveView, error) {
+	runs, err := v.site.UnderWay(v.Context(), groupID)
+	d := liveView{URL: query(liveURL, "group", groupID), Here: v.place(), Zone: v.Zone()}
+	for _, r := range runs {
+		d.Runs = append(d.Runs, liveRun{r})
+	}
+	return d, err
+}
+
+// watchers counts the streams of each login.
+type watchers struct {
+	mu    sync.Mutex
+	byKey map[string]int
+}
+
+// enter lets one more stream in, until leave; nil where a login has too many.
+func (w *watchers) enter(key string) (leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byKey[key] == watchersAtOne {
+		return nil
+	}
+	w.byKey[key]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.byKey[key]--; w.byKey[key] == 0 {
+			delete(w.byKey, key)
+		}
+	}
+}
+
+// live tells a page of what is under way, as server-sent events: at once, and whenever
+// that changes, until the request ends. That is soon: the browser asks again, and whoever
+// is no longer logged in is told nothing more.
+func (s *site) live(w http.ResponseWriter, r *http.Request) {
+	v := s.visit(w, r)
+	err := v.check()
+	if err == nil {
+		err = v.aboutFiltered(v.FormValue("group"), "")
+	}
+	var d liveView
+	if err == nil {
+		d, err = v.Live(v.FormValue("group"))
+	}
+	if err != nil {
+		s.fail(v, err)
+		return
+	}
+	leave := s.watchers.enter(v.Caller.TokenID)
+	if leave == nil {
+		s.explain(v, problem.New(http.StatusTooManyRequests, fmt.Sprintf("%d pages of this login are watched already: close one", watchersAtOne)), "later")
+		return
+	}
+	defer leave()
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
+	ticks := time.NewTicker(s.lookEvery())
+	defer ticks.Stop()
+	sent := fmt.Sprintf("retry: %d\n", retryAfter)
+	for idle, last := 0, ""; err == nil; d, err = v.Live(v.FormValue("group")) {
+		var b bytes.Buffer
+		if err := s.looks[errorTemplate][v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
+			s.Log.Error("what is under way cannot be shown", "request_id", problem.RequestID(v.Context()), "error", err)
+			return
+		}
+		idle++
+		if shown := b.String(); shown != last || sent != "" {
+			sent += "data: " + strings.ReplaceAll(strings.TrimSpace(shown), "\n", "\ndata: ") + "\n\n"
+			last = shown
+		} else if idle == beatEvery {
+			sent = ":\n\n"
+		}
+		if sent != "" {
+			if _, err := w.Write([]byte(sent)); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			idle, sent = 0, ""
+		}
+		select {
+		case <-v.Context().Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+func (s *site) lookEvery() time.Duration {
+	if s.LookEvery > 0 {
+		return s.LookEvery
+	}
+	return lookEvery
+}

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Makes the user that the services run as. Nothing is started: first name a model in
+# /etc/reverie/reverie.toml.
+set -e
+if ! getent passwd reverie >/dev/null; then
+	useradd --system --home-dir /var/lib/reverie --shell /usr/sbin/nologin reverie
+fi
+chgrp reverie /etc/reverie/reverie.toml
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+fi
