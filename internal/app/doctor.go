@@ -90,11 +90,11 @@ func CheckReady(ctx context.Context, url string) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("Reverie is not ready: %w", err)
+		return fmt.Errorf("reverie is not ready: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("Reverie is not ready: %s answers %s", url, resp.Status)
+		return fmt.Errorf("reverie is not ready: %s answers %s", url, resp.Status)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the page answers %d", code)
 	}
 	p.stop()
-	s.launch(health[2:]...).end().want(t, 1, "Reverie is not ready")
-	s.run("doctor", "--ready", s.model.URL("nowhere")).want(t, 1, "Reverie is not ready", "answers 404")
+	s.launch(health[2:]...).end().want(t, 1, "reverie is not ready")
+	s.run("doctor", "--ready", s.model.URL("nowhere")).want(t, 1, "reverie is not ready", "answers 404")
 	s.run("doctor", "--ready", ":").want(t, 2, "http://127.0.0.1:8470/readyz")
 }
