@@ -32,10 +32,10 @@ func TestReadme(t *testing.T) {
 			}
 			s := newStage(t)
 			s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-				if strings.Contains(r.System, "JSON Lines") {
-					return scribe(t)(r)
+				if strings.Contains(r.User, `"question"`) {
+					return llmtest.Lines(`{"content":"On Saturday.","sources":["m1"]}`)
 				}
-				return llmtest.Text("Saturday. [m1]")
+				return scribe(t)(r)
 			})
 			_, base := s.serve(nil, "serve")
 			var script strings.Builder

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,14 +22,22 @@ import (
 
 const memoryTag = "memories"
 
+// SessionQuery names a session, also by the name that its parameter had before.
+type SessionQuery struct {
+	SessionID string `query:"session_id" doc:"Only what is of this session."`
+	Session   string `query:"session" deprecated:"true" doc:"Old name of session_id."`
+}
+
+func (s SessionQuery) id() string { return cmp.Or(s.SessionID, s.Session) }
+
 type listInput struct {
 	GroupPath
 	Paging
 	AsOf
-	Status  string `query:"status" enum:"active,superseded,deprecated,archived,held,all" default:"active" doc:"Which versions; of an instant, those that were active then."`
-	Kind    string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
-	Session string `query:"session" doc:"Only what is of this session."`
-	Tag     string `query:"tag" doc:"Only what bears this tag."`
+	SessionQuery
+	Status string `query:"status" enum:"active,superseded,deprecated,archived,held,all" default:"active" doc:"Which versions; of an instant, those that were active then."`
+	Kind   string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Tag    string `query:"tag" doc:"Only what bears this tag."`
 }
 
 type searchInput struct {
@@ -123,7 +132,7 @@ func (r *room) memories() {
 		}
 		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind),
 			At: at.At, Recorded: at.Recorded,
-			SessionID: in.Session, Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
+			SessionID: in.id(), Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
 	})
 	add(r, operation{id: "search-memories"}, func(ctx context.Context, in *searchInput) (reverie.SearchReply, error) {
 		at, err := in.when()
@@ -251,11 +260,11 @@ type groupStatsReply struct {
 
 type messagesInput struct {
 	GroupPath
-	Session string `query:"session" doc:"Only messages of this session."`
-	Before  string `query:"before" doc:"A message id: only older ones."`
-	After   string `query:"after" doc:"A message id: only newer ones, the oldest of them first."`
-	Around  string `query:"around" doc:"A message id: it, and what was said before and after it."`
-	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Messages at most."`
+	SessionQuery
+	Before string `query:"before" doc:"A message id: only older ones."`
+	After  string `query:"after" doc:"A message id: only newer ones, the oldest of them first."`
+	Around string `query:"around" doc:"A message id: it, and what was said before and after it."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Messages at most."`
 }
 
 // streamInput hands a body on as it comes in.
@@ -303,7 +312,7 @@ func (r *room) groups() {
 		return r.service.Nights(ctx, in.Group, in.Before, in.Limit)
 	})
 	add(r, operation{id: "list-messages"}, func(ctx context.Context, in *messagesInput) (reverie.MessagesReply, error) {
-		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before,
+		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.id(), Before: in.Before,
 			After:  in.After,
 			Around: in.Around, Limit: in.Limit})
 	})
@@ -342,16 +351,17 @@ const recallTag = "recall"
 type contextInput struct {
 	GroupPath
 	AsOf
-	Query     string `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
-	Session   string `query:"session" doc:"The session: its last turns are given, too."`
-	MaxTokens int    `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	Query string `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	SessionQuery
+	MaxTokens int `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
 }
 
 type contextBody struct {
 	_ struct{} `additionalProperties:"false"`
 	AsOf
 	Query     string `json:"query,omitempty" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
-	Session   string `json:"session,omitempty" doc:"The session: its last turns are given, too."`
+	SessionID string `json:"session_id,omitempty" doc:"The session: its last turns are given, too."`
+	Session   string `json:"session,omitempty" deprecated:"true" doc:"Old name of session_id."`
 	MaxTokens int    `json:"max_tokens,omitempty" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
 }
 
@@ -362,7 +372,7 @@ type makeContextInput struct {
 
 func (in *makeContextInput) request() (recall.ContextRequest, error) {
 	at, err := in.Body.when()
-	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query,
+	return recall.ContextRequest{GroupID: in.Group, SessionID: cmp.Or(in.Body.SessionID, in.Body.Session), Query: in.Body.Query,
 		MaxTokens: in.Body.MaxTokens, At: at.At, Recorded: at.Recorded}, err
 }
 
@@ -401,7 +411,7 @@ func (r *room) recall() {
 		if err != nil {
 			return reverie.ContextReply{}, err
 		}
-		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
+		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.id(), Query: in.Query,
 			MaxTokens: in.MaxTokens, At: at.At, Recorded: at.Recorded})
 	})
 	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
