@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,10 +158,10 @@ func statsUsage(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
 }
 
 const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd,
-	latency_ms, outcome, created_at`
+	latency_ms, outcome, created_at, tier, cached_tokens`
 
 const recordCallQuery = `insert into llm_calls (` + callColumns + `)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (group_id, call_id) do nothing`
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (group_id, call_id) do nothing`
 
 // RecordCall writes one request to a model. It fills an empty id and time; the
 // same id twice is one row.
@@ -173,7 +174,8 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	}
 	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model),
 		recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
-		c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
+		c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt,
+		cmp.Or(c.Tier, "standard"), c.CachedTokens)
 }
 
 func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {

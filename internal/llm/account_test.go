@@ -21,13 +21,13 @@ func TestRowOfACall(t *testing.T) {
 		return Response{Text: "x", Finish: FinishStop, Usage: Usage{InputTokens: 2000, OutputTokens: 100}}, nil
 	})
 	ledger, run := &rows{}, "run-1"
-	m := NewModel(gen, Account{Provider: "p", Model: "vendor/m", Ledger: ledger, Prices: map[string]Price{"m": {0.30, 2.50}},
+	m := NewModel(gen, Account{Provider: "p", Model: "vendor/m", Ledger: ledger, Prices: map[string]Price{"m": {Input: 0.30, Output: 2.50}},
 		Now: func() time.Time { return now }})
 	if _, err := m.Generate(t.Context(), Meta{GroupID: "g", RunID: &run, Purpose: "evolve"}, Request{User: "u"}); err != nil {
 		t.Fatal(err)
 	}
 	want := reverie.Call{GroupID: "g", RunID: &run, Purpose: "evolve", Provider: "p", Model: "vendor/m", InputTokens: 2000,
-		OutputTokens: 100, CostUSD: 0.00085, Latency: 1500 * time.Millisecond, Outcome: "ok", CreatedAt: at.UTC()}
+		OutputTokens: 100, Tier: "standard", CostUSD: 0.00085, Latency: 1500 * time.Millisecond, Outcome: "ok", CreatedAt: at.UTC()}
 	got := ledger.calls[0]
 	if !reverie.IsID(got.ID) || math.Abs(got.CostUSD-want.CostUSD) > 1e-12 {
 		t.Errorf("id %q, cost %g", got.ID, got.CostUSD)
@@ -62,7 +62,7 @@ func TestUsageThatIsNotReportedIsEstimated(t *testing.T) {
 }
 
 func TestAbsurdUsageFitsARow(t *testing.T) {
-	m, _, ledger := newScripted(PolicyOptions{}, step{resp: Response{Text: "x", Finish: FinishStop, Usage: Usage{-5, math.MaxInt}}})
+	m, _, ledger := newScripted(PolicyOptions{}, step{resp: Response{Text: "x", Finish: FinishStop, Usage: Usage{InputTokens: -5, OutputTokens: math.MaxInt}}})
 	if _, err := m.Generate(t.Context(), meta, Request{User: "u"}); err != nil {
 		t.Fatal(err)
 	}

@@ -250,24 +250,27 @@ func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // Price is what a model costs, in USD per million tokens.
 type Price struct {
 	Input, Output float64
+	Cached        float64 // of input that the provider has in its cache
 }
 
 // Cost of a call, in USD.
 func (p Price) Cost(u Usage) float64 {
-	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
+	fresh := max(u.InputTokens-u.CachedTokens, 0)
+	return (float64(fresh)*p.Input + float64(u.CachedTokens)*p.Cached + float64(u.OutputTokens)*p.Output) / 1e6
 }
 
-// ParsePrices reads entries such as "gemini-2.5-flash=0.30/2.50", input before
-// output, or "text-embedding-3-small=0.02" for a model without output. A later
-// entry for a model replaces an earlier one. Its errors are
-// [reverie.ErrConfiguration] and name the entry.
+// ParsePrices reads entries such as "gemini-2.5-flash=0.30/2.50/0.03": input, output and
+// cached input, which costs as much as other input where it is left out. A model without
+// output is "text-embedding-3-small=0.02". "gpt-5-mini@flex=0.125/1.00" is the price of a
+// [Tier]; without it flex and batch cost half. A later entry for a model replaces an
+// earlier one. Its errors are [reverie.ErrConfiguration] and name the entry.
 func ParsePrices(entries []string) (map[string]Price, error) {
 	prices := make(map[string]Price, len(entries))
 	for _, entry := range entries {
 		model, price, err := parsePrice(entry)
 		if err != nil {
-			return nil, fmt.Errorf("price %q: %w: %w: write model=input/output in USD per million tokens, such as "+
-				"gemini-2.5-flash=0.30/2.50",
+			return nil, fmt.Errorf("price %q: %w: %w: write model=input/output or "+
+				"model=input/output/cached in USD per million tokens, such as gemini-2.5-flash=0.30/2.50/0.03",
 				entry, err, reverie.ErrConfiguration)
 		}
 		prices[model] = price
@@ -285,18 +288,21 @@ func parsePrice(entry string) (string, Price, error) {
 	if model == "" {
 		return "", Price{}, fmt.Errorf("no model")
 	}
-	in, out, both := strings.Cut(entry[at+1:], "/")
-	var price Price
-	var err error
-	if price.Input, err = parseUSD(in); err != nil {
-		return "", Price{}, err
+	parts := strings.Split(entry[at+1:], "/")
+	var price [3]float64
+	if len(parts) > len(price) {
+		return "", Price{}, fmt.Errorf("%d prices", len(parts))
 	}
-	if both {
-		if price.Output, err = parseUSD(out); err != nil {
+	for i, part := range parts {
+		var err error
+		if price[i], err = parseUSD(part); err != nil {
 			return "", Price{}, err
 		}
 	}
-	return model, price, nil
+	if len(parts) < len(price) {
+		price[2] = price[0]
+	}
+	return model, Price{Input: price[0], Output: price[1], Cached: price[2]}, nil
 }
 
 func parseUSD(s string) (float64, error) {
@@ -307,12 +313,23 @@ func parseUSD(s string) (float64, error) {
 	return v, nil
 }
 
-// priceOf finds a model's price by its name, or by the name without the path
-// that gateways put before it (google/gemini-2.5-flash).
-func priceOf(prices map[string]Price, model string) (Price, bool) {
+// priceOf finds a model's price in a tier by its name, or by the name without the path
+// that gateways put before it (google/gemini-2.5-flash). Gemini, OpenAI and Anthropic all
+// ask half the standard price for flex and batch.
+func priceOf(prices map[string]Price, model string, tier Tier) (Price, bool) {
+	bare := model[strings.LastIndexByte(model, '/')+1:]
+	if tier != "" && tier != TierStandard {
+		for _, name := range []string{model, bare} {
+			if p, ok := prices[name+"@"+string(tier)]; ok {
+				return p, true
+			}
+		}
+		p, ok := priceOf(prices, model, TierStandard)
+		return Price{Input: p.Input / 2, Output: p.Output / 2, Cached: p.Cached / 2}, ok
+	}
 	if p, ok := prices[model]; ok {
 		return p, true
 	}
-	p, ok := prices[model[strings.LastIndexByte(model, '/')+1:]]
+	p, ok := prices[bare]
 	return p, ok
 }

@@ -40,7 +40,7 @@ func TestBudgetOfARun(t *testing.T) {
 		"whichever is spent first":   {Limits{Calls: 2, Tokens: 1000, USD: 1}, nil, 2, &reverie.BudgetError{Scope: "run", What: "calls", Limit: 2, Spent: 2}},
 		"retries count":              {Limits{Calls: 2}, []step{fails(FaultServer), fails(FaultServer)}, 2, &reverie.BudgetError{Scope: "run", What: "calls", Limit: 2, Spent: 2}},
 		"failed calls cost no token": {Limits{Tokens: 10}, []step{fails(FaultBadRequest), fails(FaultBadRequest)}, 3, &reverie.BudgetError{Scope: "run", What: "tokens", Limit: 10, Spent: 15}},
-		"cut-off answers do": {Limits{Tokens: 10}, []step{{resp: Response{Finish: FinishLength, Usage: Usage{7, 5}}}}, 1,
+		"cut-off answers do": {Limits{Tokens: 10}, []step{{resp: Response{Finish: FinishLength, Usage: Usage{InputTokens: 7, OutputTokens: 5}}}}, 1,
 			&reverie.BudgetError{Scope: "run", What: "tokens", Limit: 10, Spent: 12}},
 		"no limit": {Limits{}, nil, 20, nil},
 	} {

@@ -69,7 +69,7 @@ type process struct {
 func (d *database) start(limits Limits, takes time.Duration) process {
 	gen := generatorFunc(func(context.Context, Request) (Response, error) {
 		time.Sleep(takes)
-		return Response{Text: "x", Finish: FinishStop, Usage: Usage{10, 5}}, nil
+		return Response{Text: "x", Finish: FinishStop, Usage: Usage{InputTokens: 10, OutputTokens: 5}}, nil
 	})
 	return process{NewModel(gen, Account{Provider: "p", Model: "m", Ledger: d}), NewDayBudget(limits, d.SpendSince, time.Now)}
 }
@@ -141,7 +141,7 @@ func TestOwnCallsCountOnceAtOnce(t *testing.T) {
 	db := &database{}
 	gen := generatorFunc(func(context.Context, Request) (Response, error) {
 		clock.Add(4)
-		return Response{Text: "x", Finish: FinishStop, Usage: Usage{10, 5}}, nil
+		return Response{Text: "x", Finish: FinishStop, Usage: Usage{InputTokens: 10, OutputTokens: 5}}, nil
 	})
 	m := NewModel(gen, Account{Provider: "p", Model: "m", Ledger: db, Now: now, Policy: NewPolicy(PolicyOptions{BreakerFailures: -1})})
 	p := process{m, NewDayBudget(Limits{Calls: 500}, db.SpendSince, now)}

@@ -20,6 +20,7 @@ type Request struct {
 	System    string
 	User      string // one JSON object: data, never instructions
 	MaxTokens int    // of the answer
+	Tier      Tier   // "" is TierStandard
 
 	// Prompt and PromptVersion name the prompt behind the question, for traces.
 	// Adapters leave them alone.
@@ -37,10 +38,21 @@ const (
 	FinishOther   Finish = "other"   // anything a provider may add; not accepted
 )
 
+// Tier is how soon a provider answers, and at what price.
+type Tier string
+
+// The tiers. Providers without one answer as in TierStandard.
+const (
+	TierStandard Tier = "standard" // within minutes
+	TierFlex     Tier = "flex"     // when there is capacity, within an hour
+	TierBatch    Tier = "batch"    // handed in with others, within a day
+)
+
 // Usage is what a call consumed, as the provider reports it.
 type Usage struct {
-	InputTokens  int
+	InputTokens  int // those read from the provider's cache included
 	OutputTokens int
+	CachedTokens int // of InputTokens, read from the provider's cache at a lower price
 }
 
 // Response is a model's answer.
@@ -48,6 +60,7 @@ type Response struct {
 	Text   string
 	Finish Finish
 	Usage  Usage
+	Tier   Tier // that the provider says it has answered in; "" is the one asked for
 }
 
 // Generator answers one request with one call: no retries of its own. Its

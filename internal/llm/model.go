@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,13 +33,13 @@ func (m *Model) Name() string { return m.account.Provider + "/" + m.account.Mode
 
 // Priced tells whether the model's price is known; otherwise its calls cost 0.
 func (m *Model) Priced() bool {
-	_, ok := priceOf(m.account.Prices, m.account.Model)
+	_, ok := priceOf(m.account.Prices, m.account.Model, TierStandard)
 	return ok
 }
 
 // Cost is what a call would cost, in USD; 0 where the price is not known.
 func (m *Model) Cost(u Usage) float64 {
-	price, _ := priceOf(m.account.Prices, m.account.Model)
+	price, _ := priceOf(m.account.Prices, m.account.Model, m.account.Tier)
 	return price.Cost(u)
 }
 
@@ -101,6 +102,7 @@ type Meta struct {
 	GroupID string
 	RunID   *string // nil for a dry run or a search
 	Purpose string  // evolve, embed, ...
+	Tier    Tier    // "" is the account's
 }
 
 // Ledger keeps the row of each call.
@@ -113,6 +115,7 @@ type Ledger interface {
 type Account struct {
 	Provider string
 	Model    string
+	Tier     Tier             // "" is TierStandard
 	Prices   map[string]Price // by model; one that is missing costs nothing
 	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
 	Timeout  time.Duration    // of one attempt; 0: none
@@ -152,7 +155,7 @@ func (a Account) withDefaults() Account {
 func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
 	call func(context.Context) (Usage, string, error)) error {
 	defer slotOf(ctx).ask(ctx)()
-	price, _ := priceOf(a.Prices, a.Model)
+	price, _ := priceOf(a.Prices, a.Model, cmp.Or(meta.Tier, a.Tier))
 	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
 	budget := budgetOf(ctx)
 	if a.Free {
@@ -190,11 +193,13 @@ func (a *Account) attempt(ctx context.Context, meta Meta, r *reservation,
 		outcome = faultOf(err)
 	}
 	usage = usage.clamped()
-	price, _ := priceOf(a.Prices, a.Model)
+	tier := cmp.Or(meta.Tier, a.Tier, TierStandard)
+	price, _ := priceOf(a.Prices, a.Model, tier)
 	row := reverie.Call{
 		GroupID: meta.GroupID, RunID: meta.RunID, ID: reverie.NewID(), Purpose: meta.Purpose,
 		Provider: a.Provider, Model: a.Model,
-		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostUSD: price.Cost(usage),
+		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CachedTokens: usage.CachedTokens,
+		Tier: string(tier), CostUSD: price.Cost(usage),
 		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
 	}
 	r.settle(row, func() bool {
@@ -270,7 +275,10 @@ func faultOf(err error) string {
 const maxTokens = 1<<31 - 1
 
 func (u Usage) clamped() Usage {
-	return Usage{InputTokens: min(max(u.InputTokens, 0), maxTokens), OutputTokens: min(max(u.OutputTokens, 0), maxTokens)}
+	u.InputTokens = min(max(u.InputTokens, 0), maxTokens)
+	u.OutputTokens = min(max(u.OutputTokens, 0), maxTokens)
+	u.CachedTokens = min(max(u.CachedTokens, 0), u.InputTokens)
+	return u
 }
 
 // EndsRun tells whether an error ends a run also where what was asked for could be done

@@ -27,7 +27,7 @@ type step struct {
 
 func (s *scripted) Generate(ctx context.Context, _ Request) (Response, error) {
 	s.asked = append(s.asked, time.Now())
-	st := step{resp: Response{Text: "ok", Finish: FinishStop, Usage: Usage{10, 5}}}
+	st := step{resp: Response{Text: "ok", Finish: FinishStop, Usage: Usage{InputTokens: 10, OutputTokens: 5}}}
 	if len(s.asked) <= len(s.steps) {
 		st = s.steps[len(s.asked)-1]
 	}

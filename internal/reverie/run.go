@@ -196,6 +196,8 @@ type Call struct {
 	Model        string        `db:"model" json:"model"`
 	InputTokens  int           `db:"input_tokens" json:"input_tokens"`
 	OutputTokens int           `db:"output_tokens" json:"output_tokens"`
+	CachedTokens int           `db:"cached_tokens" json:"cached_tokens"` // of input_tokens
+	Tier         string        `db:"tier" json:"tier"`                   // standard, flex or batch
 	CostUSD      float64       `db:"cost_usd" json:"cost_usd"`
 	Latency      time.Duration `db:"-" json:"-"`             // stored as latency_ms
 	Outcome      string        `db:"outcome" json:"outcome"` // ok, truncated, refused, rate_limited, server_error, timeout, ...

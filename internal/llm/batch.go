@@ -1,0 +1,77 @@
+package llm
+
+import (
+	"context"
+	"time"
+)
+
+// Batcher hands in many questions at once, which a provider answers within a day at
+// [TierBatch]'s price. Each method makes one call or a few, without retries of its own;
+// their errors are *[Error]. A batch that the provider does not know any more is
+// [FaultNotFound].
+type Batcher interface {
+	// SubmitBatch hands in questions and returns the provider's id of the batch. An error
+	// does not tell whether the batch was created: see FindBatch.
+	SubmitBatch(ctx context.Context, s BatchSubmission, questions []BatchQuestion) (id string, err error)
+	// FindBatch looks for a batch that was submitted, but whose id never arrived; "" where
+	// there is none. mine tells whether one question's id is of this submission; known tells
+	// the batches that are others' already.
+	FindBatch(ctx context.Context, s BatchSubmission, mine, known func(id string) bool) (id string, err error)
+	// BatchState looks at a batch.
+	BatchState(ctx context.Context, id string) (BatchState, error)
+	// BatchAnswers gives each answer that there is, in any order; also those of a batch that
+	// was cancelled or has expired. It stops at the first error of each.
+	BatchAnswers(ctx context.Context, id string, each func(BatchAnswer) error) error
+	// CancelBatch asks that no further question of a batch be answered.
+	CancelBatch(ctx context.Context, id string) error
+	// BatchLimits bound one batch.
+	BatchLimits() BatchLimits
+}
+
+// BatchSubmission names one attempt to hand in a batch.
+type BatchSubmission struct {
+	Key       string // ours, unique; the provider keeps it where it can
+	Questions int
+	At        time.Time // not later than the submission, by our clock
+}
+
+// BatchQuestion is one question of a batch.
+type BatchQuestion struct {
+	ID      string // ours, unique: letters, digits, - and _, 64 at most
+	Request Request
+}
+
+// BatchAnswer is what became of one question: an answer, or why there is none.
+type BatchAnswer struct {
+	ID       string // of the question, as the provider says
+	Response Response
+	Err      error // an *[Error]; nil with an answer
+}
+
+// BatchState is how far a batch is.
+type BatchState struct {
+	Phase     BatchPhase
+	Done      int // questions answered
+	Failed    int
+	Total     int
+	ExpiresAt time.Time // zero where the provider does not say
+	Err       string    // why it failed, in the provider's words
+}
+
+// BatchPhase is where a batch stands.
+type BatchPhase string
+
+// The phases of a batch. All but the first are its end.
+const (
+	BatchRunning   BatchPhase = "running"
+	BatchEnded     BatchPhase = "ended"
+	BatchExpired   BatchPhase = "expired" // the answers that came in time are there
+	BatchCancelled BatchPhase = "cancelled"
+	BatchFailed    BatchPhase = "failed" // refused as a whole: nothing was answered or paid for
+)
+
+// BatchLimits bound one batch, by its questions and by the bytes they are sent as.
+type BatchLimits struct {
+	Questions int
+	Bytes     int64
+}
