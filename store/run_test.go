@@ -127,7 +127,7 @@ func TestRecordCall(t *testing.T) {
 	w := newWorld(t)
 	run := w.chunk("", 1, w.messages(1))
 	call := reverie.Call{GroupID: group, RunID: &run, ID: reverie.NewID(), Purpose: "evolve", Provider: "openai", Model: "m",
-		InputTokens: 1200, OutputTokens: 34, CostUSD: 0.000123, Latency: 1500 * time.Millisecond, Outcome: "ok", CreatedAt: noon}
+		InputTokens: 1200, OutputTokens: 34, CachedTokens: 900, Tier: "flex", CostUSD: 0.000123, Latency: 1500 * time.Millisecond, Outcome: "ok", CreatedAt: noon}
 	check(t, w.RecordCall(t.Context(), call))
 	check(t, w.RecordCall(t.Context(), call))
 	dry := reverie.NewID()

@@ -180,7 +180,7 @@ func TestColumnsOfTheDesign(t *testing.T) {
 		"answers":           "group_id, run_id, input_sha256, purpose, answer, created_at",
 		"decisions":         "group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis, target_id, memory_id, reason, candidates, model, prompt_version, prompt_sha256, calls, created_at",
 		"message_uses":      "group_id, job, message_id, sent_at, run_id",
-		"llm_calls":         "group_id, run_id, call_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at",
+		"llm_calls":         "group_id, run_id, call_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at, tier, cached_tokens",
 		"past_calendars":    "group_id, time_zone, day_boundary, valid_until",
 		"setbacks":          "group_id, job, failures, error, retry_at, parked_at, updated_at",
 		"leases":            "group_id, lease_name, holder, fence, expires_at",
