@@ -29,12 +29,12 @@ func (c *Client) BatchLimits() llm.BatchLimits { return llm.BatchLimits{Bytes: 2
 // SubmitBatch implements [llm.Batcher].
 func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
 	lines := func() io.Reader { return wire.LinesOf(questions, c.line) }
-	size, err := io.Copy(io.Discard, io.LimitReader(lines(), inlineBytes+1))
+	size, err := io.Copy(io.Discard, io.LimitReader(lines(), c.inline+1))
 	if err != nil {
 		return "", wire.Fail(ctx, Provider, err)
 	}
 	var source genai.BatchJobSource
-	if size <= inlineBytes {
+	if size <= c.inline {
 		source.InlinedRequests = c.inlined(questions)
 	} else {
 		ctx := wire.Raw(ctx) // the parts of an upload are answered by nothing
@@ -220,9 +220,10 @@ func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 		Metadata struct {
 			Key string `json:"key"`
 		} `json:"metadata"`
-		Response *genai.GenerateContentResponse `json:"response"`
-		Error    json.RawMessage                `json:"error"`
+		Response *json.RawMessage `json:"response"`
+		Error    json.RawMessage  `json:"error"`
 	}
+	var answer genai.GenerateContentResponse
 	if err := wire.Decode(bytes.NewReader(line), &in); err != nil {
 		return llm.BatchAnswer{Err: wire.Unreadable(Provider, err)}
 	}
@@ -231,7 +232,11 @@ func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 		out.Err = c.refusal(in.Error)
 		return out
 	}
-	out.Response, out.Err = response(in.Response)
+	if err := wire.Decode(bytes.NewReader(*in.Response), &answer); err != nil {
+		out.Err = wire.Unreadable(Provider, err)
+		return out
+	}
+	out.Response, out.Err = response(&answer)
 	out.Response.Tier = llm.TierBatch
 	return out
 }

@@ -32,6 +32,7 @@ type Client struct {
 	model       string
 	temperature *float32
 	dims        int
+	inline      int64 // bytes of questions that are sent with their batch
 	sdk         *genai.Client
 	api         wire.API // for what the SDK leaves out or keeps in memory as a whole
 }
@@ -62,7 +63,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY",
 			Provider, reverie.ErrConfiguration)
 	}
-	c := &Client{model: o.Model, dims: o.Dims, sdk: client, api: wire.API{Provider: Provider,
+	c := &Client{model: o.Model, dims: o.Dims, inline: inlineBytes, sdk: client, api: wire.API{Provider: Provider,
 		BaseURL: base + "/" + version, Header: http.Header{"X-Goog-Api-Key": {o.APIKey}}, Client: caller}}
 	if c.dims <= 0 {
 		c.dims = llm.DefaultDims
