@@ -6,12 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
@@ -28,16 +29,25 @@ func (c *Client) BatchLimits() llm.BatchLimits {
 	return llm.BatchLimits{Questions: 100_000, Bytes: 256_000_000}
 }
 
+// batchRequest is a question of a batch.
+type batchRequest struct {
+	ID     string         `json:"custom_id"`
+	Params messageRequest `json:"params"`
+}
+
 // SubmitBatch implements [llm.Batcher]. A batch holds nothing by which it could be found
-// again but its questions.
+// again but its questions. The SDK would have them in memory four times.
 func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
-	requests := make([]sdk.MessageBatchNewParamsRequest, len(questions))
-	for i, q := range questions {
-		requests[i] = sdk.MessageBatchNewParamsRequest{CustomID: q.ID,
-			Params: param.Override[sdk.MessageBatchNewParamsRequestParams](c.body(q.Request))}
+	body, err := wire.NewStream(func() io.Reader {
+		requests := wire.Joined(questions, ",", func(q llm.BatchQuestion) any { return batchRequest{q.ID, c.body(q.Request)} })
+		return io.MultiReader(strings.NewReader(`{"requests":[`), requests, strings.NewReader(`]}`))
+	})
+	if err != nil {
+		return "", wire.Fail(ctx, Provider, err)
 	}
 	batch, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
-		return c.batches.New(ctx, sdk.MessageBatchNewParams{Requests: requests})
+		return c.batches.New(ctx, sdk.MessageBatchNewParams{}, option.WithRequestBody("application/json", body),
+			option.WithMiddleware(body.Send))
 	})
 	if err != nil {
 		return "", err

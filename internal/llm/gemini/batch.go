@@ -28,7 +28,7 @@ func (c *Client) BatchLimits() llm.BatchLimits { return llm.BatchLimits{Bytes: 2
 
 // SubmitBatch implements [llm.Batcher].
 func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
-	lines := func() io.Reader { return wire.LinesOf(questions, c.line) }
+	lines := func() io.Reader { return wire.Joined(questions, "\n", c.line) }
 	size, err := io.Copy(io.Discard, io.LimitReader(lines(), c.inline+1))
 	if err != nil {
 		return "", wire.Fail(ctx, Provider, err)

@@ -56,6 +56,9 @@ func (s *Server) serveBatch(w http.ResponseWriter, r *http.Request, route []stri
 	case r.Header.Get("X-Api-Key") != "":
 		provider = "anthropic"
 	}
+	if r.ContentLength < 0 {
+		s.t.Errorf("llmtest: %s %s does not say how long it is", r.Method, r.URL.Path)
+	}
 	req := newRequest(provider, r)
 	answer := s.treat(w, r, req, body, route)
 	answer.write(s, w, r, req)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"time"
@@ -36,6 +38,8 @@ func (c *Client) BatchLimits() llm.BatchLimits {
 	return llm.BatchLimits{Questions: 50_000, Bytes: 200_000_000}
 }
 
+const route = sdk.BatchNewParamsEndpointV1ChatCompletions
+
 // batchLine is a question in a file of them.
 type batchLine struct {
 	ID     string      `json:"custom_id"`
@@ -46,14 +50,12 @@ type batchLine struct {
 
 // SubmitBatch implements [llm.Batcher]: a file of the questions, and a batch of it.
 func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
-	const route = sdk.BatchNewParamsEndpointV1ChatCompletions
-	lines := wire.LinesOf(questions, func(q llm.BatchQuestion) any {
-		return batchLine{ID: q.ID, Method: http.MethodPost, URL: string(route), Body: c.body(q.Request)}
-	})
+	form, kind, err := c.form(s.Key+".jsonl", questions)
+	if err != nil {
+		return "", wire.Fail(ctx, Provider, err)
+	}
 	file, err := wire.Ask(ctx, Provider, func() (*sdk.FileObject, error) {
-		return c.files.New(ctx, sdk.FileNewParams{
-			File: sdk.File(lines, s.Key+".jsonl", "application/jsonl"), Purpose: sdk.FilePurposeBatch,
-		})
+		return c.files.New(ctx, sdk.FileNewParams{}, option.WithRequestBody(kind, form), option.WithMiddleware(form.Send))
 	})
 	if err != nil {
 		return "", err
@@ -71,6 +73,24 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 		return "", wire.Fail(ctx, Provider, errors.New("the answer names no batch"))
 	}
 	return batch.ID, nil
+}
+
+// form is the upload of a file of the questions, and its content type. The SDK's own would
+// be in memory three times.
+func (c *Client) form(name string, questions []llm.BatchQuestion) (wire.Stream, string, error) {
+	var frame bytes.Buffer
+	parts := multipart.NewWriter(&frame)
+	_ = parts.WriteField("purpose", string(sdk.FilePurposeBatch)) // into memory
+	_, _ = parts.CreateFormFile("file", name)
+	start := frame.Len()
+	_ = parts.Close()
+	stream, err := wire.NewStream(func() io.Reader {
+		lines := wire.Joined(questions, "\n", func(q llm.BatchQuestion) any {
+			return batchLine{ID: q.ID, Method: http.MethodPost, URL: string(route), Body: c.body(q.Request)}
+		})
+		return io.MultiReader(bytes.NewReader(frame.Bytes()[:start]), lines, bytes.NewReader(frame.Bytes()[start:]))
+	})
+	return stream, parts.FormDataContentType(), err
 }
 
 // FindBatch implements [llm.Batcher], by the key. Batches are listed with the newest first.

@@ -73,28 +73,51 @@ func (a *API) Refusal(status int, body []byte) *llm.Error {
 	return &llm.Error{Provider: a.Provider, Fault: classify(status, p), Status: status, Err: errors.New(words)}
 }
 
-// LinesOf reads as JSON Lines, with one line for each value and one line in memory.
-func LinesOf[T any](values []T, line func(T) any) io.Reader {
-	return &lineReader[T]{values: values, line: line}
+// Stream is a body that is written while it is sent, and never in memory as a whole.
+type Stream struct {
+	io.Reader
+	size int64
 }
 
-type lineReader[T any] struct {
-	values []T
-	line   func(T) any
-	rest   []byte // of the line that is being read
+// NewStream is of what open reads, which is opened twice: servers want to know the length of
+// what they are sent.
+func NewStream(open func() io.Reader) (Stream, error) {
+	size, err := io.Copy(io.Discard, open())
+	return Stream{open(), size}, err
+}
+
+// Send is a middleware of the SDKs, which do not know how long a stream is.
+func (s Stream) Send(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	req.ContentLength = s.size
+	return next(req)
+}
+
+// Joined reads as the values in JSON, with a separator between them. One is in memory at a
+// time.
+func Joined[T any](values []T, separator string, item func(T) any) io.Reader {
+	return &joined[T]{values: values, separator: separator, item: item}
+}
+
+type joined[T any] struct {
+	values    []T
+	separator string
+	item      func(T) any
+	rest      []byte // of the value that is being read
 }
 
 // Read implements io.Reader.
-func (r *lineReader[T]) Read(p []byte) (int, error) {
+func (r *joined[T]) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		if len(r.values) == 0 {
 			return 0, io.EOF
 		}
-		line, err := json.Marshal(r.line(r.values[0]))
+		text, err := json.Marshal(r.item(r.values[0]))
 		if err != nil {
 			return 0, err
 		}
-		r.rest, r.values = append(line, '\n'), r.values[1:]
+		if r.rest, r.values = text, r.values[1:]; len(r.values) > 0 {
+			r.rest = append(r.rest, r.separator...)
+		}
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

@@ -71,12 +71,12 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestLinesOf(t *testing.T) {
-	got, err := io.ReadAll(LinesOf([]string{"a", "b\n<c>"}, func(s string) any { return map[string]string{"s": s} }))
-	if want := "{\"s\":\"a\"}\n{\"s\":\"b\\n\\u003cc\\u003e\"}\n"; err != nil || string(got) != want {
+func TestJoined(t *testing.T) {
+	got, err := io.ReadAll(Joined([]string{"a", "b\n<c>"}, ",\n", func(s string) any { return map[string]string{"s": s} }))
+	if want := "{\"s\":\"a\"},\n{\"s\":\"b\\n\\u003cc\\u003e\"}"; err != nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := io.ReadAll(LinesOf([]int{1}, func(int) any { return func() {} })); err == nil {
+	if _, err := NewStream(func() io.Reader { return Joined([]int{1}, "", func(int) any { return func() {} }) }); err == nil {
 		t.Error("what cannot be written is no error")
 	}
 }
