@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -226,6 +227,16 @@ func TestRefusedBatches(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestBatchesGiveUpWithTheirCaller(t *testing.T) {
+	eachAdapter(t, func(t *testing.T, a adapter) {
+		srv, _ := batchServer(t, llmtest.RefusedBatch(llmtest.Hang()))
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, err := dialBatches(t, a, srv).SubmitBatch(ctx, submission("k", 1), questions("q", 1))
+		wantFault(t, err, llm.FaultTimeout)
+	})
 }
 
 // A full queue is told at once, or by a batch that fails.

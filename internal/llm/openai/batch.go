@@ -102,7 +102,7 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, _, _ func
 			switch b := list.Current(); {
 			case b.Metadata[keyName] == s.Key:
 				return b.ID, nil
-			case b.CreatedAt < s.Since().Unix():
+			case b.CreatedAt > 0 && b.CreatedAt < s.Since().Unix():
 				return "", nil
 			}
 		}

@@ -12,10 +12,14 @@ import (
 	"reverie/internal/llm"
 )
 
-// serve answers each route with a body given word for word; others are not found.
+// serve answers each route with a body given word for word, and needs no key; others are not
+// found.
 func serve(t *testing.T, bodies map[string]string) *Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Errorf("%s %s carries a key", r.Method, r.URL.Path)
+		}
 		body, known := bodies[r.Method+" "+r.URL.Path]
 		if !known {
 			w.WriteHeader(http.StatusNotFound)
@@ -47,6 +51,7 @@ func TestStatesOfBatches(t *testing.T) {
 
 // Servers of this format leave out what they do not know, or write it otherwise.
 func TestBatchesOfCompatibleServers(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "poison")
 	c := serve(t, map[string]string{
 		"POST /files":    `{"id":"f"}`,
 		"POST /batches":  `{"id":"b"}`,
