@@ -31,7 +31,7 @@ const ruleStale = "stale"
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
 	r := p.of(hold, row)
 	if row.UndoneAt != nil {
-		return r.result, fmt.Errorf("run %s was taken back at %s, and what it held is rejected; its messages wait for a new run: %w",
+		return r.result, fmt.Errorf("run %s was undone at %s, and what it held is rejected; its messages wait for a new run: %w",
 			row.ID, row.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	waiting := 0

@@ -136,7 +136,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 // appliedBefore says what became of a plan that a run has applied.
 func appliedBefore(res Result, run reverie.Run) (Result, error) {
 	if run.UndoneAt != nil {
-		return res, fmt.Errorf("the plan was applied as run %s, and that was taken back at %s: %w: plan again",
+		return res, fmt.Errorf("the plan was applied as run %s, which was undone at %s: %w: plan again",
 			run.ID, run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	res.RunID, res.At, res.Status, res.Stats, res.NoNew = run.ID, run.StartedAt, run.Status, run.Stats, true

@@ -44,7 +44,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 		into, merged = locked[a], locked[b]
 		for _, e := range []reverie.Entity{into, merged} {
 			if e.Status == reverie.EntityGone {
-				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was taken back: %w", e.Subject, e.ID,
+				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was undone: %w", e.Subject, e.ID,
 					reverie.ErrConflict)
 			}
 			if e.MergedInto != nil {

@@ -145,7 +145,7 @@ func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie
 	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
 	if err == nil && run.UndoneAt != nil {
-		err = fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
+		err = fmt.Errorf("the run was undone at %s, and what it held is rejected: %w",
 			run.UndoneAt.Format(time.RFC3339), reverie.ErrConflict)
 	}
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)

@@ -380,7 +380,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 			return err
 		}
 		r.from.Store(g.ID, firstDate(c, r.dates, back))
-		r.Log.Info("taken back", "group_id", g.ID, "runs", len(back.Runs))
+		r.Log.Info("undone", "group_id", g.ID, "runs", len(back.Runs))
 		return nil
 	})
 }

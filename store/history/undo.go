@@ -214,7 +214,7 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	case q.Again:
 		result.Over = true
 	default:
-		return nil, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.Format(time.RFC3339),
+		return nil, fmt.Errorf("it was already undone at %s: %w", run.UndoneAt.Format(time.RFC3339),
 			reverie.ErrConflict)
 	}
 	return list, nil

@@ -55,7 +55,7 @@ func TestRunsUndo(t *testing.T) {
 	if o := s.run("memory", "changes", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, "undo of run "+newest) {
 		t.Errorf("the changes do not say what was taken back:\n%s", o.stdout)
 	}
-	if o := s.run("runs", "undo", newest).want(t, 1); !strings.Contains(o.stderr, "taken back already") {
+	if o := s.run("runs", "undo", newest).want(t, 1); !strings.Contains(o.stderr, "already undone") {
 		t.Errorf("%s", o.stderr)
 	}
 	if o := s.run("runs", "undo", newest, "--requeue").want(t, 0); !strings.Contains(o.stdout, "2 messages to be read again") {
