@@ -260,7 +260,7 @@ func movedMessages(file *planfile.File, messages []reverie.Message) (moved []str
 		name := text.Excerpt(was.MessageID, 60)
 		switch is, found := now[was.MessageID]; {
 		case !found:
-			moved = append(moved, fmt.Sprintf("message %q is not there, or its text was removed", name))
+			moved = append(moved, fmt.Sprintf("message %q is missing, or its text was removed", name))
 		case planfile.MessageSHA256(is) != was.SHA256:
 			moved = append(moved, fmt.Sprintf("message %q says something else than it did for the plan", name))
 		case was.Chunk > 0 && !is.Pending():

@@ -73,7 +73,7 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 		}
 		above := pointers.above(b)
 		if len(above) == 0 {
-			return fmt.Errorf("%q is no part of another entity: %w", e.Subject, reverie.ErrConflict)
+			return fmt.Errorf("%q is not part of another entity: %w", e.Subject, reverie.ErrConflict)
 		}
 		// Whoever reads those above reads b, so that their versions rise with it.
 		touched := append([]string{b}, above...)

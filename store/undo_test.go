@@ -254,7 +254,7 @@ func TestUndoOutOfOrder(t *testing.T) {
 			if evidenceOf(r1) != 1 {
 				t.Error("what stays lost its evidence")
 			}
-			want(name, "", w.undo(r2), "was undone")
+			want(name, "", w.undo(r2), "has since been undone")
 			if evidenceOf(r1) != 0 {
 				t.Error("what has ended keeps evidence")
 			}

@@ -61,7 +61,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	var columns pg.Columns
 	for _, r := range rows {
 		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
-			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w",
+			return fmt.Errorf("log the use of memory %q in context %q of group %q: one of these ids is not an id: %w",
 				r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
 		}
 		if r.CreatedAt.IsZero() {
@@ -122,7 +122,7 @@ func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, us
 		for _, c := range found[:min(len(found), 10)] {
 			groups = append(groups, c.GroupID)
 		}
-		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(found),
+		return "", "", fmt.Errorf("session %q is in %d groups, such as %q; name the group: %w", q.SessionID, len(found),
 			groups, reverie.ErrInvalid)
 	}
 	return found[0].GroupID, found[0].UsageID, nil
@@ -259,7 +259,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 					return nil
 				}
 			}
-			return fmt.Errorf("its memories move all the time: %w", reverie.ErrConflict)
+			return fmt.Errorf("its memories keep changing; try again: %w", reverie.ErrConflict)
 		}})
 	return rows, err
 }

@@ -1,11 +1,15 @@
 package reverie
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // The sentinel errors of the domain. Rooms wrap them with %w and enough context
@@ -40,6 +44,18 @@ var (
 	// newer than this binary.
 	ErrOutdatedSchema = errors.New("database schema does not fit this binary")
 )
+
+// Words of the errors above that sort an error, and tell people nothing.
+var (
+	kindWords = text.NewPattern(`(?m)(?:^|: )(?:invalid|conflict|configuration)(: |$|[;)])`)
+	colonGone = text.NewPattern(`(?m): not found($|[;:)])`)
+)
+
+// ErrorText is an error as people read it.
+func ErrorText(err error) string {
+	said := strings.TrimPrefix(kindWords.ReplaceAllString(err.Error(), "$1"), ": ")
+	return cmp.Or(colonGone.ReplaceAllString(said, " not found$1"), err.Error())
+}
 
 // BusyError says who holds a group's lease and until when. It is an [ErrBusy].
 type BusyError struct {

@@ -232,7 +232,7 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"add", "g2", "--time-zone", "Local"}, 2, []string{"Local"}},
 		{[]string{"add", "g2", "--day-boundary", "4am"}, 2, []string{"4am", "04:00"}},
 		{[]string{"add", "g2", "--language", "fr"}, 2, []string{"fr", "zh"}},
-		{[]string{"set", "g1"}, 2, []string{"nothing is to be set", "--time-zone"}},
+		{[]string{"set", "g1"}, 2, []string{"there is nothing to set", "--time-zone"}},
 		{[]string{"set", "g1", "--time-zone", ""}, 2, []string{"--time-zone is empty"}},
 		{[]string{"set", "g1", "--day-boundary", "24:00"}, 2, []string{"24:00", "23:59"}},
 		{[]string{"set", "g1", "--impressions", "yes"}, 2, []string{`--impressions "yes": write on, off or default`}},
