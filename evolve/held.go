@@ -46,7 +46,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 		}
 	}
 	if waiting == 0 {
-		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
+		return r.result, fmt.Errorf("run %s has nothing pending review: %w", row.ID, reverie.ErrConflict)
 	}
 	r.recorder.Stats = approvedStats(row.Stats, plans, r.result)
 	r.complete(nil)

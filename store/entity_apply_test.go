@@ -117,12 +117,12 @@ func TestApplyEntitiesConflicts(t *testing.T) {
 		"a merged entity": {func(p *reverie.EntityPlan) {
 			p.Heads[ids[1]] = 2
 			p.Claims = []reverie.ClaimStep{feature(ids[1], "job", "nurse")}
-		}, reverie.ErrConflict, "is part of " + ids[0]},
+		}, reverie.ErrConflict, "is now part of " + ids[0]},
 		"an unknown entity": {func(p *reverie.EntityPlan) { p.Heads[reverie.NewID()] = 1 }, reverie.ErrNotFound, "entity"},
 		"an old claim": {func(p *reverie.EntityPlan) {
 			p.Heads[bo.ID] = 2
 			p.Claims = []reverie.ClaimStep{keep(bo.Claims[0], "2026-01-16", 0.5)}
-		}, reverie.ErrConflict, "has moved"},
+		}, reverie.ErrConflict, "has changed"},
 		"another's claim": {func(p *reverie.EntityPlan) {
 			p.Heads[lin.ID] = 2
 			p.Claims = []reverie.ClaimStep{keep(w.whole(bo.ID)[0].Claims[0], "2026-01-16", 0.5)}

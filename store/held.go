@@ -75,7 +75,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+HeldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
 	if err != nil {
-		return nil, pg.NotFoundIfEmpty(err, "nothing is held there")
+		return nil, pg.NotFoundIfEmpty(err, "the held plan")
 	}
 	if stored.Status != reverie.HeldWaiting {
 		return nil, fmt.Errorf("it is %s already: %w", stored.Status, reverie.ErrConflict)

@@ -136,13 +136,13 @@ func unknownUsage(q reverie.UsageQuery) error {
 	if q.GroupID != "" {
 		where += fmt.Sprintf(" of group %q", q.GroupID)
 	}
-	return fmt.Errorf("no context%s that offered memories has the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
+	return fmt.Errorf("a context%s with memories and the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
 }
 
 // knownSession refuses a session of which nothing is known.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
-	return pg.NotFoundIfEmpty(err, "session %q has no messages, and was offered no memories", q.SessionID)
+	return pg.NotFoundIfEmpty(err, "session %q", q.SessionID)
 }
 
 // UsageCounts counts how often the memories of lineages were offered and used, by

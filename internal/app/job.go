@@ -275,7 +275,7 @@ func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 
 // withoutModel says of a job that was not asked for by itself that it is passed over.
 func (a *App) withoutModel(job reverie.Job) {
-	a.Log.Warn("job passed over: offline cannot do it, and a model is needed", "job", job)
+	a.Log.Warn("job passed over: offline cannot do it; it needs a model", "job", job)
 }
 
 // Subjects are the names of what changed. Those that cannot be read are left out:

@@ -1,15 +1,12 @@
 package reverie
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"reverie/internal/text"
 )
 
 // The sentinel errors of the domain. Rooms wrap them with %w and enough context
@@ -45,16 +42,22 @@ var (
 	ErrOutdatedSchema = errors.New("database schema does not fit this binary")
 )
 
-// Words of the errors above that sort an error, and tell people nothing.
-var (
-	kindWords = text.NewPattern(`(?m)(?:^|: )(?:invalid|conflict|configuration)(: |$|[;)])`)
-	colonGone = text.NewPattern(`(?m): not found($|[;:)])`)
-)
+// plainly leaves out the words of the errors above that sort an error, and tell people nothing.
+var plainly = func() *strings.Replacer {
+	var pairs []string
+	for _, end := range []string{"\n", ";", ")", ": "} {
+		for _, kind := range []error{ErrInvalid, ErrConflict, ErrConfiguration, ErrUnauthorized} {
+			pairs = append(pairs, ": "+kind.Error()+end, end)
+		}
+		pairs = append(pairs, ": "+ErrNotFound.Error()+end, " "+ErrNotFound.Error()+end)
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // ErrorText is an error as people read it.
 func ErrorText(err error) string {
-	said := strings.TrimPrefix(kindWords.ReplaceAllString(err.Error(), "$1"), ": ")
-	return cmp.Or(colonGone.ReplaceAllString(said, " not found$1"), err.Error())
+	said := plainly.Replace(": " + err.Error() + "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(said, ": "), "\n")
 }
 
 // BusyError says who holds a group's lease and until when. It is an [ErrBusy].

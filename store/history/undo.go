@@ -117,8 +117,11 @@ func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.Un
 			}
 			for _, q.RunID = range runIDs {
 				res, err := h.undo(ctx, t, q)
+				if err != nil && len(runIDs) > 1 {
+					err = fmt.Errorf("run %s: %w", q.RunID, err)
+				}
 				if err != nil {
-					return fmt.Errorf("run %s: %w", q.RunID, err)
+					return err
 				}
 				list = append(list, res)
 			}
