@@ -253,7 +253,7 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"list", "--state", "dead"}, 2, []string{"active, paused or parked"}},
 		{[]string{"list", "--limit", "0"}, 2, []string{"--limit"}},
 		{[]string{"list", "--group", ""}, 2, []string{"--group"}},
-		{[]string{"list", "g1", "g2"}, 2, []string{"g1"}},
+		{[]string{"list", "g1", "g2"}, 2, []string{"2 arguments given"}},
 		{[]string{"list", "--group", "nobody"}, 1, []string{"not found"}},
 		{[]string{"park", "g1"}, 2, []string{`unknown command "park"`}},
 	} {
