@@ -31,7 +31,7 @@ func (a *App) Examine(ctx context.Context) []Finding {
 	note := func(check, detail string, err error) bool {
 		f := Finding{Check: check, OK: err == nil, Detail: detail, Err: err}
 		if err != nil {
-			f.Detail = err.Error()
+			f.Detail = reverie.ErrorText(err)
 		}
 		out = append(out, f)
 		return err == nil
@@ -85,7 +85,7 @@ func CheckReady(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
+	if err != nil || req.URL.Host == "" {
 		return fmt.Errorf("--ready %q: %w: write a URL such as http://127.0.0.1:8470/readyz", url, reverie.ErrConfiguration)
 	}
 	resp, err := http.DefaultClient.Do(req)

@@ -218,7 +218,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	err = eachGroup(ctx, a.BackfillRuns(p, f).Runner.Store, reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
 			e.Unknown++
-			a.Notify("reverie: left out of the estimate: " + err.Error())
+			a.Notify("reverie: left out of the estimate: " + reverie.ErrorText(err))
 			return nil
 		}
 		loads, rewound, err := a.loads(ctx, g, f)
@@ -380,7 +380,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 			return err
 		}
 		r.from.Store(g.ID, firstDate(c, r.dates, back))
-		r.Log.Info("taken back", "group_id", g.ID, "runs", len(back.Runs))
+		r.Log.Info("undone", "group_id", g.ID, "runs", len(back.Runs))
 		return nil
 	})
 }

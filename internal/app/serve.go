@@ -386,7 +386,7 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 		a.Log.Warn("jobs do not run", "jobs", strings.Join(idle, ", "), "reason", needs)
 	}
 	if len(wanted) == 0 {
-		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never; set one, "+
+		return nil, nil, fmt.Errorf("there is nothing to do: %w: no job of [schedule] has a time; set one, "+
 			"such as evolve to 17 * * * *", reverie.ErrConfiguration)
 	}
 	return specs, wanted, nil

@@ -162,7 +162,7 @@ var checks = map[string]func(text string) error{
 			"must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
 	},
 	"kind": func(text string) error {
-		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is none of %s", text,
+		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is not one of %s", text,
 			strings.Join(memoryKinds, ", ")))
 	},
 	"keyword": func(text string) error {

@@ -116,7 +116,7 @@ func (l *LLMConfig) of(use string) JobConfig {
 // Why there is no model for a job: the offline baseline cannot do it, or none is named.
 // Each is a [reverie.ErrConfiguration].
 var (
-	ErrNeedsModel error = problemError("offline cannot do this, a model is needed")
+	ErrNeedsModel error = problemError("offline cannot do this; it needs a model")
 	ErrNoModel    error = problemError("no model is configured")
 )
 

@@ -51,7 +51,7 @@ func TestLogin(t *testing.T) {
 	}
 	next := attr(a.named("input", "next"), "value")
 	bad := v.send(http.MethodPost, "/ui/login", url.Values{"token": {whole[:20]}, "next": {next}})
-	if text := words(bad.doc); bad.Code != http.StatusUnauthorized || !strings.Contains(text, "not, or no longer, good") || attr(bad.named("input", "next"), "value") != next ||
+	if text := words(bad.doc); bad.Code != http.StatusUnauthorized || !strings.Contains(text, "unknown, expired or revoked") || attr(bad.named("input", "next"), "value") != next ||
 		strings.Contains(bad.Body.String(), whole[:20]) || len(v.cookies) != 0 {
 		t.Errorf("a token that is not good: status %d, cookies %v\n%s", bad.Code, v.cookies, text)
 	}
