@@ -255,7 +255,7 @@ func nightGoesOn(t *testing.T, s *sample, b *browser) {
 	s.write(`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at)
 		values ('pier', gen_random_uuid(), 'evolve', now() - interval '1 day', now(), 'running', 1, now())`)
 	v.run(chromedp.WaitVisible(`[data-run]`))
-	v.says("its process has ended")
+	v.says("interrupted; the next run resumes it")
 	if eval[bool](v, `!document.getElementById("ended").hidden`) {
 		t.Error("it is said to have ended at once")
 	}
