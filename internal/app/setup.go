@@ -294,7 +294,7 @@ func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string
 	case e != nil:
 		return nil, errors.New(e.Said())
 	case err == nil && s.chosen.name == ollama && len(there) == 0:
-		return nil, errors.New("Ollama has no model yet; `ollama pull MODEL` gets one")
+		return nil, errors.New("there is no model in Ollama yet; `ollama pull MODEL` gets one")
 	}
 	if len(embeds) > 0 {
 		s.set[setEmbedder] = cmp.Or(s.set[setEmbedder], embeds[0])
