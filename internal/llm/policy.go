@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -167,7 +168,11 @@ func (p *Policy) note(err error) {
 func (p *Policy) waits(fault *Error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fault.Fault != FaultTimeout && time.Since(p.since)+fault.RetryAfter < p.options.Patience
+	patience := p.options.Patience
+	if fault.Fault != FaultRateLimited && fault.Status != http.StatusServiceUnavailable {
+		patience = min(patience, maxPatience) // it fails, which is not that it has no capacity
+	}
+	return fault.Fault != FaultTimeout && time.Since(p.since)+fault.RetryAfter < patience
 }
 
 // retryable tells the errors after which another attempt makes sense. One whose
