@@ -139,7 +139,7 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		}
 		asked[settings] = true
 		if err == nil {
-			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, smallQuestion)
+			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor", Tier: llm.TierStandard}, smallQuestion)
 			note(u.check, model.Name()+" answers", err)
 			continue
 		}
