@@ -394,7 +394,13 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 
 // task is one start of a job, which may spend what one start may.
 func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
-	return func(ctx context.Context, stop <-chan struct{}) error {
+	return func(ctx context.Context, stop <-chan struct{}) (err error) {
+		defer func() {
+			if wait := (*OffPeakError)(nil); errors.As(err, &wait) { // as it is meant to be
+				a.Log.Debug("not the hour", "job", job, "off_peak", wait.Hours, "next", wait.Next)
+				err = nil
+			}
+		}()
 		ctx = llm.WithBudget(ctx, a.Budget(day))
 		if job == reverie.JobMaintain {
 			_, err := a.MaintainDue(a.Keeper(), maintain.Request{}).Run(ctx, stop)
