@@ -161,14 +161,11 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 }
 
 // ahead is what evolving the chats that were brought in takes, nil where there is nothing to say.
-func (a *app) ahead(ctx context.Context, brought bool, res ingest.Result) any {
-	if !brought {
-		return nil
+func (a *app) ahead(ctx context.Context, brought bool, res ingest.Result) (next any) {
+	if ahead := a.Ahead(ctx, res.Groups); brought && ahead != nil {
+		next = ahead
 	}
-	if ahead := a.Ahead(ctx, res.Groups); ahead != nil {
-		return ahead
-	}
-	return nil
+	return next
 }
 
 func newPull(a *app) *cobra.Command {
