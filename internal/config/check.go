@@ -48,7 +48,7 @@ func (s *setting) refuse(v reflect.Value) error {
 }
 
 func (s *setting) refuseText(text string) error {
-	options := strings.FieldsFunc(s.tag.Get("options"), func(r rune) bool { return r == '|' })
+	options := s.options()
 	list, mustSay := strings.Join(options, ", "), s.tag.Get("empty") == "no"
 	switch {
 	case text == "" && mustSay && list != "":

@@ -29,6 +29,11 @@ func newInit(a *app) *cobra.Command {
 		{"language", "group.language", "language of memories: zh or en (default that of the messages)"},
 	} {
 		f.Var(&settingFlag{path: s.path, values: a.flags}, s.name, s.help)
+		words := config.Options(s.path)
+		if s.name == "provider" {
+			words = application.Offers()
+		}
+		completeWords(cmd, s.name, words)
 	}
 	f.BoolVar(&yes, "yes", false, "ask nothing: what no flag says has its default")
 	f.BoolVar(&force, "force", false, "write the file anew where it is there already")

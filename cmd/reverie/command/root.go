@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"reverie/internal/cli"
+	"reverie/internal/config"
 	"reverie/internal/fault"
 )
 
@@ -125,6 +126,7 @@ func newRoot(a *app) *cobra.Command {
 		{"log-format", "log.format", "text or json"},
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
+		completeWords(root, f.name, config.Options(f.path))
 	}
 	markUsage(root)
 	a.completions(root)
