@@ -30,6 +30,7 @@ type Client struct {
 	model       string
 	temperature *float64
 	dims        int
+	lines       llm.Lines
 	newTokens   bool // the limit is called max_completion_tokens
 	api         wire.API
 }
@@ -50,7 +51,7 @@ func New(o Options) (*Client, error) {
 		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
 	return &Client{
-		model: o.Model, temperature: o.Temperature, dims: o.Dims, newTokens: namesNewTokens(base, o.Model),
+		model: o.Model, temperature: o.Temperature, dims: o.Dims, lines: o.Lines, newTokens: namesNewTokens(base, o.Model),
 		api: wire.API{
 			Provider: Provider,
 			BaseURL:  base,
@@ -81,14 +82,14 @@ func namesNewTokens(base, model string) bool {
 	return false
 }
 
-// chatRequest is the body of POST /chat/completions. No response_format is asked for:
-// JSON Lines are no JSON object, and many servers do not know the parameter.
+// chatRequest is the body of POST /chat/completions.
 type chatRequest struct {
 	Model               string        `json:"model"`
 	Messages            []chatMessage `json:"messages"`
 	Temperature         *float64      `json:"temperature,omitempty"`
 	MaxTokens           int           `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
+	shape
 }
 
 type chatMessage struct {
@@ -114,7 +115,7 @@ type tokenUsage struct {
 
 // Generate implements [llm.Generator].
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
-	body := chatRequest{Model: c.model, Temperature: c.temperature}
+	body := chatRequest{Model: c.model, Temperature: c.temperature, shape: shapeOf(c.lines, req)}
 	if req.System != "" {
 		body.Messages = append(body.Messages, chatMessage{Role: "system", Content: req.System})
 	}
