@@ -52,6 +52,7 @@ type App struct {
 	embedder sync.Map               // *Embedder by config.EmbedSettings
 	calls    *llm.Semaphore         // of all questions
 	unpriced []string               // models that were warned of
+	servers  map[string]serving     // by address and model
 	notices  *notify.Notifier       // nil: nobody is told
 	monitors
 }

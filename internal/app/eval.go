@@ -121,7 +121,7 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 		set = a.RemotePrompts(ctx, set)
 	}
 	p := &eval.Player{Store: a.Store, Clock: clock, Leases: a.Leases(), K: f.K, Watch: time.Now, Log: a.Log}
-	if p.Pipeline, err = a.Evolution(set); err != nil {
+	if p.Pipeline, err = a.Evolution(ctx, set); err != nil {
 		return nil, "", err
 	}
 	p.Pipeline.Impressions = false
