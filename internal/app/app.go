@@ -246,6 +246,11 @@ func (w *monitors) phase(job reverie.Job, now func() time.Time) func(ctx context
 	}
 }
 
+// refused counts the lines that a model was refused.
+func (w *monitors) refused(model *llm.Model) func(reason string) {
+	return func(reason string) { w.metrics.LineRefused(model.Name(), reason) }
+}
+
 // DayBudget is what all processes may spend in a day; one per process.
 func (a *App) DayBudget() *llm.DayBudget {
 	b := a.Config.Budget

@@ -120,7 +120,7 @@ func (a *App) Evolution(ctx context.Context, set *prompts.Set) (*evolve.Pipeline
 	}
 	p := a.EvolveBase(set, room.output)
 	p.Prompts, p.Limits.MaxInputTokens, p.Limits.MaxShown = room.set, room.input, room.shown
-	p.Model, p.Phase, p.Decider = model, a.phase(reverie.JobEvolve, a.Clock), j.decider
+	p.Model, p.Phase, p.Decider, p.Refused = model, a.phase(reverie.JobEvolve, a.Clock), j.decider, a.refused(model)
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
@@ -209,7 +209,7 @@ func (a *App) impressions(ctx context.Context, set *prompts.Set) (*entity.Pipeli
 		return nil, err
 	}
 	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
-		Phase: a.phase(reverie.JobImpression, a.Clock),
+		Phase: a.phase(reverie.JobImpression, a.Clock), Refused: a.refused(model),
 		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: fits.input,
 			MaxOutputTokens: fits.output, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
@@ -234,7 +234,7 @@ func (a *App) extraction(ctx context.Context, set *prompts.Set) (*session.Pipeli
 	}
 	p := &session.Pipeline{
 		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock),
+		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock), Refused: a.refused(model),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: fits.input, MaxOutputTokens: fits.output,
 			MaxSummaryTokens: fold.output, MaxFacts: c.MaxFacts, MaxActive: c.MaxActive, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: fits.shown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
@@ -255,7 +255,7 @@ func (a *App) dreaming(ctx context.Context, set *prompts.Set) (*dream.Pipeline, 
 		return nil, err
 	}
 	p := &dream.Pipeline{
-		Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock),
+		Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock), Refused: a.refused(model),
 		Limits: dream.Limits{MaxInputTokens: fits.input, MaxOutputTokens: fits.output, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
 			MaxShown: fits.shown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
