@@ -199,7 +199,7 @@ func (s *Setup) provider(ctx context.Context) (err error) {
 			}
 		}
 		if !asks {
-			return badRequest(fmt.Errorf("--provider %q: it is one of %s", word, strings.Join(Offers(), ", ")))
+			return badRequest(fmt.Errorf("--provider %q: give one of %s", word, strings.Join(Offers(), ", ")))
 		}
 		word = ""
 	}
@@ -290,11 +290,11 @@ func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string
 	there, embeds, err := openai.Models(ctx, llm.ClientOptions{BaseURL: at.BaseURL, APIKey: at.APIKey.Reveal()})
 	switch e, _ := errors.AsType[*llm.Error](err); {
 	case e != nil && s.chosen.name == ollama:
-		return nil, fmt.Errorf("is Ollama running, as by `ollama serve`? %s", e.Said())
+		return nil, fmt.Errorf("is Ollama running? `ollama serve` starts it: %s", e.Said())
 	case e != nil:
 		return nil, errors.New(e.Said())
 	case err == nil && s.chosen.name == ollama && len(there) == 0:
-		return nil, errors.New("there is no model yet; `ollama pull MODEL` brings one")
+		return nil, errors.New("there is no model in Ollama yet; `ollama pull MODEL` gets one")
 	}
 	if len(embeds) > 0 {
 		s.set[setEmbedder] = cmp.Or(s.set[setEmbedder], embeds[0])

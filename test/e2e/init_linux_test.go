@@ -152,7 +152,7 @@ func TestInitYes(t *testing.T) {
 	if got := contents(t, file); !strings.Contains(got, `api_key_file = "`+good+`"`) || strings.Contains(got, "sk-") {
 		t.Errorf("written is\n%s", got)
 	}
-	init(args...).want(t, 2, "--force writes it anew")
+	init(args...).want(t, 2, "--force overwrites it")
 	s.exec(`drop schema public cascade`)
 	s.exec(`create schema public`)
 	s.fork("REVERIE_LLM_MODEL=other").run(append([]string{"--config", file, "init", "--force"}, args...)...).want(t, 0).

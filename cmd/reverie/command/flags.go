@@ -264,7 +264,7 @@ func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
 			return nil
 		}
 		if *to, err = jobs.ParseShard(*text); err != nil {
-			return fmt.Errorf("--shard: %w", err)
+			return fmt.Errorf("--%w", err)
 		}
 		return nil
 	})

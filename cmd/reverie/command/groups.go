@@ -302,7 +302,7 @@ func newGroupsSet(a *app) *cobra.Command {
 			}
 		}
 		if change == (reverie.GroupChange{}) {
-			return fmt.Errorf("nothing is to be set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
+			return fmt.Errorf("there is nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -106,7 +107,7 @@ type badRecords struct {
 
 func (b *badRecords) show(bad *ingest.Bad) {
 	if b.seen++; b.seen <= shownBad {
-		fmt.Fprintln(b.Stderr, cli.Visible(bad.Error()))
+		fmt.Fprintln(b.Stderr, cli.Visible(reverie.ErrorText(bad)))
 	}
 }
 
