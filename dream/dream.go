@@ -72,6 +72,9 @@ type Pipeline struct {
 	// Phase is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
+	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
+	// over. nil: nobody watches.
+	Refused func(reason string)
 }
 
 // Progress is how far a dream has come, after each chunk.
@@ -129,7 +132,7 @@ type run struct {
 // applied stays new.
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	err := r.begin(ctx, hold)

@@ -94,6 +94,9 @@ type Pipeline struct {
 	// Phase is told when a step of a chunk begins; it returns the step's context
 	// and what to call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
+	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
+	// over. nil: nobody watches.
+	Refused func(reason string)
 }
 
 // Progress is how far a run has come, after each chunk.
@@ -234,7 +237,7 @@ type run struct {
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused, Row: row, Stats: row.Stats},
 		result:   Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 

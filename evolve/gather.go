@@ -182,9 +182,9 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	budget := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	numbers := map[string]int{}
 	cost := func(n int, m reverie.Message) int {
-		return prompts.Tokens(prompts.Message(n, numbers[m.ReplyTo], m, s.loc))
+		return prompts.Tokens(r.Prompts.Message(n, numbers[m.ReplyTo], m, s.loc))
 	}
-	s.earlier = newestWithin(s.state.Context, budget/4, s.loc)
+	s.earlier = newestWithin(r.Prompts, s.state.Context, budget/4, s.loc)
 	for _, m := range s.earlier {
 		budget -= cost(len(s.state.Pending), m)
 	}
@@ -256,11 +256,11 @@ func memoryView(i int, h reverie.HeadState, stale string, loc *time.Location) pr
 
 // newestWithin returns the newest messages to show that fit the budget, oldest
 // first.
-func newestWithin(messages []reverie.Message, budget int, loc *time.Location) []reverie.Message {
+func newestWithin(set *prompts.Set, messages []reverie.Message, budget int, loc *time.Location) []reverie.Message {
 	chosen := pipeline.Shown(messages)
 	start := len(chosen)
 	for start > 0 {
-		if budget -= prompts.Tokens(prompts.Message(0, 0, chosen[start-1], loc)); budget < 0 {
+		if budget -= prompts.Tokens(set.Message(0, 0, chosen[start-1], loc)); budget < 0 {
 			break
 		}
 		start--
@@ -279,7 +279,7 @@ func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadSt
 
 // render fills the prompt with the input.
 func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
-	messages := prompts.Messages(s.messages(), s.loc)
+	messages := r.Prompts.Messages(s.messages(), s.loc)
 	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339), ExistingMemories: []prompts.MemoryView{},
 		NewDiscussions: messages[:len(s.fresh)], EarlierDiscussions: messages[len(s.fresh):]}
 	shown := len(s.shown)

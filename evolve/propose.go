@@ -61,7 +61,13 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		Render: func([]string) (prompts.Rendered, error) { return s.prompt, nil },
 		Use: func(text string) (why string) {
 			a = reply{text: text, Result: answer.Read(text)}
-			return a.unusable(s)
+			if why = a.unusable(s); why != "" { // nobody else comes to hear of its lines
+				for _, f := range a.check(s).refused {
+					r.recorder.TellRefused(f.Rule)
+				}
+				r.recorder.LogSkipped("chunk", s.no, a.Skipped)
+			}
+			return why
 		},
 		Keep: func(text string, status reverie.ChunkStatus) error { return r.saveChunk(ctx, s, input, text, status) }})
 	if errors.Is(err, reverie.ErrUnusable) {

@@ -97,7 +97,7 @@ func TestNewestWithin(t *testing.T) {
 	}
 	each := prompts.Tokens(prompts.Message(0, 0, messages[0], time.UTC))
 	for budget, want := range map[int]int{0: 0, -5: 0, each - 1: 0, each: 1, 3*each + 1: 3, 100 * each: 4} {
-		got := newestWithin(messages, budget, time.UTC)
+		got := newestWithin(nil, messages, budget, time.UTC)
 		if len(got) != want || want > 0 && got[want-1].Text != "remark 3" {
 			t.Errorf("budget %d: %d messages, want %d", budget, len(got), want)
 		}

@@ -53,7 +53,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	if l == nil || l.BaseURL == "" {
 		return s, nil
 	}
-	keys := slices.Sorted(maps.Keys(s.texts))
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(s.texts)), func(key string) bool { return strings.Contains(key, short+".") })
 	texts := make([]*promptText, len(keys))
 	errs := make([]error, len(keys))
 	var fetches sync.WaitGroup
@@ -66,10 +66,11 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		kept[nameOf(key)] = kept[nameOf(key)] || !errors.Is(errs[i], errNoSuchPrompt)
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
-	with := &Set{texts: make(map[string]*promptText, len(keys))}
+	with := &Set{texts: maps.Clone(s.texts), small: s.small, maxText: s.maxText}
 	prompts := map[string][]string{} // by what there is to say of them
 	for i, key := range keys {
-		if with.texts[key] = texts[i]; errs[i] == nil {
+		if with.texts[key] = texts[i]; errs[i] == nil { // it counts for the short one as well
+			delete(with.texts, nameOf(key)+short+strings.TrimPrefix(key, nameOf(key)))
 			continue
 		}
 		own := s.texts[key]

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -38,7 +39,37 @@ const (
 // Set is a complete set of prompts: the embedded ones, some replaced by the
 // operator's or by Langfuse's. Safe for concurrent use.
 type Set struct {
-	texts map[string]*promptText // "memory_evolve.en"
+	texts   map[string]*promptText // "memory_evolve.en", "memory_evolve.small.en"
+	small   bool                   // the short text of a prompt goes before the full one
+	maxText int                    // characters of a message; 0 = MaxText
+}
+
+// short stands in the key of a prompt's short text, for models of small contexts.
+const short = ".small"
+
+// Fitted returns the set for questions that have room for so many tokens, 0 for no bound: a
+// message then shows no more of its text than a third of it. With small it has the short text
+// of each prompt.
+func (s *Set) Fitted(small bool, tokens int) *Set {
+	return &Set{texts: s.texts, small: small, maxText: tokens / 3}
+}
+
+// find returns the text of a prompt in a language, and its key.
+func (s *Set) find(name, language string) (key string, t *promptText) {
+	if t = s.texts[name+short+"."+language]; s.small && t != nil {
+		return name + short + "." + language, t
+	}
+	return name + "." + language, s.texts[name+"."+language]
+}
+
+// Tokens estimates what the longer of a prompt's two languages takes, without its data.
+func (s *Set) Tokens(name string) (tokens int) {
+	for _, language := range []string{English, Chinese} {
+		if _, t := s.find(name, language); t != nil {
+			tokens = max(tokens, t.tokens)
+		}
+	}
+	return tokens
 }
 
 // text is one prompt in one language.
@@ -46,6 +77,7 @@ type promptText struct {
 	version string
 	sha256  string // see Rendered
 	origin  string // where it comes from, for people
+	tokens  int    // as estimated
 	system  *template.Template
 }
 
@@ -60,7 +92,9 @@ type Rendered struct {
 
 // Open returns the embedded prompts, with those of dir (memory_evolve.en.md and
 // the like) in their place. An empty dir changes nothing. A file that is not a
-// prompt we know, or that does not parse, is an error naming it.
+// prompt we know, or that does not parse, is an error naming it. The short text of a
+// prompt (memory_evolve.small.en.md) gives way to a full one of the operator's, unless dir
+// has it too.
 func Open(dir string) (*Set, error) {
 	s := &Set{texts: map[string]*promptText{}}
 	names, err := fs.Glob(embedded, "*.md")
@@ -72,7 +106,7 @@ func Open(dir string) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read embedded prompt %s: %w", name, err)
 		}
-		if err := s.add(name, "the built-in text", raw); err != nil {
+		if err := s.add(name, builtIn, raw); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +128,7 @@ func (s *Set) override(dir string) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if _, known := s.texts[strings.TrimSuffix(e.Name(), ".md")]; !known {
+		if !slices.Contains(s.files(), e.Name()) {
 			errs = append(errs, fmt.Errorf("prompt file %s: %w: no prompt has this name; use one of %s",
 				path, reverie.ErrConfiguration, strings.Join(s.files(), ", ")))
 			continue
@@ -133,8 +167,14 @@ func (s *Set) add(file, origin string, raw []byte) error {
 	sum := sha256.Sum256(raw)
 	t.version, t.sha256, t.origin = head["version"], hex.EncodeToString(sum[:]), origin
 	s.texts[key] = t
+	if name, language, _ := strings.Cut(key, "."); origin != builtIn && !strings.Contains(language, ".") {
+		delete(s.texts, name+short+"."+language) // what somebody has written counts, however short ours is
+	}
 	return nil
 }
+
+// builtIn is where our own texts come from.
+const builtIn = "the built-in text"
 
 // cutHead cuts a text after the head between --- lines, which says name and
 // version.
@@ -158,7 +198,7 @@ func cutHead(raw string) (head map[string]string, body string, err error) {
 // Version returns the version and hash of a prompt in a language, as its runs
 // record them.
 func (s *Set) Version(name, language string) (version, sha256 string) {
-	if t, ok := s.texts[name+"."+language]; ok {
+	if _, t := s.find(name, language); t != nil {
 		return t.version, t.sha256
 	}
 	return "", ""
@@ -167,9 +207,8 @@ func (s *Set) Version(name, language string) (version, sha256 string) {
 // Render fills a prompt in a language, [English] or [Chinese]. The user part is data: one
 // JSON object, of which [Notice] says so first.
 func (s *Set) Render(language string, system System, user any) (Rendered, error) {
-	key := system.prompt() + "." + language
-	t, ok := s.texts[key]
-	if !ok {
+	key, t := s.find(system.prompt(), language)
+	if t == nil {
 		return Rendered{}, fmt.Errorf("prompt %s: %w", key, reverie.ErrNotFound)
 	}
 	data, err := encode(user)
@@ -227,7 +266,7 @@ func snake(field string) string {
 
 // trialsOf are those of a prompt, in the language that its key names.
 func trialsOf(key string) (list []map[string]any) {
-	name, language, _ := strings.Cut(key, ".")
+	name, language := nameOf(key), key[strings.LastIndexByte(key, '.')+1:]
 	for _, system := range trials {
 		if system.prompt() == name {
 			list = append(list, fields(language, system))
@@ -272,6 +311,7 @@ func parseText(name, system string) (*promptText, error) {
 			return nil, err
 		}
 		filled = append(filled, said)
+		t.tokens = max(t.tokens, text.EstimateTokens(said))
 	}
 	for _, said := range filled {
 		if missing := unnamed(said, answerKeys[nameOf(name)]); len(missing) > 0 {
@@ -315,7 +355,7 @@ func (t *promptText) fill(data map[string]any) (string, error) {
 // memory_evolve.zh.md, is for its language, any other one for both. Of a directory all
 // prompts are taken. What an override may not be, this may not be either.
 func (s *Set) Replaced(name, path string) (*Set, error) {
-	with := &Set{texts: maps.Clone(s.texts)}
+	with := &Set{texts: maps.Clone(s.texts), small: s.small, maxText: s.maxText}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("prompt file: %w: %w", reverie.ErrConfiguration, err)

@@ -37,15 +37,24 @@ func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView 
 	return view
 }
 
+// Message is [Message], of whose text no more is shown than there is room for.
+func (s *Set) Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView {
+	view := Message(n, replyTo, m, loc)
+	if s != nil && s.maxText > 0 {
+		view.Text = text.Excerpt(view.Text, s.maxText)
+	}
+	return view
+}
+
 // Messages shows messages by their numbers, from 1, each with that of the one that it
 // replies to.
-func Messages(list []reverie.Message, loc *time.Location) []MessageView {
+func (s *Set) Messages(list []reverie.Message, loc *time.Location) []MessageView {
 	numbers, views := make(map[string]int, len(list)), make([]MessageView, len(list))
 	for i, m := range list {
 		numbers[m.ID] = i + 1
 	}
 	for i, m := range list {
-		views[i] = Message(i+1, numbers[m.ReplyTo], m, loc)
+		views[i] = s.Message(i+1, numbers[m.ReplyTo], m, loc)
 	}
 	return views
 }

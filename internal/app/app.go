@@ -53,6 +53,7 @@ type App struct {
 	embedder sync.Map                    // *Embedder by config.EmbedSettings
 	calls    *llm.Semaphore              // of all questions
 	unpriced []string                    // models that were warned of
+	servers  map[string]serving          // by address and model
 	notices  *notify.Notifier            // nil: nobody is told
 	monitors
 }
@@ -244,6 +245,11 @@ func (w *monitors) phase(job reverie.Job, now func() time.Time) func(ctx context
 			w.metrics.Phase(job, name, now().Sub(began))
 		}
 	}
+}
+
+// refused counts the lines that a model was refused.
+func (w *monitors) refused(model *llm.Model) func(reason string) {
+	return func(reason string) { w.metrics.LineRefused(model.Name(), reason) }
 }
 
 // DayBudget is what all processes may spend in a day; one per process.

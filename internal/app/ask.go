@@ -83,9 +83,13 @@ func (a *App) Answer(ctx context.Context, groupID, question string) (Asked, erro
 	if err != nil {
 		return reply, err
 	}
+	fits, err := a.room(ctx, settings, prompts.MemoryAsk, a.RemotePrompts(ctx, set), otherInput)
+	if err != nil {
+		return reply, err
+	}
 	reply.Context, reply.Model = nil, model.Name()
 	user, sources := askable(g, found, a.Clock())
-	err = a.putQuestion(ctx, model, a.RemotePrompts(ctx, set), settings.MaxOutputTokens, user, &reply, sources)
+	err = a.putQuestion(ctx, model, fits.set, fits.output, user, &reply, sources)
 	return reply, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/prompts"
 )
 
 // Finding is one line of the doctor's report.
@@ -116,8 +117,9 @@ func (a *App) examineGroups(ctx context.Context, note func(check, detail string,
 	note("groups", "none is parked", err)
 }
 
-// smallQuestion is what a model is asked to see whether it answers.
-var smallQuestion = llm.Request{System: "Answer with one line of JSON.", MaxTokens: 256,
+// smallQuestion is what a model is asked to see whether it answers, and in the form of lines
+// that is set.
+var smallQuestion = llm.Request{System: "Answer with one line of JSON.", MaxTokens: 256, Prompt: prompts.MemoryEvolve,
 	User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`}
 
 // examineModels asks each model one small question.
@@ -140,7 +142,7 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		asked[settings] = true
 		if err == nil {
 			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor", Tier: llm.TierStandard}, smallQuestion)
-			note(u.check, model.Name()+" answers", err)
+			note(u.check, model.Name()+" answers"+a.contextNote(ctx, settings), err)
 			if err == nil && settings.ServiceTier == string(llm.TierFlex) {
 				said, err := flexAnswers(ctx, model)
 				note("flex for "+u.use, said, err)

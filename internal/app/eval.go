@@ -29,6 +29,7 @@ type PlayOptions struct {
 	Record   bool                        // and keep the answers of the model
 	K        int                         // memories that a question is answered from
 	Playing  func(i, n int, name string) // hears of each before it is played, and at the end of n
+	Refused  func(reason string)         // hears of each line that is refused; nil: nobody does
 }
 
 // PlayScenarios plays scenarios in one schema of their own, one after the other. Beside an
@@ -121,10 +122,10 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 		set = a.RemotePrompts(ctx, set)
 	}
 	p := &eval.Player{Store: a.Store, Clock: clock, Leases: a.Leases(), K: f.K, Watch: time.Now, Log: a.Log}
-	if p.Pipeline, err = a.Evolution(set); err != nil {
+	if p.Pipeline, err = a.Evolution(ctx, set); err != nil {
 		return nil, "", err
 	}
-	p.Pipeline.Impressions = false
+	p.Pipeline.Impressions, p.Pipeline.Refused = false, f.Refused
 	layer, compares := p.Pipeline.Decider.(*decide.Comparer)
 	switch {
 	case f.Recorded:

@@ -92,7 +92,12 @@ func (a *App) PastNights(ctx context.Context, f Replay) (*PastNights, error) {
 	if err != nil {
 		return nil, err
 	}
-	past.engine.Pipeline.Limits.MaxOutputTokens = settings.MaxOutputTokens
+	fits, err := a.room(ctx, settings, prompts.MemoryEvolve, asked, a.Config.Evolve.MaxInputTokens)
+	if err != nil {
+		return nil, err
+	}
+	p := past.engine.Pipeline
+	p.Prompts, p.Limits.MaxInputTokens, p.Limits.MaxOutputTokens, p.Limits.MaxShown = fits.set, fits.input, fits.output, fits.shown
 	past.engine.Pipeline.Model, past.engine.Cost = model, model.Cost
 	e := &past.Estimate
 	e.Model, e.Free = model.Name(), config.Keyless(settings.Provider)

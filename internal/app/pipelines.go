@@ -91,35 +91,36 @@ func (a *App) pipelines(ctx context.Context, remote bool, wanted ...reverie.Job)
 		p.Prompts = a.RemotePrompts(ctx, p.Prompts)
 	}
 	if slices.Contains(wanted, reverie.JobEvolve) {
-		p.Evolve, err = a.Evolution(p.Prompts)
+		p.Evolve, err = a.Evolution(ctx, p.Prompts)
 	}
 	if err == nil && (p.Evolve != nil || slices.Contains(wanted, reverie.JobImpression)) {
-		p.Impression, err = a.impressions(p.Prompts)
+		p.Impression, err = a.impressions(ctx, p.Prompts)
 	}
 	if p.Evolve != nil && errors.Is(err, config.ErrNeedsModel) {
 		err = nil
 	}
 	if err == nil && slices.Contains(wanted, reverie.JobExtract) {
-		p.Session, err = a.extraction(p.Prompts)
+		p.Session, err = a.extraction(ctx, p.Prompts)
 	}
 	if err == nil && slices.Contains(wanted, reverie.JobDream) {
-		p.Dream, err = a.dreaming(p.Prompts)
+		p.Dream, err = a.dreaming(ctx, p.Prompts)
 	}
 	return p, err
 }
 
 // Evolution wires evolve.
-func (a *App) Evolution(set *prompts.Set) (*evolve.Pipeline, error) {
-	model, maxOutput, err := a.pricedModel(config.UseEvolve)
+func (a *App) Evolution(ctx context.Context, set *prompts.Set) (*evolve.Pipeline, error) {
+	model, room, err := a.pricedModel(ctx, config.UseEvolve, prompts.MemoryEvolve, set, a.Config.Evolve.MaxInputTokens)
 	if err != nil {
 		return nil, err
 	}
-	j, err := a.judgement(set)
+	j, err := a.judgement(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	p := a.EvolveBase(set, maxOutput)
-	p.Model, p.Phase, p.Decider = model, a.phase(reverie.JobEvolve, a.Clock), j.decider
+	p := a.EvolveBase(set, room.output)
+	p.Prompts, p.Limits.MaxInputTokens, p.Limits.MaxShown = room.set, room.input, room.shown
+	p.Model, p.Phase, p.Decider, p.Refused = model, a.phase(reverie.JobEvolve, a.Clock), j.decider, a.refused(model)
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
@@ -149,7 +150,7 @@ type judgement struct {
 	decider    decide.Decider      // compares, or goes by the exact text alone
 }
 
-func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
+func (a *App) judgement(ctx context.Context, set *prompts.Set) (j judgement, err error) {
 	embed, err := a.Embedder()
 	switch {
 	case err == nil:
@@ -161,14 +162,14 @@ func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
 	if !a.Config.Decide.Enabled {
 		return j, nil
 	}
-	model, maxOutput, err := a.pricedModel(config.UseCompare)
+	model, room, err := a.pricedModel(ctx, config.UseCompare, prompts.MemoryCompare, set, otherInput)
 	if err != nil {
 		return j, err
 	}
 	d := a.Config.Decide
-	comparer := &decide.Comparer{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Log: a.Log,
+	comparer := &decide.Comparer{Store: a.Store, Model: model, Prompts: room.set, Journal: a.Store, Log: a.Log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
-			MaxCalls: d.MaxCalls, MaxOutputTokens: maxOutput}}
+			MaxCalls: d.MaxCalls, MaxOutputTokens: room.output}}
 	if embed != nil {
 		comparer.Embeddings, comparer.EmbeddingsOptional, comparer.Calibration = embed, j.optional, embed.Calibrator
 	}
@@ -176,12 +177,16 @@ func (a *App) judgement(set *prompts.Set) (j judgement, err error) {
 	return j, nil
 }
 
-// pricedModel is the model of a use, and how long its answers may be. It tells, once for
-// each model, that no budget in USD bounds its calls.
-func (a *App) pricedModel(use string) (*llm.Model, int, error) {
+// pricedModel is the model of a use, and what fits its questions, which have so many tokens at
+// most. It tells, once for each model, that no budget in USD bounds its calls.
+func (a *App) pricedModel(ctx context.Context, use, prompt string, set *prompts.Set, input int) (*llm.Model, room, error) {
 	model, settings, err := a.Model(use)
 	if err != nil {
-		return nil, 0, err
+		return nil, room{}, err
+	}
+	fits, err := a.room(ctx, settings, prompt, set, input)
+	if err != nil {
+		return nil, room{}, err
 	}
 	a.wiring.Lock()
 	defer a.wiring.Unlock()
@@ -189,66 +194,70 @@ func (a *App) pricedModel(use string) (*llm.Model, int, error) {
 		a.unpriced = append(a.unpriced, model.Name())
 		a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
 	}
-	return model, settings.MaxOutputTokens, nil
+	return model, fits, nil
 }
 
 // impressions wires the impression job.
-func (a *App) impressions(set *prompts.Set) (*entity.Pipeline, error) {
+func (a *App) impressions(ctx context.Context, set *prompts.Set) (*entity.Pipeline, error) {
+	i := a.Config.Impression
 	model, settings, err := a.Model(config.UseObserve)
-	if err == nil && a.Config.Impression.Enabled {
-		model, _, err = a.pricedModel(config.UseObserve)
+	fits := room{set: set, input: i.MaxInputTokens, output: settings.MaxOutputTokens}
+	if err == nil && i.Enabled {
+		model, fits, err = a.pricedModel(ctx, config.UseObserve, prompts.ImpressionObserve, set, i.MaxInputTokens)
 	}
 	if err != nil {
 		return nil, err
 	}
-	i := a.Config.Impression
-	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
-		Phase: a.phase(reverie.JobImpression, a.Clock),
-		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
-			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
+	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
+		Phase: a.phase(reverie.JobImpression, a.Clock), Refused: a.refused(model),
+		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: fits.input,
+			MaxOutputTokens: fits.output, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
 
 // extraction wires the extraction of sessions.
-func (a *App) extraction(set *prompts.Set) (*session.Pipeline, error) {
-	model, maxOutput, err := a.pricedModel(config.UseExtract)
-	if err != nil {
-		return nil, err
-	}
-	summarizer, maxSummary, err := a.pricedModel(config.UseFold)
-	if err != nil {
-		return nil, err
-	}
-	j, err := a.judgement(set)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) extraction(ctx context.Context, set *prompts.Set) (*session.Pipeline, error) {
 	c, e := a.Config.Session, a.Config.Evolve
+	model, fits, err := a.pricedModel(ctx, config.UseExtract, prompts.SessionExtract, set, c.MaxInputTokens)
+	if err != nil {
+		return nil, err
+	}
+	summarizer, fold, err := a.pricedModel(ctx, config.UseFold, prompts.SessionSummarize, set, c.MaxInputTokens)
+	if err != nil {
+		return nil, err
+	}
+	j, err := a.judgement(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	if fold.input < fits.input { // both are shown the same turns
+		fits.input, fits.shown, fits.set = fold.input, fold.shown, fold.set
+	}
 	p := &session.Pipeline{
-		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock),
-		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: maxOutput,
-			MaxSummaryTokens: maxSummary, MaxFacts: c.MaxFacts, MaxActive: c.MaxActive, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
-			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
+		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
+		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock), Refused: a.refused(model),
+		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: fits.input, MaxOutputTokens: fits.output,
+			MaxSummaryTokens: fold.output, MaxFacts: c.MaxFacts, MaxActive: c.MaxActive, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
+			MaxShown: fits.shown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
 	}
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
 }
 
 // dreaming wires dreams.
-func (a *App) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
-	model, maxOutput, err := a.pricedModel(config.UseDream)
-	if err != nil {
-		return nil, err
-	}
-	j, err := a.judgement(set)
-	if err != nil {
-		return nil, err
-	}
+func (a *App) dreaming(ctx context.Context, set *prompts.Set) (*dream.Pipeline, error) {
 	d := a.Config.Dream
+	model, fits, err := a.pricedModel(ctx, config.UseDream, prompts.Dream, set, d.MaxInputTokens)
+	if err != nil {
+		return nil, err
+	}
+	j, err := a.judgement(ctx, set)
+	if err != nil {
+		return nil, err
+	}
 	p := &dream.Pipeline{
-		Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Decider: j.decider, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock),
-		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: maxOutput, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
-			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
+		Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock), Refused: a.refused(model),
+		Limits: dream.Limits{MaxInputTokens: fits.input, MaxOutputTokens: fits.output, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
+			MaxShown: fits.shown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
@@ -366,7 +375,7 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 // generator is the client that answers questions.
 func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	if s.Provider != config.ProviderRecorded {
-		o := llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature}
+		o := llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature, Lines: s.Lines}
 		client, err := connect(s.Provider, o)
 		if err != nil || s.FlexBaseURL == "" {
 			return client.generator, err

@@ -102,6 +102,9 @@ type JobConfig struct {
 	ServiceTier     string   `toml:"service_tier" options:"standard|flex"`
 	Temperature     *float64 `toml:"temperature" min:"0" max:"2"`
 	MaxOutputTokens int      `toml:"max_output_tokens" min:"16" max:"1000000"`
+	ContextTokens   int      `toml:"context_tokens" min:"1024" max:"10000000"`
+	Lines           string   `toml:"lines" options:"free|schema|grammar"`
+	Prompts         string   `toml:"prompts" options:"auto|full|small"`
 }
 
 // EmbedConfig is the embedding model: see [Config.Embedding].

@@ -446,7 +446,8 @@ func modelSections() []string {
 
 // endpoint are the keys of a section that make sense for its provider alone; those
 // that describe an embedding model are in [embed].
-var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "dimensions", "floor", "ceiling"}
+var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "lines", "context_tokens",
+	"dimensions", "floor", "ceiling"}
 
 // lay puts the values of a layer over what is there. Where that changes the provider of
 // a section, what weaker layers have said of the endpoint was meant for the old one,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	models "reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -58,6 +59,9 @@ type ModelSettings struct {
 	Timeout         time.Duration // of one call
 	Temperature     *float64      // nil = not sent
 	MaxOutputTokens int
+	ContextTokens   int          // of question and answer; 0 = the server is asked
+	Lines           models.Lines // how answers are bound to the form of their lines
+	Prompts         string       // auto, full or small
 }
 
 // EmbedSettings is an embedding model, complete.
@@ -90,10 +94,13 @@ func (m *JobConfig) follow(llm JobConfig) {
 	if m.Provider != llm.ProviderInUse() {
 		return
 	}
-	m.BaseURL = cmp.Or(m.BaseURL, llm.BaseURL)
+	m.BaseURL, m.Lines = cmp.Or(m.BaseURL, llm.BaseURL), cmp.Or(m.Lines, llm.Lines)
 	if sameHost(m.BaseURL, llm.BaseURL) {
 		m.APIKey = cmp.Or(m.APIKey, llm.APIKey)
 		m.Model = cmp.Or(m.Model, llm.Model)
+		if m.Model == llm.Model && m.BaseURL == llm.BaseURL {
+			m.ContextTokens = cmp.Or(m.ContextTokens, llm.ContextTokens)
+		}
 	}
 }
 
@@ -134,6 +141,7 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	case use != "" && llm.ProviderInUse() == "" && e.ProviderInUse() != "":
 		section = "llm." + UseEvolve
 		llm.Provider, llm.BaseURL, llm.APIKey, llm.Model = e.Provider, e.BaseURL, e.APIKey, e.Model
+		llm.ContextTokens, llm.Lines = e.ContextTokens, cmp.Or(e.Lines, llm.Lines)
 	}
 	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
@@ -147,6 +155,10 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	m.follow(llm)
 	if err := m.complete(section, DefaultModels); err != nil {
 		return ModelSettings{}, err
+	}
+	if m.Provider != ProviderOpenAI && m.Lines != "" && m.Lines != string(models.LinesFree) {
+		return ModelSettings{}, problemError(fmt.Sprintf("[%s] lines = %q is for the provider openai: %s knows nothing "+
+			"like it; set lines = \"free\"", section, m.Lines, m.Provider))
 	}
 	tier := cmp.Or(m.ServiceTier, llm.ServiceTier)
 	switch {
@@ -165,7 +177,8 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 		ServiceTier: tier, FlexBaseURL: flexURL,
 		Timeout:         cmp.Or(m.Timeout, llm.Timeout).Duration,
 		Temperature:     cmp.Or(m.Temperature, llm.Temperature),
-		MaxOutputTokens: cmp.Or(m.MaxOutputTokens, llm.MaxOutputTokens)}, nil
+		MaxOutputTokens: cmp.Or(m.MaxOutputTokens, llm.MaxOutputTokens), ContextTokens: m.ContextTokens,
+		Lines: cmp.Or(models.Lines(m.Lines), models.LinesFree), Prompts: cmp.Or(m.Prompts, llm.Prompts)}, nil
 }
 
 // Embedding returns the embedding model: what [embed] sets, the rest from [llm]

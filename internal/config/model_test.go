@@ -13,7 +13,7 @@ import (
 
 func TestGeneration(t *testing.T) {
 	temperature := 0.3
-	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
+	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard", Lines: "free", Prompts: "auto"}
 	with := func(f func(*ModelSettings)) ModelSettings { m := base; f(&m); return m }
 	tests := []struct {
 		name  string
@@ -45,8 +45,11 @@ func TestGeneration(t *testing.T) {
 			env:   []string{"REVERIE_LLM_MODEL=gpt", "REVERIE_LLM_API_KEY_FILE=/gone", "REVERIE_LLM_EVOLVE_API_KEY=k"},
 			flags: map[string]string{"llm.provider": "offline"},
 			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
+		{name: "another provider by flag has no grammar", toml: "[llm]\nbase_url = \"http://h/v1\"\nlines = \"grammar\"\ncontext_tokens = 4096",
+			flags: map[string]string{"llm.provider": "offline"},
+			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
 		{name: "job: own model", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\ntemperature = 0.3\n[llm.evolve]\nmodel = \"small\"\ntimeout = \"5s\"\nmax_output_tokens = 100",
-			want: ModelSettings{Provider: "gemini", APIKey: "k", Model: "small", Timeout: 5 * time.Second, MaxOutputTokens: 100, Temperature: &temperature, ServiceTier: "standard"}},
+			want: ModelSettings{Provider: "gemini", APIKey: "k", Model: "small", Timeout: 5 * time.Second, MaxOutputTokens: 100, Temperature: &temperature, ServiceTier: "standard", Lines: "free", Prompts: "auto"}},
 		{name: "job: flex", toml: "[llm]\nprovider = \"openai\"\napi_key = \"k\"\nflex_base_url = \"https://batch\"\n[llm.evolve]\nservice_tier = \"flex\"",
 			want: with(func(m *ModelSettings) {
 				m.Provider, m.APIKey, m.Model, m.ServiceTier, m.FlexBaseURL = "openai", "k", "gpt-5-mini", "flex", "https://batch"
@@ -75,6 +78,18 @@ func TestGeneration(t *testing.T) {
 			want: with(func(m *ModelSettings) {
 				m.Provider, m.BaseURL, m.APIKey, m.Model = "openai", "http://H:2/v2", "k", "m"
 			})},
+		{name: "job: lines, context and prompts as [llm]", toml: "[llm]\nbase_url = \"http://h/v1\"\nmodel = \"m\"\nlines = \"grammar\"\ncontext_tokens = 4096\nprompts = \"small\"\n[llm.evolve]\ntimeout = \"2m\"",
+			want: with(func(m *ModelSettings) {
+				m.Provider, m.BaseURL, m.Model, m.Lines, m.ContextTokens, m.Prompts = "openai", "http://h/v1", "m", "grammar", 4096, "small"
+			})},
+		{name: "job: another model has another context", toml: "[llm]\nbase_url = \"http://h/v1\"\nmodel = \"m\"\nlines = \"grammar\"\ncontext_tokens = 4096\n[llm.evolve]\nmodel = \"n\"\nlines = \"schema\"",
+			want: with(func(m *ModelSettings) {
+				m.Provider, m.BaseURL, m.Model, m.Lines = "openai", "http://h/v1", "n", "schema"
+			})},
+		{name: "job: another provider has no grammar", toml: "[llm]\nbase_url = \"http://h/v1\"\nlines = \"grammar\"\n[llm.evolve]\nprovider = \"gemini\"\napi_key = \"g\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "gemini", "g", "gemini-2.5-flash" })},
+		{name: "job: another provider is told so", toml: "[llm.evolve]\nprovider = \"gemini\"\napi_key = \"g\"\nlines = \"schema\"",
+			err: []string{`lines = "schema"`, "gemini", `set lines = "free"`}},
 		{name: "job: no key in the clear", toml: "[llm]\nprovider = \"openai\"\nbase_url = \"https://h\"\napi_key = \"k\"\n[llm.evolve]\nbase_url = \"http://h\"",
 			want: with(func(m *ModelSettings) { m.Provider, m.BaseURL, m.Model = "openai", "http://h", "gpt-5-mini" })},
 		{name: "job: the only one", toml: "[llm.evolve]\nprovider = \"anthropic\"\napi_key = \"k\"",
@@ -117,7 +132,7 @@ func wantError(t *testing.T, err error, parts []string) bool {
 // What a new fact is compared by, and people are observed by, follow [llm], or the
 // only model there is.
 func TestGenerationOfOtherUses(t *testing.T) {
-	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
+	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard", Lines: "free", Prompts: "auto"}
 	with := func(f func(*ModelSettings)) ModelSettings { m := base; f(&m); return m }
 	for _, tt := range []struct {
 		name string
@@ -265,7 +280,7 @@ model = "gemini-2.5-flash-lite"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ModelSettings{Provider: "openai", APIKey: "k", Model: "gpt-5-mini", Timeout: 9 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
+	want := ModelSettings{Provider: "openai", APIKey: "k", Model: "gpt-5-mini", Timeout: 9 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard", Lines: "free", Prompts: "auto"}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Error(diff)
 	}

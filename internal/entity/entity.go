@@ -59,6 +59,9 @@ type Pipeline struct {
 	// Phase is told when a step of a chunk begins; it returns the step's context
 	// and what to call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
+	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
+	// over. nil: nobody watches.
+	Refused func(reason string)
 }
 
 // Progress is how far a run has come, after each question and each chunk.
@@ -205,7 +208,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // happened.
 func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase,
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 	var err error
 	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {

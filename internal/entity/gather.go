@@ -44,6 +44,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	known := newIndex(s.state.Index)
 	s.activity, s.participants = survey(s.state, known)
 	s.views = newViews(s.loc, s.participants, known)
+	s.views.set = r.Prompts
 	r.open(s)
 	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 		return nil, err

@@ -122,6 +122,7 @@ const (
 
 // views turns subjects and messages into what the model sees.
 type views struct {
+	set          *prompts.Set // nil: whole messages
 	loc          *time.Location
 	participants *participants
 	known        *index
@@ -156,7 +157,7 @@ func (v views) names(account, entityID string) []string {
 // messages shows a batch's messages, numbered from 1, under their authors'
 // labels.
 func (v views) messages(list []reverie.Message) []prompts.MessageView {
-	shown := prompts.Messages(list, v.loc)
+	shown := v.set.Messages(list, v.loc)
 	for i, m := range list {
 		v.label(&shown[i], m)
 	}
@@ -164,7 +165,7 @@ func (v views) messages(list []reverie.Message) []prompts.MessageView {
 }
 
 func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
-	view := prompts.Message(n, replyTo, m, v.loc)
+	view := v.set.Message(n, replyTo, m, v.loc)
 	v.label(&view, m)
 	return view
 }

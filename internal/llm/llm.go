@@ -22,8 +22,8 @@ type Request struct {
 	MaxTokens int    // of the answer
 	Tier      Tier   // "" is TierStandard
 
-	// Prompt and PromptVersion name the prompt behind the question, for traces.
-	// Adapters leave them alone.
+	// Prompt and PromptVersion name the prompt behind the question, for traces, and for the form
+	// of its lines: see [Lines].
 	Prompt, PromptVersion string
 }
 
@@ -47,6 +47,16 @@ const (
 	TierFlex     Tier = "flex"     // when there is capacity, within an hour
 	TierBatch    Tier = "batch"    // handed in with others, within a day
 	TierOffPeak  Tier = "off_peak" // as standard, in the hours in which a provider asks less
+)
+
+// Lines is how an answer is bound to the form of the lines that its prompt asks for.
+type Lines string
+
+// The ways of binding answers. Servers of the openai kind alone know them.
+const (
+	LinesFree    Lines = "free"    // not at all: the prompt asks, and the reader is lenient
+	LinesSchema  Lines = "schema"  // response_format: OpenAI, Ollama, and what speaks like them
+	LinesGrammar Lines = "grammar" // GBNF: llama.cpp, vLLM
 )
 
 // Usage is what a call consumed, as the provider reports it.
@@ -84,6 +94,7 @@ type ClientOptions struct {
 	Model       string
 	Temperature *float64     // nil: the model's own
 	Dims        int          // width of vectors to ask for
+	Lines       Lines        // "" is LinesFree
 	HTTPClient  *http.Client // nil: one of its own
 }
 

@@ -21,6 +21,9 @@ func CutAlone(about, least string) error {
 		reverie.ErrUnusable)
 }
 
+// reasonUnusable stands for a whole answer that is of no use.
+const reasonUnusable = "unusable answer"
+
 // Question is one that is asked again where the first answer is of no use.
 type Question struct {
 	About     string // what errors and the log call it: session "s1"
@@ -63,6 +66,7 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) err
 				return keep(resp.Text, reverie.ChunkAnswered)
 			}
 		}
+		r.TellRefused(reasonUnusable)
 		r.Log.Warn("unusable answer", "group_id", r.Row.GroupID, "run_id", r.Row.ID, "about", q.About, "reason", why)
 		if err := keep(resp.Text, reverie.ChunkFailed); err != nil {
 			return err

@@ -37,7 +37,7 @@ type LeaseHolder interface {
 	Exclusive(fn func() error) error
 }
 
-// RunRecorder keeps the ledger of one run under way. Ledger, Hold, Now, Log and Watch are set once; Row has
+// RunRecorder keeps the ledger of one run under way. Ledger, Hold, Now, Log, Watch and Refused are set once; Row has
 // the group's id from the beginning, and a run's as soon as one is begun. It
 // serves one goroutine.
 type RunRecorder struct {
@@ -48,6 +48,9 @@ type RunRecorder struct {
 	// Watch is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Watch func(ctx context.Context, name string) (context.Context, func(error))
+	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
+	// over. nil: nobody watches.
+	Refused func(reason string)
 
 	// Before is an earlier run whose answers are good too: one that was deferred
 	// half-way, or failed. "" is none. They are kept for this run as well.

@@ -85,6 +85,7 @@ func (r *RunRecorder) Refuse(result *Result, chunk int, refused []reverie.Refusa
 	for _, f := range refused {
 		r.Log.Info("line refused", "group_id", r.Row.GroupID, "run_id", r.Row.ID, "chunk", chunk, "line", f.Line,
 			"action", f.Action, "handle", f.Handle, "rule", f.Rule, "detail", f.Detail)
+		r.TellRefused(f.Rule)
 	}
 }
 
@@ -93,6 +94,14 @@ func (r *RunRecorder) LogSkipped(about string, no int, skipped []answer.Skip) {
 	for _, skip := range skipped {
 		r.Log.Warn("part of the answer skipped", "group_id", r.Row.GroupID, "run_id", r.Row.ID, about, no,
 			"line", skip.No, "reason", skip.Reason, "text", safety.MaskSecrets(skip.Excerpt))
+		r.TellRefused(skip.Reason)
+	}
+}
+
+// TellRefused tells whoever counts the lines that are refused.
+func (r *RunRecorder) TellRefused(reason string) {
+	if r.Refused != nil {
+		r.Refused(reason)
 	}
 }
 

@@ -106,7 +106,7 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 		return "", 0, err
 	}
 	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
-	n = fitting(older, room, s.loc)
+	n = fitting(r.Prompts, older, room, s.loc)
 	for {
 		if n < len(older) {
 			n = turns.cutBefore(n)

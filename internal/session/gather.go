@@ -163,7 +163,7 @@ func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 			return err
 		}
 		room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
-		n := fitting(s.messages, room, s.loc)
+		n := fitting(r.Prompts, s.messages, room, s.loc)
 		if settled || n == len(s.messages) {
 			return nil
 		}
@@ -181,7 +181,7 @@ func (s *chunkInput) cut(n int) {
 // was wrong with the first answer.
 func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) (prompts.Rendered, error) {
 	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{},
-		Turns: prompts.Messages(messages, s.loc), Again: again}
+		Turns: r.Prompts.Messages(messages, s.loc), Again: again}
 	for i, h := range s.facts {
 		user.KnownFacts = append(user.KnownFacts, prompts.KnownFact{ID: "m" + strconv.Itoa(i+1), Statement: h.Statement,
 			LastSupportedAt: text.LocalDate(h.LastSupportedAt, s.loc)})
@@ -356,14 +356,14 @@ func (o outline) turns(n int) (count int) {
 
 // fitting is how many messages fit a budget of tokens, those that are not shown for
 // nothing; the first one that is shown always does.
-func fitting(messages []reverie.Message, budget int, loc *time.Location) int {
+func fitting(set *prompts.Set, messages []reverie.Message, budget int, loc *time.Location) int {
 	shown := 0
 	for i, m := range messages {
 		if !m.Speaks() {
 			continue
 		}
 		shown++
-		if budget -= prompts.Tokens(prompts.Message(shown, 0, m, loc)); budget < 0 && shown > 1 {
+		if budget -= prompts.Tokens(set.Message(shown, 0, m, loc)); budget < 0 && shown > 1 {
 			return i
 		}
 	}

@@ -76,6 +76,9 @@ type Pipeline struct {
 	// Phase is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
+	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
+	// over. nil: nobody watches.
+	Refused func(reason string)
 }
 
 // Progress is how far a run has come, after each chunk.
@@ -177,7 +180,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // begin prepares a run, or takes up one of the same session that was interrupted.
 func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun},
 		SessionID: req.SessionID}

@@ -48,7 +48,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
 		return r.Prompts.Render(s.language, prompts.SummarizeSystem{MaxSummary: limit},
-			prompts.SummarizeUser{Rolling: rolling, Turns: prompts.Messages(messages, s.loc), Again: again})
+			prompts.SummarizeUser{Rolling: rolling, Turns: r.Prompts.Messages(messages, s.loc), Again: again})
 	}
 	q.Use = func(answer string) (why string) {
 		if text = readSummary(answer); safety.CleanSummary(text, limit) == "" {

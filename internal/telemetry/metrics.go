@@ -76,6 +76,8 @@ var table = []struct {
 	{counter, "lease_takeovers_total", "",
 		"Leases of groups that were taken over because their holder had stopped renewing them.", nil},
 	{counter, "lines_refused_total", "job", "Lines of answers that the check refused.", nil},
+	{counter, "llm_lines_refused_total", "provider model reason",
+		"Lines of a model's answers that were refused, by the rule of the check or why the reader passed them over.", nil},
 	{counter, "changes_held_total", "job", "Changes that wait for a person.", nil},
 	{counter, "changes_total", "job action",
 		"Changes of memories, or entities that were created and updated (job impression): update, create or delete; of " +
@@ -162,6 +164,12 @@ func (m *Metrics) begin(job reverie.Job) {
 		m.record(name, 0, string(job))
 	}
 	m.countStats(string(job), reverie.Stats{})
+}
+
+// LineRefused counts a line that a model, provider/name, was refused, by the rule or the reason.
+func (m *Metrics) LineRefused(model, reason string) {
+	provider, name, _ := strings.Cut(model, "/")
+	m.record("llm_lines_refused_total", 1, provider, name, reason)
 }
 
 // RunDone counts a run that ended: its status, or that there was nothing to do,

@@ -43,6 +43,20 @@ func expect(t *testing.T, m *Metrics, text string, names ...string) {
 	}
 }
 
+// TestRefusedLines counts lines by the model and the reason; names of models may hold a slash.
+func TestRefusedLines(t *testing.T) {
+	m := newTestMetrics()
+	for _, reason := range []string{"quote", "quote", "prose"} {
+		m.LineRefused("openai/org/small", reason)
+	}
+	expect(t, m, `# HELP reverie_llm_lines_refused_total Lines of a model's answers that were refused, by the rule of the check or why the reader passed them over.
+# TYPE reverie_llm_lines_refused_total counter
+reverie_llm_lines_refused_total{model="org/small",provider="openai",reason="prose"} 1
+reverie_llm_lines_refused_total{model="org/small",provider="openai",reason="quote"} 2
+`, "reverie_llm_lines_refused_total")
+	(*Metrics)(nil).LineRefused("a/b", "quote")
+}
+
 // TestRuns counts runs, what they did, and that the first failure is a rise from 0.
 func TestRuns(t *testing.T) {
 	m := newTestMetrics()

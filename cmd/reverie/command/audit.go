@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,11 +66,15 @@ func unsound(list []reverie.Invariant) error {
 
 func newDoctor(a *app) *cobra.Command {
 	var ready string
+	var model bool
 	cmd := a.command("reverie doctor", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		if ready != "" {
 			return application.CheckReady(ctx, ready)
 		}
 		findings := a.examine(ctx)
+		if model && !slices.ContainsFunc(findings, func(f application.Finding) bool { return !f.OK }) {
+			findings = append(findings, a.TryModel(ctx, a.tellPlaying))
+		}
 		var errs []error
 		for _, f := range findings {
 			if !f.OK {
@@ -82,6 +87,7 @@ func newDoctor(a *app) *cobra.Command {
 		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
 	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, such as /readyz of a running Reverie")
+	cmd.Flags().BoolVar(&model, "model", false, "also play three small chats, and say whether the model is fit")
 	return cmd
 }
 

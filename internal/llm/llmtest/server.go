@@ -41,6 +41,7 @@ type Server struct {
 
 	clock   func() time.Time // of batches
 	batches batches
+	info    map[string]string // what routes without a script answer: "GET /props"
 }
 
 // queue answers requests of one kind: from the script first, then by the
@@ -62,6 +63,47 @@ func WithKey(key string) Option { return func(s *Server) { s.key = key } }
 
 // WithClock sets the time by which batches are made, take their time and are forgotten.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.clock = now } }
+
+// WithInfo has the server answer a route beside those of the protocols, such as "GET /props",
+// with a body.
+func WithInfo(route, body string) Option {
+	return func(s *Server) {
+		if s.info == nil {
+			s.info = map[string]string{}
+		}
+		s.info[route] = body
+	}
+}
+
+// AsLlamaCpp has the server say what llama.cpp's says of a model with such a context.
+func AsLlamaCpp(model string, context int) Option {
+	return all(WithInfo("GET /v1/models", fmt.Sprintf(
+		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}`, model)),
+		WithInfo("GET /props", fmt.Sprintf(`{"default_generation_settings":{"n_ctx":%d},"total_slots":4}`, context)))
+}
+
+// AsOllama has the server say what Ollama says. The parameters are those of the model's file.
+func AsOllama(model string, trained int, parameters string) Option {
+	return all(WithInfo("GET /v1/models", fmt.Sprintf(
+		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"library"}]}`, model)),
+		WithInfo("POST /api/show", fmt.Sprintf(`{"parameters":%q,"model_info":{"general.architecture":"llama",`+
+			`"llama.context_length":%d},"capabilities":["completion"]}`, parameters, trained)),
+		WithInfo("GET /api/ps", `{"models":[]}`))
+}
+
+// AsVLLM has the server say what vLLM says.
+func AsVLLM(model string, context int) Option {
+	return WithInfo("GET /v1/models", fmt.Sprintf(
+		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"vllm","max_model_len":%d}]}`, model, context))
+}
+
+func all(options ...Option) Option {
+	return func(s *Server) {
+		for _, o := range options {
+			o(s)
+		}
+	}
+}
 
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
@@ -131,6 +173,11 @@ func (s *Server) Requests() []Request {
 
 // serve treats one HTTP request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if body, known := s.info[r.Method+" "+r.URL.Path]; known {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body) // a client that has gone does not read it
+		return
+	}
 	if route := batchRoute(r.URL.Path); route != nil {
 		s.serveBatch(w, r, route)
 		return

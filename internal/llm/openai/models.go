@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"slices"
-	"strings"
 )
 
 // Models asks a server which models it has, whatever model the options name. Those of which
@@ -18,8 +17,7 @@ func Models(ctx context.Context, o Options) (answer, embed []string, err error) 
 	if err := c.api.Get(ctx, "/models", &list); err != nil {
 		return nil, nil, err
 	}
-	own := c.api // where Ollama's own routes are
-	own.BaseURL = strings.TrimSuffix(own.BaseURL, "/v1")
+	own := c.own()
 	says := true
 	for _, m := range list.Data {
 		var can struct{ Capabilities []string }

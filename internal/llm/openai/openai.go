@@ -32,6 +32,7 @@ type Client struct {
 	model       string
 	temperature *float64
 	dims        int
+	lines       llm.Lines
 	newTokens   bool // the limit is called max_completion_tokens
 	api         wire.API
 	batches     sdk.BatchService
@@ -57,7 +58,7 @@ func New(o Options) (*Client, error) {
 	client := wire.NewClient(o.HTTPClient, Provider, o.APIKey)
 	batches, files := batchServices(base, o.APIKey, client)
 	return &Client{
-		model: o.Model, temperature: o.Temperature, dims: o.Dims, newTokens: namesNewTokens(base, o.Model),
+		model: o.Model, temperature: o.Temperature, dims: o.Dims, lines: o.Lines, newTokens: namesNewTokens(base, o.Model),
 		api:     wire.API{Provider: Provider, BaseURL: base, Header: header, Client: client},
 		batches: batches, files: files,
 	}, nil
@@ -84,8 +85,7 @@ func namesNewTokens(base, model string) bool {
 	return false
 }
 
-// chatRequest is the body of POST /chat/completions. No response_format is asked for:
-// JSON Lines are no JSON object, and many servers do not know the parameter.
+// chatRequest is the body of POST /chat/completions.
 type chatRequest struct {
 	Model               string        `json:"model"`
 	Messages            []chatMessage `json:"messages"`
@@ -93,6 +93,7 @@ type chatRequest struct {
 	MaxTokens           int           `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
 	ServiceTier         string        `json:"service_tier,omitempty"` // most servers do not know it
+	shape
 }
 
 type chatMessage struct {
@@ -132,7 +133,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 // body is a question as it is sent. The tier is named where it is not the standard one, as
 // many servers refuse a field that they do not know.
 func (c *Client) body(req llm.Request) chatRequest {
-	body := chatRequest{Model: c.model, Temperature: c.temperature}
+	body := chatRequest{Model: c.model, Temperature: c.temperature, shape: shapeOf(c.lines, req)}
 	if req.System != "" {
 		body.Messages = append(body.Messages, chatMessage{Role: "system", Content: req.System})
 	}

@@ -1,0 +1,184 @@
+package prompts_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reverie/internal/llm/answer"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+	"reverie/prompts"
+)
+
+// systems are what every prompt is filled with; users are some data, of which little is needed.
+var systems = map[string]prompts.System{
+	prompts.MemoryEvolve: crowded, prompts.MemoryCompare: prompts.CompareSystem{MaxStatement: 500},
+	prompts.MemoryAsk: prompts.AskSystem{MaxAnswer: 800}, prompts.SessionExtract: prompts.ExtractSystem{MaxStatement: 500, MaxFacts: 12},
+	prompts.SessionSummarize:  prompts.SummarizeSystem{MaxSummary: 2000},
+	prompts.Dream:             prompts.DreamSystem{MaxStatement: 500, MaxItems: 8, MinConfidence: 0.6},
+	prompts.ImpressionObserve: prompts.ObserveSystem{MaxValue: 200, MaxName: 80},
+}
+
+// TestSmall shows a person the short prompts, and holds each to half of the full one's tokens.
+func TestSmall(t *testing.T) {
+	full := open(t, "")
+	small := full.Fitted(true, 0)
+	for name, system := range systems {
+		for _, language := range []string{prompts.English, prompts.Chinese} {
+			long, err := full.Render(language, system, prompts.EvolveUser{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := small.Render(language, system, prompts.EvolveUser{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".small."+language, r)
+			if r.Name != name+".small."+language || long.Name != name+"."+language || r.SHA256 == long.SHA256 {
+				t.Errorf("%s is rendered as %s", long.Name, r.Name)
+			}
+			if version, sum := small.Version(name, language); version != r.Version || sum != r.SHA256 {
+				t.Errorf("%s: a run would record version %q", r.Name, version)
+			}
+			was, is := text.EstimateTokens(long.System), text.EstimateTokens(r.System)
+			t.Logf("%s: %d tokens, the full one %d (%d%%)", r.Name, is, was, 100*is/was)
+			if 2*is > was {
+				t.Errorf("%s has %d tokens, and half of the full one are %d", r.Name, is, was/2)
+			}
+			if strings.Contains(r.System, "{{") || strings.Contains(r.System, "<no value>") {
+				t.Errorf("%s: something is not filled in", r.Name)
+			}
+		}
+		if small.Tokens(name) >= full.Tokens(name) || small.Tokens(name) == 0 {
+			t.Errorf("%s: the short one is said to have %d tokens, the full one %d", name, small.Tokens(name), full.Tokens(name))
+		}
+	}
+}
+
+// TestExamplesHaveTheForm: what a prompt shows as a line is one that a grammar lets a model write,
+// in the same order of keys. The short prompts show no key that the full ones do not.
+func TestExamplesHaveTheForm(t *testing.T) {
+	full := open(t, "")
+	for name, system := range systems {
+		form, found := answer.FormOf(name)
+		if !found {
+			t.Fatalf("%s has no form", name)
+		}
+		keys := map[bool]map[string]bool{false: {}, true: {}}
+		for _, small := range []bool{false, true} {
+			r, err := full.Fitted(small, 0).Render(prompts.Chinese, system, prompts.EvolveUser{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := 0
+			for line := range strings.Lines(r.System) {
+				at := strings.Index(line, `{"`)
+				if at < 0 {
+					continue
+				}
+				d := json.NewDecoder(strings.NewReader(line[at:]))
+				var object json.RawMessage
+				if d.Decode(&object) != nil {
+					continue
+				}
+				shown++
+				order := orderOf(t, object)
+				for _, key := range order {
+					keys[small][key] = true
+				}
+				fits := false
+				for _, of := range append([][]string{form.Alone, form.First, form.Last}, form.Any...) {
+					fits = fits || of != nil && fitsForm(order, of)
+				}
+				if !fits {
+					t.Errorf("%s shows %s, which no line of its form is", r.Name, object)
+				}
+			}
+			if shown == 0 {
+				t.Errorf("%s shows no line", r.Name)
+			}
+		}
+		for key := range keys[true] {
+			if !keys[false][key] {
+				t.Errorf("%s: only the short prompt shows the key %q of %v", name, key, slices.Sorted(maps.Keys(keys[false])))
+			}
+		}
+	}
+}
+
+// orderOf are the keys of an object, as they are written.
+func orderOf(t *testing.T, object json.RawMessage) (keys []string) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(object)))
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key.(string))
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return keys
+}
+
+// fitsForm tells whether keys are those of a line: the needed ones all, in order.
+func fitsForm(keys, form []string) bool {
+	for _, field := range form {
+		key, _, _ := strings.Cut(field, "=")
+		key, optional := strings.CutSuffix(key, "?")
+		switch {
+		case len(keys) > 0 && keys[0] == key:
+			keys = keys[1:]
+		case !optional:
+			return false
+		}
+	}
+	return len(keys) == 0
+}
+
+// TestOwnTextGoesBeforeTheShortOne: what an operator has written counts, also where a short text
+// of ours would be taken; one's own short text counts before both.
+func TestOwnTextGoesBeforeTheShortOne(t *testing.T) {
+	own := head + asks + " Mine."
+	dir := write(t, map[string]string{"memory_evolve.en.md": own})
+	s := open(t, dir).Fitted(true, 0)
+	if r, err := s.Render(prompts.English, system, user); err != nil || !strings.HasSuffix(r.System, "Mine.") {
+		t.Errorf("%s, %v", r.Name, err)
+	}
+	if r, err := s.Render(prompts.Chinese, system, user); err != nil || r.Name != "memory_evolve.small.zh" {
+		t.Errorf("the other language: %s, %v", r.Name, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "memory_evolve.small.en.md"), []byte(own+" Short."), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := open(t, dir).Fitted(true, 0).Render(prompts.English, system, user); err != nil || !strings.HasSuffix(r.System, "Short.") {
+		t.Errorf("both: %s, %v", r.Name, err)
+	}
+	if r, err := open(t, dir).Render(prompts.English, system, user); err != nil || !strings.HasSuffix(r.System, "Mine.") {
+		t.Errorf("both, and room for the full one: %s, %v", r.Name, err)
+	}
+}
+
+// TestFittedMessages: of a long message no more is shown than there is room for.
+func TestFittedMessages(t *testing.T) {
+	m := reverie.Message{ID: "1", Author: "Lin", Text: strings.Repeat("周四打羽毛球。", 2000)}
+	s := open(t, "")
+	for tokens, want := range map[int]int{0: prompts.MaxText, 900: 300, 1_000_000: prompts.MaxText} {
+		got := s.Fitted(true, tokens).Messages([]reverie.Message{m}, time.UTC)
+		if n := len([]rune(got[0].Text)); n != want {
+			t.Errorf("room for %d tokens: %d characters, want %d", tokens, n, want)
+		}
+	}
+}
