@@ -27,6 +27,7 @@ type FanOut struct {
 	*App
 	*jobs.Runner
 	Use       string                 // what its model is asked for
+	InBatches bool                   // its questions are asked in batches of the provider
 	ShowGroup func(jobs.GroupResult) // what is printed of each group; one at a time
 }
 
@@ -77,6 +78,14 @@ func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
 
 // Run works on all that is due. When stop is closed nothing more is begun.
 func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
+	if f.InBatches && !f.DryRun && f.Use != "" {
+		return f.inWaves(ctx, stop)
+	}
+	return f.once(ctx, stop)
+}
+
+// once works on each group once.
+func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
 	began, c := f.Clock(), f.Config
 	after := ""
 	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
@@ -94,6 +103,14 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	// beside: leases, the rows of calls.
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
+	if show := f.Show; show != nil {
+		f.Runner.Show = func(r jobs.Report) {
+			if !llm.IsPending(r.Err) {
+				show(r)
+			}
+		}
+		defer func() { f.Runner.Show = show }()
+	}
 	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
 	if f.DryRun { // which is read as it comes
 		f.Concurrency = 1
@@ -114,6 +131,9 @@ func (a *App) parkRule() reverie.ParkRule {
 }
 
 func (f *FanOut) report(r jobs.GroupResult) {
+	if llm.IsPending(r.Err) { // the next wave tells of it
+		return
+	}
 	f.metrics.GroupDone(f.Job, string(r.Outcome))
 	if f.ShowGroup != nil {
 		f.ShowGroup(r)
@@ -366,6 +386,9 @@ func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 // prepare takes back what a group's runs did, before the first of its dates is
 // evolved anew.
 func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
+	if _, rewound := r.from.Load(g.ID); rewound { // in the wave before
+		return nil
+	}
 	back, err := r.rewindable(ctx, g, r.dates)
 	if err != nil || len(back.Runs) == 0 {
 		return err

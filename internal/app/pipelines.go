@@ -338,6 +338,7 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
 	account.Timeout, account.Calls = s.Timeout, a.calls
+	account.Batcher, _ = client.(llm.Batcher)
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 

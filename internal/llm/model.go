@@ -49,10 +49,17 @@ func (m *Model) Cost(u Usage) float64 {
 // in it; where that changed something, only the JSON objects of the text are left.
 //
 // Its errors are an [*Error], a [*BreakerError] (both tell [reverie.ErrDeferred]
-// and [reverie.ErrConfiguration]), a [*reverie.BudgetError] or what kept the
+// and [reverie.ErrConfiguration]), a [*PendingError], a [*reverie.BudgetError] or what kept the
 // budget from being looked at, the context's, or a [*LedgerError]; beside the
 // last one stands the answer that was paid for, if there is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
+	if q, _ := ctx.Value(queueKey{}).(Queue); q != nil && m.account.Batcher != nil && meta.RunID != nil {
+		return m.queued(ctx, q, meta, req)
+	}
+	return m.generate(ctx, meta, req)
+}
+
+func (m *Model) generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	asked := text.EstimateTokens(req.System) + text.EstimateTokens(req.User)
 	var resp Response
 	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context) (Usage, string, error) {
@@ -103,6 +110,7 @@ type Meta struct {
 	RunID   *string // nil for a dry run or a search
 	Purpose string  // evolve, embed, ...
 	Tier    Tier    // "" is the account's
+	Nth     int     // of the questions that are asked for the same, word for word alike
 }
 
 // Ledger keeps the row of each call.
@@ -119,6 +127,7 @@ type Account struct {
 	Prices   map[string]Price // by model; one that is missing costs nothing
 	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
 	Timeout  time.Duration    // of one attempt; 0: none
+	Batcher  Batcher          // hands in questions; nil: the provider takes none
 	Calls    *Semaphore       // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
@@ -192,22 +201,13 @@ func (a *Account) attempt(ctx context.Context, meta Meta, r *reservation,
 		err = a.explain(ctx, err)
 		outcome = faultOf(err)
 	}
-	usage = usage.clamped()
-	tier := cmp.Or(meta.Tier, a.Tier, TierStandard)
-	price, _ := priceOf(a.Prices, a.Model, tier)
-	row := reverie.Call{
-		GroupID: meta.GroupID, RunID: meta.RunID, ID: reverie.NewID(), Purpose: meta.Purpose,
-		Provider: a.Provider, Model: a.Model,
-		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CachedTokens: usage.CachedTokens,
-		Tier: string(tier), CostUSD: price.Cost(usage),
-		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
-	}
+	row := a.row(meta, cmp.Or(meta.Tier, a.Tier, TierStandard), usage, outcome, a.Now().Sub(start), start)
 	r.settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
 		return a.Ledger != nil && !errors.As(err, &unwritten)
 	})
-	return usage, err
+	return usage.clamped(), err
 }
 
 // explain tells the caller's own end from the end of the attempt, which an
@@ -307,7 +307,8 @@ type Asker struct {
 	Lease   func() reverie.Lease // nil for a dry run: nothing is kept
 	Meta    Meta                 // RunID nil: nothing is kept
 
-	kept map[string]string // nil: not read yet
+	kept  map[string]string // nil: not read yet
+	asked map[string]int    // how often, by hash of the question
 }
 
 // Ask answers a request. Only whole answers ([FinishStop]) are kept; fresh tells
@@ -324,7 +325,12 @@ func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool
 	if text, ok := a.kept[input]; ok {
 		return Response{Text: text, Finish: FinishStop}, false, nil
 	}
-	if resp, err = a.Model.Generate(ctx, a.Meta, req); err != nil || !keeps || resp.Finish != FinishStop {
+	meta := a.Meta
+	if meta.Nth = a.asked[input]; a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	a.asked[input]++
+	if resp, err = a.Model.Generate(ctx, meta, req); err != nil || !keeps || resp.Finish != FinishStop {
 		return resp, true, err
 	}
 	if fault.Off(fault.Answer) {
