@@ -160,7 +160,7 @@ func (w *world) process(l *life) *process {
 		Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
 	model := llm.NewModel(of, account)
 	set := must(prompts.Open(""))(w)
-	embeddings := llm.NewEmbeddings(topics{}, llm.Account{Provider: "test", Model: "topics"},
+	embeddings := llm.NewEmbeddings(topics{}, llm.Account{Provider: "test", Model: "topics", Free: true},
 		llm.EmbeddingOptions{Dims: 16, Explicit: true, Cache: mortal})
 	quiet := slog.New(slog.DiscardHandler)
 	pipe := &evolve.Pipeline{Store: mortal, Model: model, Prompts: set, Embeddings: embeddings, CompareShown: true,
@@ -323,6 +323,7 @@ type provider struct {
 	limits llm.BatchLimits
 	answer func(b *handedIn) []llm.BatchAnswer // nil: each is answered
 	state  func(b *handedIn) (llm.BatchState, error)
+	lose   func(n int) (lost, reached bool)
 	submit func(s llm.BatchSubmission, questions []llm.BatchQuestion) error
 }
 
@@ -331,7 +332,6 @@ type handedIn struct {
 	key       string
 	questions []llm.BatchQuestion
 	cancelled bool
-	billed    bool
 }
 
 func plain(q llm.Request) string {
@@ -343,7 +343,10 @@ func (p *provider) answers(b *handedIn) []llm.BatchAnswer {
 	if p.answer != nil {
 		return p.answer(b)
 	}
-	var list []llm.BatchAnswer
+	return answersTo(b)
+}
+
+func answersTo(b *handedIn) (list []llm.BatchAnswer) {
 	for _, q := range b.questions {
 		list = append(list, llm.BatchAnswer{ID: q.ID, Response: answer(q.Request)})
 	}
@@ -372,6 +375,13 @@ func (p *mortalProvider) SubmitBatch(_ context.Context, s llm.BatchSubmission, q
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.submits++
+		lost, reached := false, false
+		if p.lose != nil {
+			lost, reached = p.lose(p.submits)
+		}
+		if lost && !reached {
+			return &llm.Error{Provider: "test", Fault: llm.FaultNetwork}
+		}
 		if p.submit != nil {
 			if err := p.submit(s, questions); err != nil {
 				return err
@@ -381,6 +391,9 @@ func (p *mortalProvider) SubmitBatch(_ context.Context, s llm.BatchSubmission, q
 		p.batches[id] = &handedIn{id: id, key: s.Key, questions: questions}
 		for _, q := range questions {
 			p.asked = append(p.asked, plain(q.Request))
+		}
+		if lost {
+			return &llm.Error{Provider: "test", Fault: llm.FaultTimeout}
 		}
 		return nil
 	})
