@@ -35,7 +35,12 @@ func (a *App) batchModels(job reverie.Job) (list []*llm.Model, err error) {
 }
 
 // Batches are those of the database.
-func (a *App) Batches() *batches.Store { return batches.New(a.Store.DB()) }
+func (a *App) Batches() *batches.Batches { return batches.New(a.Store.DB()) }
+
+// Batch is one of them.
+func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
+	return a.Batches().GetBatch(ctx, id)
+}
 
 // inWaves works on all that is due, in as many waves as there are questions that build on
 // each other. The summary is that of all waves.
@@ -87,11 +92,11 @@ func (a *App) progress(text string) {
 // CancelBatch asks the provider of a batch that is out to answer no more of it. What it has
 // answered by then is used.
 func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error) {
-	b, err := a.Batches().Get(ctx, id)
+	b, err := a.Batch(ctx, id)
 	if err != nil {
 		return b, err
 	}
-	is, err := a.Batches().Cancelling(ctx, id)
+	is, err := a.Batches().CancellingBatch(ctx, id)
 	if err != nil {
 		return b, err
 	}

@@ -24,20 +24,20 @@ import (
 
 // Store keeps batches and their questions.
 type Store interface {
-	Put(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (reverie.BatchQuestion, error)
-	Keep(ctx context.Context, groupID, id, answer, finish string) error
-	Assign(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
+	PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (reverie.BatchQuestion, error)
+	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
+	AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
 		ttl time.Duration) ([]reverie.BatchQuestion, error)
-	Claim(ctx context.Context, id, holder string, ttl time.Duration) (bool, error)
-	Submitted(ctx context.Context, id, providerID string) error
-	Withdraw(ctx context.Context, id string) error
-	Questions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
-	Take(ctx context.Context, id string, a reverie.BatchAnswer) (bool, error)
-	Close(ctx context.Context, id string, status reverie.BatchStatus, why string) error
-	Cancelling(ctx context.Context, id string) (bool, error)
-	Out(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
-	Known(ctx context.Context) ([]string, error)
-	Sweep(ctx context.Context, job reverie.Job, before time.Time) error
+	ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (bool, error)
+	BatchSubmitted(ctx context.Context, id, providerID string) error
+	WithdrawBatch(ctx context.Context, id string) error
+	BatchQuestions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
+	TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (bool, error)
+	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error
+	CancellingBatch(ctx context.Context, id string) (bool, error)
+	BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
+	KnownBatches(ctx context.Context) ([]string, error)
+	SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error
 }
 
 // Options say how a job's questions are asked.
@@ -86,7 +86,7 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 		InputSHA256: llm.InputSHA256(m.Name(), req.System, req.User), Model: m.Name(), Purpose: meta.Purpose,
 		Nonce: newNonce(), Tokens: text.EstimateTokens(req.System) + text.EstimateTokens(req.User),
 		MaxTokens: req.MaxTokens, System: req.System, User: req.User}
-	q, err := w.store.Put(ctx, q, maxTries, w.Clock.Now().Add(-w.Deadline))
+	q, err := w.store.PutQuestion(ctx, q, maxTries, w.Clock.Now().Add(-w.Deadline))
 	if err != nil {
 		return llm.Queued{}, err
 	}
@@ -110,7 +110,7 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 
 // Keep implements [llm.Queue].
 func (w *Waves) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Response) error {
-	return w.store.Keep(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
+	return w.store.KeepAnswer(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
 }
 
 // errStopped is why the waves ended while batches were out.
@@ -120,7 +120,7 @@ var errStopped = fmt.Errorf("told to stop while batches are out; the next start 
 // Run works in waves, until no question is left that batches answer, or stop is closed, or
 // work says that it is over.
 func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context.Context) (over bool)) error {
-	if err := w.store.Sweep(ctx, w.Job, w.Clock.Now().Add(-kept)); err != nil {
+	if err := w.store.SweepBatches(ctx, w.Job, w.Clock.Now().Add(-kept)); err != nil {
 		return err
 	}
 	for !work(llm.WithQueue(ctx, w)) {
@@ -178,7 +178,7 @@ func (w *Waves) forget() {
 // step looks at each batch that is out, and hands in what was put. It returns how many are
 // out, and whether anything was handed in or has come.
 func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
-	list, err := w.store.Out(ctx, w.Job)
+	list, err := w.store.BatchesOut(ctx, w.Job)
 	if err != nil {
 		return 0, false, err
 	}
@@ -215,7 +215,7 @@ func (w *Waves) left(m *llm.Model) int {
 
 // tell says how far the batches are, where that has changed.
 func (w *Waves) tell(ctx context.Context) {
-	list, err := w.store.Out(ctx, w.Job)
+	list, err := w.store.BatchesOut(ctx, w.Job)
 	if err != nil || len(list) == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended b
 	late := w.Clock.Since(b.CreatedAt) > w.Deadline
 	switch {
 	case m == nil && late: // nobody can ask for it
-		return true, w.store.Close(ctx, b.ID, reverie.BatchExpired, "its model is not configured any more")
+		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its model is not configured any more")
 	case m == nil:
 		return false, fmt.Errorf("batch %s is of %s, which is not configured any more: %w", b.ID, b.Model, reverie.ErrDeferred)
 	case b.Status == reverie.BatchSubmitting:
@@ -256,17 +256,17 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended b
 	}
 	cancel := b.Status == reverie.BatchCancelling
 	if (late || spent != nil) && !cancel {
-		if cancel, err = w.store.Cancelling(ctx, b.ID); err != nil {
+		if cancel, err = w.store.CancellingBatch(ctx, b.ID); err != nil {
 			return false, err
 		}
 	}
 	state, err := m.Batcher().BatchState(ctx, b.ProviderID)
 	if isFault(err, llm.FaultNotFound) {
-		return true, w.store.Close(ctx, b.ID, reverie.BatchFailed, "the provider does not know it any more")
+		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchFailed, "the provider does not know it any more")
 	}
 	if err == nil && state.Phase == llm.BatchRunning && cancel {
 		if w.Clock.Since(b.CreatedAt) > w.Deadline+patience {
-			return true, w.store.Close(ctx, b.ID, reverie.BatchExpired, "its answers did not come in time")
+			return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its answers did not come in time")
 		}
 		err = m.Batcher().CancelBatch(ctx, b.ProviderID)
 	}
@@ -282,7 +282,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
 		w.smaller(m, b.Questions)
 	} else {
-		questions, err := w.store.Questions(ctx, b.ID)
+		questions, err := w.store.BatchQuestions(ctx, b.ID)
 		if err != nil {
 			return false, err
 		}
@@ -302,7 +302,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			return false, err
 		}
 	}
-	return true, w.store.Close(ctx, b.ID, reverie.BatchStatus(state.Phase), state.Err)
+	return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchStatus(state.Phase), state.Err)
 }
 
 // take keeps one answer, if it is the question's own.
@@ -339,7 +339,7 @@ func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q rever
 	var err error
 	r.Settle(call, func() bool {
 		var is bool
-		is, err = w.store.Take(ctx, b.ID, taken)
+		is, err = w.store.TakeAnswer(ctx, b.ID, taken)
 		return is && err == nil
 	})
 	if err == nil {
@@ -360,7 +360,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 			return n, err
 		}
 		b := reverie.Batch{ID: reverie.NewID(), Job: w.Job, Model: m.Name(), CreatedAt: w.Clock.Now()}
-		list, aerr := w.store.Assign(ctx, b, part, w.Holder, reverie.LeaseTTL)
+		list, aerr := w.store.AssignBatch(ctx, b, part, w.Holder, reverie.LeaseTTL)
 		if aerr != nil {
 			return n, errors.Join(err, aerr)
 		}

@@ -20,7 +20,7 @@ import (
 func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
 	err error) {
 	if list == nil {
-		if is, err := w.store.Claim(ctx, b.ID, w.Holder, reverie.LeaseTTL); !is || err != nil {
+		if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL); !is || err != nil {
 			return false, err // another process is at it
 		}
 	}
@@ -29,10 +29,10 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 	s := llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
 	id := ""
 	if list == nil {
-		if list, err = w.store.Questions(ctx, b.ID); err != nil {
+		if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
 			return false, err
 		}
-		known, err := w.store.Known(ctx)
+		known, err := w.store.KnownBatches(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -46,7 +46,7 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 		}
 		list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
 		if id == "" && len(list) == 0 {
-			return true, w.store.Withdraw(ctx, b.ID)
+			return true, w.store.WithdrawBatch(ctx, b.ID)
 		}
 	}
 	if id == "" {
@@ -62,7 +62,7 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 		fault.Reach("submit a batch", fault.Answered)
 		w.Count("submitted", len(list))
 	}
-	return false, w.store.Submitted(ctx, b.ID, id)
+	return false, w.store.BatchSubmitted(ctx, b.ID, id)
 }
 
 // refused takes a batch back that the provider has not accepted. Whether it has is not
@@ -77,7 +77,7 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, err 
 		w.Log.Warn("a batch was not accepted; smaller ones are tried", "model", b.Model, "questions", b.Questions, "error", err)
 		err = fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
 	}
-	return true, errors.Join(err, w.store.Withdraw(ctx, b.ID))
+	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }
 
 // holding keeps a batch for this process while it is handed in.
@@ -92,7 +92,7 @@ func (w *Waves) holding(ctx context.Context, id string) (inner context.Context, 
 				return
 			case <-w.Clock.After(reverie.LeaseRenew):
 			}
-			if is, err := w.store.Claim(inner, id, w.Holder, reverie.LeaseTTL); err == nil && !is {
+			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL); err == nil && !is {
 				cancel() // another has taken it over
 			}
 		}

@@ -463,34 +463,34 @@ func (p *mortalProvider) BatchLimits() llm.BatchLimits { return p.limits }
 
 // mortalBatches is the store of batches as a process sees it.
 type mortalBatches struct {
-	*batches.Store
+	*batches.Batches
 	life *life
 }
 
-func (m *mortalBatches) Put(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion, err error) {
-	err = m.life.call("Put", func() error { kept, err = m.Store.Put(ctx, q, tries, since); return err })
+func (m *mortalBatches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion, err error) {
+	err = m.life.call("Put", func() error { kept, err = m.Batches.PutQuestion(ctx, q, tries, since); return err })
 	return kept, err
 }
 
-func (m *mortalBatches) Assign(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string, ttl time.Duration) (list []reverie.BatchQuestion, err error) {
-	err = m.life.call("Assign", func() error { list, err = m.Store.Assign(ctx, b, questions, holder, ttl); return err })
+func (m *mortalBatches) AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string, ttl time.Duration) (list []reverie.BatchQuestion, err error) {
+	err = m.life.call("Assign", func() error { list, err = m.Batches.AssignBatch(ctx, b, questions, holder, ttl); return err })
 	return list, err
 }
 
-func (m *mortalBatches) Submitted(ctx context.Context, id, providerID string) error {
-	return m.life.call("Submitted", func() error { return m.Store.Submitted(ctx, id, providerID) })
+func (m *mortalBatches) BatchSubmitted(ctx context.Context, id, providerID string) error {
+	return m.life.call("Submitted", func() error { return m.Batches.BatchSubmitted(ctx, id, providerID) })
 }
 
-func (m *mortalBatches) Take(ctx context.Context, id string, a reverie.BatchAnswer) (is bool, err error) {
-	err = m.life.call("Take", func() error { is, err = m.Store.Take(ctx, id, a); return err })
+func (m *mortalBatches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (is bool, err error) {
+	err = m.life.call("Take", func() error { is, err = m.Batches.TakeAnswer(ctx, id, a); return err })
 	return is, err
 }
 
-func (m *mortalBatches) Close(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
-	return m.life.call("Close", func() error { return m.Store.Close(ctx, id, status, why) })
+func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
+	return m.life.call("Close", func() error { return m.Batches.CloseBatch(ctx, id, status, why) })
 }
 
-func (m *mortalBatches) Out(ctx context.Context, job reverie.Job) (list []reverie.Batch, err error) {
-	err = m.life.call("Out", func() error { list, err = m.Store.Out(ctx, job); return err })
+func (m *mortalBatches) BatchesOut(ctx context.Context, job reverie.Job) (list []reverie.Batch, err error) {
+	err = m.life.call("Out", func() error { list, err = m.Batches.BatchesOut(ctx, job); return err })
 	return list, err
 }

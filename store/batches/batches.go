@@ -14,11 +14,11 @@ import (
 	"reverie/store/pg"
 )
 
-// Store keeps batches in one database.
-type Store struct{ db *pg.DB }
+// Batches are those of one database.
+type Batches struct{ db *pg.DB }
 
 // New returns the batches of a database.
-func New(db *pg.DB) *Store { return &Store{db} }
+func New(db *pg.DB) *Batches { return &Batches{db} }
 
 const (
 	batchColumns = `batch_id, job, model, provider_id, status, questions, tokens, answered, refused, failed, error,
@@ -84,9 +84,9 @@ const (
 	sweepBatchesQuery = `delete from batches where group_id = '' and ended_at < $1`
 )
 
-// Put keeps a question, the first time, and returns it as it stands. One that has come to
+// PutQuestion keeps a question, the first time, and returns it as it stands. One that has come to
 // nothing waits again, unless it has been tried so often, or was asked first before since.
-func (s *Store) Put(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion,
+func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion,
 	err error) {
 	what := fmt.Sprintf("keep a question of run %s", q.RunID)
 	return pg.Run(ctx, s.db, pg.Work{What: what, ByKey: true}, func(ctx context.Context, t *pg.Tx) (reverie.BatchQuestion, error) {
@@ -98,14 +98,14 @@ func (s *Store) Put(ctx context.Context, q reverie.BatchQuestion, tries int, sin
 	})
 }
 
-// Keep stores the answer to a question that was asked directly in the end.
-func (s *Store) Keep(ctx context.Context, groupID, id, answer, finish string) error {
+// KeepAnswer stores the answer to a question that was asked directly in the end.
+func (s *Batches) KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error {
 	return s.db.Exec(ctx, "keep an answer", keepQuery, groupID, id, pg.ValidText(answer), finish)
 }
 
-// Assign makes a batch of those of the questions that are in none, before it is handed in,
+// AssignBatch makes a batch of those of the questions that are in none, before it is handed in,
 // and returns them. Where none is left there is no batch. Its holder has it for ttl.
-func (s *Store) Assign(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
+func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
 	ttl time.Duration) (list []reverie.BatchQuestion, err error) {
 	var groups, ids pq.StringArray
 	for _, q := range questions {
@@ -128,31 +128,31 @@ func (s *Store) Assign(ctx context.Context, b reverie.Batch, questions []reverie
 	})
 }
 
-// Claim lets a holder hand in a batch for ttl, where no other does.
-func (s *Store) Claim(ctx context.Context, id, holder string, ttl time.Duration) (is bool, err error) {
+// ClaimBatch lets a holder hand in a batch for ttl, where no other does.
+func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (is bool, err error) {
 	return s.changes(ctx, "claim a batch", claimQuery, id, holder, ttl.Seconds())
 }
 
-func (s *Store) changes(ctx context.Context, what, query string, args ...any) (is bool, err error) {
+func (s *Batches) changes(ctx context.Context, what, query string, args ...any) (is bool, err error) {
 	return pg.Run(ctx, s.db, pg.Work{What: what}, func(ctx context.Context, t *pg.Tx) (bool, error) {
 		n, err := t.Exec(ctx, query, args...)
 		return n > 0, err
 	})
 }
 
-// Submitted notes the provider's id of a batch. What its questions say is kept no longer.
-func (s *Store) Submitted(ctx context.Context, id, providerID string) error {
+// BatchSubmitted notes the provider's id of a batch. What its questions say is kept no longer.
+func (s *Batches) BatchSubmitted(ctx context.Context, id, providerID string) error {
 	return s.all(ctx, "note that a batch was handed in", id, submittedQuery, []any{id, providerID}, blankQuery)
 }
 
-// Withdraw takes back a batch that was not accepted: its questions are in none again.
-func (s *Store) Withdraw(ctx context.Context, id string) error {
+// WithdrawBatch takes back a batch that was not accepted: its questions are in none again.
+func (s *Batches) WithdrawBatch(ctx context.Context, id string) error {
 	return s.all(ctx, "take a batch back", id, `delete from batches where group_id = '' and batch_id = $1`, []any{id},
 		forgetQuery, withdrawQuery)
 }
 
 // all changes a batch, and then its questions.
-func (s *Store) all(ctx context.Context, what, id, query string, args []any, then ...string) error {
+func (s *Batches) all(ctx context.Context, what, id, query string, args []any, then ...string) error {
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := t.Exec(ctx, query, args...); err != nil {
 			return err
@@ -166,14 +166,14 @@ func (s *Store) all(ctx context.Context, what, id, query string, args []any, the
 	}})
 }
 
-// Questions are those of a batch that have no answer yet.
-func (s *Store) Questions(ctx context.Context, id string) (list []reverie.BatchQuestion, err error) {
+// BatchQuestions are those of a batch that have no answer yet.
+func (s *Batches) BatchQuestions(ctx context.Context, id string) (list []reverie.BatchQuestion, err error) {
 	return pg.QueryAll[reverie.BatchQuestion](ctx, s.db, "read the questions of a batch", ofBatchQuery, id)
 }
 
-// Take stores what has become of a question of a batch, with the row of the call, all in
+// TakeAnswer stores what has become of a question of a batch, with the row of the call, all in
 // one. A question that waits no longer is left as it is: false.
-func (s *Store) Take(ctx context.Context, id string, a reverie.BatchAnswer) (taken bool, err error) {
+func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (taken bool, err error) {
 	q := a.Question
 	var row struct {
 		Call   string
@@ -211,31 +211,31 @@ func (s *Store) Take(ctx context.Context, id string, a reverie.BatchAnswer) (tak
 	})
 }
 
-// Close ends a batch. What it has not answered has come to nothing.
-func (s *Store) Close(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
+// CloseBatch ends a batch. What it has not answered has come to nothing.
+func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
 	return s.all(ctx, "end a batch", id, closeQuery, []any{id, status, pg.ValidText(why), s.db.Now()}, leftQuery, forgetQuery)
 }
 
-// Cancelling notes that a batch is to be cancelled. One that has ended is left as it is.
-func (s *Store) Cancelling(ctx context.Context, id string) (is bool, err error) {
+// CancellingBatch notes that a batch is to be cancelled. One that has ended is left as it is.
+func (s *Batches) CancellingBatch(ctx context.Context, id string) (is bool, err error) {
 	return s.changes(ctx, "note that a batch is cancelled", `update batches set status = 'cancelling'
 		where group_id = '' and batch_id = $1 and status = 'running'`, id)
 }
 
-// Out are the batches of a job that have not ended, "" for all jobs, the oldest first.
-func (s *Store) Out(ctx context.Context, job reverie.Job) ([]reverie.Batch, error) {
+// BatchesOut are the batches of a job that have not ended, "" for all jobs, the oldest first.
+func (s *Batches) BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error) {
 	return pg.QueryAll[reverie.Batch](ctx, s.db, "list the batches that are out", `select `+batchColumns+` from batches
 		where group_id = '' and ($1 = '' or job = $1) and ended_at is null order by created_at, batch_id`, string(job))
 }
 
-// List are the newest batches.
-func (s *Store) List(ctx context.Context, limit int) ([]reverie.Batch, error) {
+// ListBatches are the newest batches.
+func (s *Batches) ListBatches(ctx context.Context, limit int) ([]reverie.Batch, error) {
 	return pg.QueryAll[reverie.Batch](ctx, s.db, "list batches", `select `+batchColumns+` from batches
 		where group_id = '' order by created_at desc, batch_id desc limit $1`, limit)
 }
 
-// Get is one batch; reverie.ErrNotFound where there is none of that id.
-func (s *Store) Get(ctx context.Context, id string) (b reverie.Batch, err error) {
+// GetBatch is one batch; reverie.ErrNotFound where there is none of that id.
+func (s *Batches) GetBatch(ctx context.Context, id string) (b reverie.Batch, err error) {
 	if !reverie.IsID(id) {
 		return b, fmt.Errorf("batch %q: %w", id, reverie.ErrNotFound)
 	}
@@ -245,14 +245,14 @@ func (s *Store) Get(ctx context.Context, id string) (b reverie.Batch, err error)
 	})
 }
 
-// Known are the providers' ids of all batches.
-func (s *Store) Known(ctx context.Context) ([]string, error) {
+// KnownBatches are the providers' ids of all batches.
+func (s *Batches) KnownBatches(ctx context.Context) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "list the ids of batches", `select provider_id from batches
 		where group_id = '' and provider_id <> ''`)
 }
 
-// Sweep deletes what no run of a job goes on with, and batches that ended before an instant.
-func (s *Store) Sweep(ctx context.Context, job reverie.Job, before time.Time) error {
+// SweepBatches deletes what no run of a job goes on with, and batches that ended before an instant.
+func (s *Batches) SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error {
 	return s.db.Run(ctx, pg.Work{What: "forget the questions of batches", Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := t.Exec(ctx, sweepQuery, string(job)); err != nil {
 			return err

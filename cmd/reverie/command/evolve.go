@@ -30,12 +30,8 @@ func newEvolve(a *app) *cobra.Command {
 	f.flags(a, cmd, "evolve")
 	daysFlag(cmd, &f.days)
 	batchFlag(cmd, &f.batch)
-	check(cmd, func() error {
-		if f.batch && (f.group != "" || f.dryRun) {
-			return errors.New("--batch goes with --due or --all, and not with --dry-run")
-		}
-		return nil
-	})
+	cmd.MarkFlagsMutuallyExclusive("batch", "group")
+	cmd.MarkFlagsMutuallyExclusive("batch", "dry-run")
 	return cmd
 }
 
