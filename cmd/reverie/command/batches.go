@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/reverie"
 )
 
@@ -16,12 +17,13 @@ func newBatches(a *app) *cobra.Command {
 		}
 		return a.ShowBatches(found)
 	}))
-	one := func(path string, do func(context.Context, string) (reverie.Batch, error)) *cobra.Command {
+	one := func(path string, do func(*application.App, context.Context, string) (reverie.Batch, error)) *cobra.Command {
 		return a.command(path, cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
-			return a.ShowBatch(do(ctx, args[0]))
+			return a.ShowBatch(do(a.App, ctx, args[0]))
 		}))
 	}
-	return group("reverie batches", list, one("reverie batches show", a.Batch), one("reverie batches cancel", a.CancelBatch))
+	return group("reverie batches", list, one("reverie batches show", (*application.App).Batch),
+		one("reverie batches cancel", (*application.App).CancelBatch))
 }
 
 // batchFlag is --batch.

@@ -30,8 +30,6 @@ func newEvolve(a *app) *cobra.Command {
 	f.flags(a, cmd, "evolve")
 	daysFlag(cmd, &f.days)
 	batchFlag(cmd, &f.batch)
-	cmd.MarkFlagsMutuallyExclusive("batch", "group")
-	cmd.MarkFlagsMutuallyExclusive("batch", "dry-run")
 	return cmd
 }
 
@@ -40,6 +38,9 @@ func daysFlag(cmd *cobra.Command, to *int) {
 }
 
 func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
+	if f.batch && (f.dryRun || !f.lines()) {
+		return usageError(errors.New("--batch is for many groups: use it with --due or --all, and without --dry-run"))
+	}
 	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
