@@ -11,9 +11,9 @@ PKG     ?= ./...
 JOBS    ?= 2
 TIMEOUT ?= 15m
 FUZZTIME ?= 10s
-# The SDK is compiled without inlining and debugging data, and all with less collecting of
+# The SDKs are compiled without inlining and debugging data, and all with less collecting of
 # garbage; -c says that this may be done on two threads. Ours is compiled as ever.
-HEAVY   := google.golang.org/genai
+HEAVY   := google.golang.org/genai github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go
 # The race detector leaves some packages alone. Those of types are generated: watched,
 # they take twice as long to compile. Those that only compute from what does not change have
 # nothing to race for, and take ten times as long: half of what all tests computed.

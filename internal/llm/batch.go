@@ -15,7 +15,8 @@ type Batcher interface {
 	SubmitBatch(ctx context.Context, s BatchSubmission, questions []BatchQuestion) (id string, err error)
 	// FindBatch looks for a batch that was submitted, but whose id never arrived; "" where
 	// there is none. mine tells whether one question's id is of this submission; known tells
-	// the batches that are others' already.
+	// the batches that are others' already. While it cannot be told yet, the error is a
+	// [reverie.ErrDeferred].
 	FindBatch(ctx context.Context, s BatchSubmission, mine, known func(id string) bool) (id string, err error)
 	// BatchState looks at a batch.
 	BatchState(ctx context.Context, id string) (BatchState, error)
@@ -35,6 +36,9 @@ type BatchSubmission struct {
 	At        time.Time // not later than the submission, by our clock
 }
 
+// Since is the time, by the provider's clock, before which the batch cannot have been made.
+func (s BatchSubmission) Since() time.Time { return s.At.Add(-time.Hour) }
+
 // BatchQuestion is one question of a batch.
 type BatchQuestion struct {
 	ID      string // ours, unique: letters, digits, - and _, 64 at most
@@ -43,7 +47,7 @@ type BatchQuestion struct {
 
 // BatchAnswer is what became of one question: an answer, or why there is none.
 type BatchAnswer struct {
-	ID       string // of the question, as the provider says
+	ID       string // of the question, as the provider says; "" where it cannot be read
 	Response Response
 	Err      error // an *[Error]; nil with an answer
 }
@@ -56,6 +60,7 @@ type BatchState struct {
 	Total     int
 	ExpiresAt time.Time // zero where the provider does not say
 	Err       string    // why it failed, in the provider's words
+	Fault     Fault     // of a failed batch: a passing one, such as too many tokens under way, may be handed in again
 }
 
 // BatchPhase is where a batch stands.
@@ -70,7 +75,8 @@ const (
 	BatchFailed    BatchPhase = "failed" // refused as a whole: nothing was answered or paid for
 )
 
-// BatchLimits bound one batch, by its questions and by the bytes they are sent as.
+// BatchLimits bound one batch, by its questions and by the bytes they are sent as; 0 is no
+// bound.
 type BatchLimits struct {
 	Questions int
 	Bytes     int64

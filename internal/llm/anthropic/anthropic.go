@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
@@ -25,15 +27,19 @@ const defaultMaxTokens = 8192
 // Options are the settings of a [Client]. The base URL may end in /v1.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator]. It makes one HTTP request a call and is safe for
-// concurrent use.
+// Client is a [llm.Generator] and a [llm.Batcher]. It makes one HTTP request a question and
+// is safe for concurrent use. Anthropic has no tier for flex.
 type Client struct {
 	model       string
 	temperature *float64
 	api         wire.API
+	batches     sdk.MessageBatchService
 }
 
-var _ llm.Generator = (*Client)(nil)
+var (
+	_ llm.Generator = (*Client)(nil)
+	_ llm.Batcher   = (*Client)(nil)
+)
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
 func New(o Options) (*Client, error) {
@@ -41,12 +47,12 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: o.Model, temperature: o.Temperature, api: wire.API{
-		Provider: Provider,
-		BaseURL:  strings.TrimSuffix(base, "/v1"),
-		Header:   http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}},
-		Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
-	}}, nil
+	base, client := strings.TrimSuffix(base, "/v1"), wire.NewClient(o.HTTPClient, Provider, o.APIKey)
+	return &Client{
+		model: o.Model, temperature: o.Temperature, batches: batchService(base, o.APIKey, client),
+		api: wire.API{Provider: Provider, BaseURL: base, Client: client,
+			Header: http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}}},
+	}, nil
 }
 
 // messageRequest is the body of POST /v1/messages.
@@ -82,6 +88,15 @@ type messageAnswer struct {
 
 // Generate implements [llm.Generator].
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	var answer messageAnswer
+	if err := c.api.Post(ctx, "/v1/messages", c.body(req), &answer); err != nil {
+		return llm.Response{}, err
+	}
+	return answer.response()
+}
+
+// body is a question as it is sent.
+func (c *Client) body(req llm.Request) messageRequest {
 	body := messageRequest{
 		Model:       c.model,
 		MaxTokens:   defaultMaxTokens,
@@ -94,21 +109,22 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	if req.System != "" {
 		body.System = textBlocks(req.System)
 	}
-	var answer messageAnswer
-	if err := c.api.Post(ctx, "/v1/messages", body, &answer); err != nil {
-		return llm.Response{}, err
-	}
-	if answer.StopReason == "" && len(answer.Content) == 0 {
+	return body
+}
+
+func (a *messageAnswer) response() (llm.Response, error) {
+	if a.StopReason == "" && len(a.Content) == 0 {
 		err := errors.New("the answer holds no message")
 		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
 	// What was read from or written to the provider's prompt cache counts as input.
-	u := answer.Usage
+	u := a.Usage
 	resp := llm.Response{
-		Text:  joinText(answer.Content),
-		Usage: llm.Usage{InputTokens: u.Input + u.CacheWrite + u.CacheRead, OutputTokens: u.Output},
+		Text: joinText(a.Content),
+		Usage: llm.Usage{InputTokens: u.Input + u.CacheWrite + u.CacheRead, OutputTokens: u.Output,
+			CachedTokens: u.CacheRead},
 	}
-	resp.Finish = finish(answer.StopReason, resp.Text)
+	resp.Finish = finish(a.StopReason, resp.Text)
 	return resp, nil
 }
 

@@ -52,7 +52,7 @@ func TestBlocksAndUsage(t *testing.T) {
 		"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"a"},{"type":"text","text":"b"}],
 		"usage":{"input_tokens":5,"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":3}}`))
 	resp, err := open(t, srv, "").Generate(t.Context(), llm.Request{User: "u"})
-	if err != nil || resp.Text != "ab" || resp.Finish != llm.FinishStop || resp.Usage != (llm.Usage{InputTokens: 115, OutputTokens: 3}) {
+	if err != nil || resp.Text != "ab" || resp.Finish != llm.FinishStop || resp.Usage != (llm.Usage{InputTokens: 115, OutputTokens: 3, CachedTokens: 100}) {
 		t.Errorf("%+v, %v", resp, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 
 	"google.golang.org/genai"
@@ -25,18 +26,21 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 // /v1beta. The width of vectors is llm.DefaultDims unless another is asked for.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator] and a [llm.Embedder]. It makes one HTTP request a
-// call and is safe for concurrent use.
+// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP
+// request a question and is safe for concurrent use.
 type Client struct {
 	model       string
 	temperature *float32
 	dims        int
-	models      *genai.Models
+	inline      int64 // bytes of questions that are sent with their batch
+	sdk         *genai.Client
+	api         wire.API // for what the SDK leaves out or keeps in memory as a whole
 }
 
 var (
 	_ llm.Generator = (*Client)(nil)
 	_ llm.Embedder  = (*Client)(nil)
+	_ llm.Batcher   = (*Client)(nil)
 )
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
@@ -46,19 +50,21 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	base, version := splitVersion(base)
+	caller := wire.NewClient(o.HTTPClient, Provider, o.APIKey)
 	// Backend, key and URL are all given, so that the SDK takes none of them
 	// from the environment. Without retry options it does not retry.
 	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey:      o.APIKey,
 		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+		HTTPClient:  caller,
 		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
 	})
 	if err != nil { // its words may hold the whole configuration, key included
 		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY",
 			Provider, reverie.ErrConfiguration)
 	}
-	c := &Client{model: o.Model, dims: o.Dims, models: client.Models}
+	c := &Client{model: o.Model, dims: o.Dims, inline: inlineBytes, sdk: client, api: wire.API{Provider: Provider,
+		BaseURL: base + "/" + version, Header: http.Header{"X-Goog-Api-Key": {o.APIKey}}, Client: caller}}
 	if c.dims <= 0 {
 		c.dims = llm.DefaultDims
 	}
@@ -83,6 +89,16 @@ func splitVersion(base string) (string, string) {
 // answer that was cut off without an error, so only what comes as exactly one
 // candidate with the reason STOP is a whole answer.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	answer, err := wire.Ask(ctx, Provider, func() (*genai.GenerateContentResponse, error) {
+		return c.sdk.Models.GenerateContent(ctx, c.model, genai.Text(req.User), c.config(req))
+	})
+	if err != nil {
+		return llm.Response{}, err
+	}
+	return response(answer)
+}
+
+func (c *Client) config(req llm.Request) *genai.GenerateContentConfig {
 	config := &genai.GenerateContentConfig{
 		Temperature:           c.temperature,
 		MaxOutputTokens:       int32(min(max(req.MaxTokens, 0), 1<<30)),
@@ -91,15 +107,14 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	if req.System != "" {
 		config.SystemInstruction = genai.NewContentFromText(req.System, genai.RoleUser)
 	}
-	var answer *genai.GenerateContentResponse
-	err := wire.Guard(func() (err error) {
-		answer, err = c.models.GenerateContent(ctx, c.model, genai.Text(req.User), config)
-		return err
-	})
-	if err != nil {
-		return llm.Response{}, wire.Fail(ctx, Provider, err)
+	if req.Tier == llm.TierFlex {
+		config.ServiceTier = genai.ServiceTierFlex
 	}
-	resp := llm.Response{Usage: usage(answer.UsageMetadata)}
+	return config
+}
+
+func response(answer *genai.GenerateContentResponse) (llm.Response, error) {
+	resp := llm.Response{Usage: usage(answer.UsageMetadata), Tier: tier(answer)}
 	blocked := answer.PromptFeedback != nil && answer.PromptFeedback.BlockReason != ""
 	switch {
 	case blocked:
@@ -112,6 +127,14 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 		resp.Finish = finish(answer.Candidates, resp.Text)
 	}
 	return resp, nil
+}
+
+// tier is said in a header, which answers of a batch do not have.
+func tier(answer *genai.GenerateContentResponse) llm.Tier {
+	if answer.SDKHTTPResponse == nil {
+		return ""
+	}
+	return wire.Tier(answer.SDKHTTPResponse.Headers.Get("X-Gemini-Service-Tier"))
 }
 
 // text joins the parts of an answer, without the model's thoughts.
@@ -156,6 +179,7 @@ func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
 	return llm.Usage{
 		InputTokens:  int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),
 		OutputTokens: int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount),
+		CachedTokens: int(u.CachedContentTokenCount),
 	}
 }
 
@@ -167,11 +191,9 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	for i, text := range texts {
 		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
 	}
-	var answer *genai.EmbedContentResponse
-	err := wire.Guard(func() (err error) {
-		answer, err = c.models.EmbedContent(ctx, c.model, contents,
+	answer, err := wire.Ask(ctx, Provider, func() (*genai.EmbedContentResponse, error) {
+		return c.sdk.Models.EmbedContent(ctx, c.model, contents,
 			&genai.EmbedContentConfig{OutputDimensionality: genai.Ptr(int32(c.dims))})
-		return err
 	})
 	if err != nil {
 		return nil, llm.Usage{}, wire.FailEmbedding(ctx, Provider, err)

@@ -22,6 +22,7 @@ type Answer struct {
 	NoUsage     bool       // none is reported
 	NoFinish    bool       // no reason to stop is given
 	NoChoices   bool       // the answer holds no text at all
+	Tier        llm.Tier   // that it says it was made in; "" is the one asked for
 	Status      int        // of a failure; 0 = 200
 	Message     string     // of a failure, in the protocol's shape
 	Header      http.Header
@@ -93,6 +94,11 @@ func RateLimited(wait time.Duration) Answer {
 	return a
 }
 
+// NoCapacity is how a provider refuses the flex tier for a while: with status 429 or 503.
+func NoCapacity(status int) Answer {
+	return Failure(status, "Resource unavailable: there is no capacity for this tier right now.")
+}
+
 // Redirect sends the client elsewhere.
 func Redirect(to string) Answer {
 	a := Body(http.StatusTemporaryRedirect, "text/plain", "moved")
@@ -132,6 +138,14 @@ func (a Answer) usage() llm.Usage {
 	return a.Usage
 }
 
+// billed tells the answers that cost something.
+func (a Answer) billed() bool {
+	return a.Status < 400 && a.Raw == nil && (a.manner == whole || a.manner == cutOff)
+}
+
+// tier is the one in which a question is answered.
+func (a Answer) tier(req Request) llm.Tier { return cmp.Or(a.Tier, req.Tier, llm.TierStandard) }
+
 // vectors are those of the answer, or one of the width asked for per text.
 func (a Answer) vectors(s *Server, req Request) [][]float32 {
 	if a.Vectors != nil {
@@ -166,6 +180,9 @@ func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, req Req
 	w.Header().Set("Content-Type", "application/json")
 	if a.ContentType != "" {
 		w.Header().Set("Content-Type", a.ContentType)
+	}
+	if req.Provider == "gemini" && a.tier(req) != llm.TierStandard {
+		w.Header().Set("X-Gemini-Service-Tier", string(a.tier(req)))
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if a.Status != 0 {

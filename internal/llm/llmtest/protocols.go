@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,10 +110,12 @@ func (r *Request) read(body []byte, embeds bool) error {
 			Content words
 		}
 		Temperature *float64
+		Tier        llm.Tier `json:"service_tier"`
 		Input       []string
 		Dimensions  int
 
 		Contents          []words // Gemini's, as all that follows
+		ServiceTier       llm.Tier
 		SystemInstruction words
 		GenerationConfig  struct {
 			MaxOutputTokens int
@@ -128,7 +131,7 @@ func (r *Request) read(body []byte, embeds bool) error {
 		return fmt.Errorf("the body has another shape than %s asks for: %w", r.Provider, err)
 	}
 	r.Model, r.MaxTokens, r.Temperature, r.Dims = in.Model, max(in.Limit, in.NewLimit), in.Temperature, in.Dimensions
-	r.System, r.Texts = string(in.System), in.Input
+	r.System, r.Texts, r.Tier = string(in.System), in.Input, cmp.Or(in.Tier, in.ServiceTier)
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "system":
@@ -205,9 +208,12 @@ func openAIAnswer(a Answer, req Request, reason any) object {
 	}
 	out := object{"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": req.Model,
 		"choices": choices}
+	if a.Tier != "" || req.Tier == llm.TierFlex {
+		out["service_tier"] = strings.Replace(string(a.tier(req)), string(llm.TierStandard), "default", 1)
+	}
 	if u := a.usage(); !a.NoUsage {
 		out["usage"] = object{"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
-			"total_tokens": u.InputTokens + u.OutputTokens}
+			"total_tokens": u.InputTokens + u.OutputTokens, "prompt_tokens_details": object{"cached_tokens": u.CachedTokens}}
 	}
 	return out
 }
@@ -223,7 +229,8 @@ func anthropicAnswer(a Answer, req Request, reason any) object {
 	out := object{"id": "msg_1", "type": "message", "role": "assistant", "model": req.Model, "content": content,
 		"stop_reason": reason, "stop_sequence": nil}
 	if u := a.usage(); !a.NoUsage {
-		out["usage"] = object{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens}
+		out["usage"] = object{"input_tokens": u.InputTokens - u.CachedTokens, "output_tokens": u.OutputTokens,
+			"cache_creation_input_tokens": 0, "cache_read_input_tokens": u.CachedTokens}
 	}
 	return out
 }
@@ -240,7 +247,7 @@ func geminiAnswer(a Answer, req Request, reason any) object {
 	}
 	if u := a.usage(); !a.NoUsage {
 		out["usageMetadata"] = object{"promptTokenCount": u.InputTokens, "candidatesTokenCount": u.OutputTokens,
-			"totalTokenCount": u.InputTokens + u.OutputTokens}
+			"totalTokenCount": u.InputTokens + u.OutputTokens, "cachedContentTokenCount": u.CachedTokens}
 	}
 	return out
 }

@@ -1,7 +1,7 @@
 // Package llmtest is a fake model server for tests: it speaks the wire
-// protocols of OpenAI (Chat Completions and Embeddings), Gemini and Anthropic on
-// the loopback, answers from a script, and can misbehave in the ways that real
-// servers do.
+// protocols of OpenAI (Chat Completions and Embeddings), Gemini and Anthropic, and those
+// of their batches, on the loopback, answers from a script, and can misbehave in the ways
+// that real servers do.
 //
 //	srv := llmtest.New(t)
 //	srv.Script(llmtest.RateLimited(time.Second), llmtest.Lines(`{"action":"none"}`))
@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"reverie/internal/llm"
 )
@@ -36,6 +37,10 @@ type Server struct {
 	texts      queue
 	embeddings queue
 	requests   []Request
+	bill       []Charge
+
+	clock   func() time.Time // of batches
+	batches batches
 }
 
 // queue answers requests of one kind: from the script first, then by the
@@ -55,10 +60,13 @@ func WithDims(n int) Option { return func(s *Server) { s.dims = n } }
 // WithKey refuses requests that carry another key.
 func WithKey(key string) Option { return func(s *Server) { s.key = key } }
 
+// WithClock sets the time by which batches are made, take their time and are forgotten.
+func WithClock(now func() time.Time) Option { return func(s *Server) { s.clock = now } }
+
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
-	s := &Server{t: t, closing: make(chan struct{}), dims: llm.DefaultDims}
+	s := &Server{t: t, closing: make(chan struct{}), dims: llm.DefaultDims, clock: time.Now}
 	s.embeddings.respond = func(Request) Answer { return Answer{} }
 	for _, o := range options {
 		o(s)
@@ -123,6 +131,10 @@ func (s *Server) Requests() []Request {
 
 // serve treats one HTTP request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if route := batchRoute(r.URL.Path); route != nil {
+		s.serveBatch(w, r, route)
+		return
+	}
 	provider, embeds := route(r.URL.Path)
 	if provider == "" || r.Method != http.MethodPost {
 		http.Error(w, "no such route: "+r.Method+" "+r.URL.Path, http.StatusNotFound)
@@ -138,7 +150,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		Failure(http.StatusBadRequest, err.Error()).write(s, w, r, req)
 		return
 	}
-	s.next(req).write(s, w, r, req)
+	answer := s.next(req)
+	if !embeds && answer.billed() {
+		req.Tier = answer.tier(req)
+		s.charge(Charge{Request: req, Usage: answer.usage()})
+	}
+	answer.write(s, w, r, req)
 }
 
 // next records a request and finds its answer.
@@ -177,6 +194,7 @@ type Request struct {
 	Temperature *float64
 	Texts       []string // to be embedded; nil for a question
 	Dims        int      // width asked for, 0 if none
+	Tier        llm.Tier
 	Key         string
 	Header      http.Header // without the key
 	Body        map[string]any

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 
+	sdk "github.com/openai/openai-go/v3"
+
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
@@ -24,19 +26,22 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 // width of vectors is sent only to the models known to take it, text-embedding-3-*.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator] and a [llm.Embedder]. It makes one HTTP request a
-// call and is safe for concurrent use.
+// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP
+// request a question and is safe for concurrent use.
 type Client struct {
 	model       string
 	temperature *float64
 	dims        int
 	newTokens   bool // the limit is called max_completion_tokens
 	api         wire.API
+	batches     sdk.BatchService
+	files       sdk.FileService
 }
 
 var (
 	_ llm.Generator = (*Client)(nil)
 	_ llm.Embedder  = (*Client)(nil)
+	_ llm.Batcher   = (*Client)(nil)
 )
 
 // New returns a client. Its errors are [reverie.ErrConfiguration].
@@ -49,14 +54,12 @@ func New(o Options) (*Client, error) {
 	if o.APIKey != "" {
 		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
+	client := wire.NewClient(o.HTTPClient, Provider, o.APIKey)
+	batches, files := batchServices(base, o.APIKey, client)
 	return &Client{
 		model: o.Model, temperature: o.Temperature, dims: o.Dims, newTokens: namesNewTokens(base, o.Model),
-		api: wire.API{
-			Provider: Provider,
-			BaseURL:  base,
-			Header:   header,
-			Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
-		},
+		api:     wire.API{Provider: Provider, BaseURL: base, Header: header, Client: client},
+		batches: batches, files: files,
 	}, nil
 }
 
@@ -89,6 +92,7 @@ type chatRequest struct {
 	Temperature         *float64      `json:"temperature,omitempty"`
 	MaxTokens           int           `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
+	ServiceTier         string        `json:"service_tier,omitempty"` // most servers do not know it
 }
 
 type chatMessage struct {
@@ -98,8 +102,9 @@ type chatMessage struct {
 }
 
 type chatAnswer struct {
-	Choices []chatChoice `json:"choices"`
-	Usage   tokenUsage   `json:"usage"`
+	Choices     []chatChoice `json:"choices"`
+	Usage       tokenUsage   `json:"usage"`
+	ServiceTier string       `json:"service_tier"`
 }
 
 type chatChoice struct {
@@ -110,10 +115,23 @@ type chatChoice struct {
 type tokenUsage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
+	PromptDetails    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
 }
 
 // Generate implements [llm.Generator].
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	var answer chatAnswer
+	if err := c.api.Post(ctx, "/chat/completions", c.body(req), &answer); err != nil {
+		return llm.Response{}, err
+	}
+	return answer.response(req.MaxTokens)
+}
+
+// body is a question as it is sent. The tier is named where it is not the standard one, as
+// many servers refuse a field that they do not know.
+func (c *Client) body(req llm.Request) chatRequest {
 	body := chatRequest{Model: c.model, Temperature: c.temperature}
 	if req.System != "" {
 		body.Messages = append(body.Messages, chatMessage{Role: "system", Content: req.System})
@@ -124,19 +142,25 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	} else {
 		body.MaxTokens = max(req.MaxTokens, 0)
 	}
-	var answer chatAnswer
-	if err := c.api.Post(ctx, "/chat/completions", body, &answer); err != nil {
-		return llm.Response{}, err
+	if req.Tier == llm.TierFlex {
+		body.ServiceTier = "flex"
 	}
-	if len(answer.Choices) == 0 {
+	return body
+}
+
+// response reads an answer to a question of that limit; 0 where it is not known.
+func (a *chatAnswer) response(maxTokens int) (llm.Response, error) {
+	if len(a.Choices) == 0 {
 		err := errors.New("the answer holds no choice")
 		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
 	resp := llm.Response{
-		Text:  answer.Choices[0].Message.Content,
-		Usage: llm.Usage{InputTokens: answer.Usage.PromptTokens, OutputTokens: answer.Usage.CompletionTokens},
+		Text: a.Choices[0].Message.Content,
+		Usage: llm.Usage{InputTokens: a.Usage.PromptTokens, OutputTokens: a.Usage.CompletionTokens,
+			CachedTokens: a.Usage.PromptDetails.Cached},
+		Tier: wire.Tier(a.ServiceTier),
 	}
-	resp.Finish = finish(answer.Choices, resp, req.MaxTokens)
+	resp.Finish = finish(a.Choices, resp, maxTokens)
 	return resp, nil
 }
 

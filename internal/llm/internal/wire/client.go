@@ -2,8 +2,8 @@
 // turns everything that is not a JSON answer into an [*llm.Error] with the
 // status, the provider's words and the time it asks for, and [API] on top of it.
 //
-// It follows no redirects, so that a key never travels to another host, reads
-// no more than [MaxAnswer] bytes, and keeps keys out of messages.
+// It follows no redirects, so that a key never travels to another host, reads no more than
+// [MaxAnswer] bytes of an answer or of a line of a file, and keeps keys out of messages.
 package wire
 
 import (
@@ -60,6 +60,9 @@ func Fail(ctx context.Context, provider string, err error) *llm.Error {
 	if errors.As(err, &e) {
 		return e
 	}
+	if call := rawOf(ctx); call != nil && call.failed != nil {
+		return call.failed
+	}
 	return &llm.Error{Provider: provider, Fault: endOf(ctx, err, llm.FaultServer), Err: short(err)}
 }
 
@@ -93,11 +96,15 @@ type shortError struct{ err error }
 func (e *shortError) Error() string { return shorten(e.err.Error()) }
 func (e *shortError) Unwrap() error { return e.err }
 
-// Guard makes an SDK's panic over an answer of an unexpected shape an error.
-func Guard(call func() error) (err error) {
+// Ask makes a call of an SDK. Its error is an [*llm.Error]; so is its panic over an answer
+// of an unexpected shape.
+func Ask[T any](ctx context.Context, provider string, call func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the answer has a shape that the SDK cannot read: %v", r)
+		}
+		if err != nil {
+			err = Fail(ctx, provider, err)
 		}
 	}()
 	return call()
@@ -142,6 +149,19 @@ func redacted(base string) string {
 	return u.Redacted()
 }
 
+// Tier reads how a provider says that it has answered. Of the tiers of its own that cost no
+// less, none is known here: they are the standard one.
+func Tier(said string) llm.Tier {
+	switch strings.ToLower(said) {
+	case "":
+		return ""
+	case string(llm.TierFlex):
+		return llm.TierFlex
+	default:
+		return llm.TierStandard
+	}
+}
+
 // API is one provider's HTTP API, for the adapters that need no SDK.
 type API struct {
 	Provider string
@@ -166,29 +186,33 @@ func (a *API) Get(ctx context.Context, route string, out any) error {
 }
 
 func (a *API) send(ctx context.Context, method, route string, body []byte, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+route, bytes.NewReader(body))
-	if err != nil {
-		return Fail(ctx, a.Provider, err)
-	}
-	req.Header = a.Header.Clone()
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "reverie")
-	resp, err := a.Client.Do(req)
+	resp, err := a.do(ctx, method, route, body)
 	if err != nil {
 		return Fail(ctx, a.Provider, err)
 	}
 	defer resp.Body.Close()
-	if err := decode(resp, out); err != nil {
+	if err := Decode(resp.Body, out); err != nil {
 		return Fail(ctx, a.Provider, err)
 	}
 	return nil
 }
 
-// decode reads an answer. A field of an unexpected type stays empty, as compatible servers
+func (a *API) do(ctx context.Context, method, route string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+route, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = a.Header.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "reverie")
+	return a.Client.Do(req)
+}
+
+// Decode reads an answer. A field of an unexpected type stays empty, as compatible servers
 // write a few of them otherwise: what an adapter needs, it looks for.
-func decode(resp *http.Response, out any) error {
-	err := json.NewDecoder(resp.Body).Decode(out)
+func Decode(body io.Reader, out any) error {
+	err := json.NewDecoder(io.LimitReader(body, maxObject)).Decode(out)
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
 		return nil
@@ -199,6 +223,9 @@ func decode(resp *http.Response, out any) error {
 // MaxAnswer is how many bytes of an answer are read. A batch of 100 embeddings,
 // 3072 wide and written out in full, takes a quarter of it.
 const MaxAnswer = 32 << 20
+
+// maxObject bounds an object that comes [Raw]: a batch of at most 20 MB with its answers.
+const maxObject = 8 * MaxAnswer
 
 // transport answers with a JSON object or an [*llm.Error]. That goes beyond
 // what http.RoundTripper asks for, on purpose: Gemini's SDK loses what a failed
@@ -211,12 +238,27 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := rawOf(req.Context())
+	resp, failed := t.roundTrip(req, call != nil)
+	if failed == nil {
+		return resp, nil
+	}
+	if call != nil {
+		call.failed = failed
+	}
+	return nil, failed
+}
+
+func (t *transport) roundTrip(req *http.Request, raw bool) (*http.Response, *llm.Error) {
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, t.fail(endOf(req.Context(), err, llm.FaultNetwork), 0, short(err))
 	}
-	body, err := readAll(resp)
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if ok && raw {
+		return resp, nil
+	}
+	body, err := readAll(resp)
 	switch {
 	case err != nil && ok:
 		return nil, t.fail(endOf(req.Context(), err, llm.FaultServer), resp.StatusCode,
@@ -269,7 +311,7 @@ func checkJSON(body []byte) error {
 }
 
 // refusal is the error for an answer that is not a success.
-func (t *transport) refusal(resp *http.Response, body []byte) error {
+func (t *transport) refusal(resp *http.Response, body []byte) *llm.Error {
 	p := problemIn(body)
 	if !p.isSet() {
 		p.Message = describe(body)
@@ -277,7 +319,7 @@ func (t *transport) refusal(resp *http.Response, body []byte) error {
 	return t.refusalOf(resp, p)
 }
 
-func (t *transport) refusalOf(resp *http.Response, p problem) error {
+func (t *transport) refusalOf(resp *http.Response, p problem) *llm.Error {
 	status := resp.StatusCode
 	if status < 300 {
 		status = p.status()

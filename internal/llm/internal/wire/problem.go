@@ -211,7 +211,9 @@ var tells = []struct {
 	{llm.FaultNotFound, []string{
 		"model_not_found", "model not found", "model does not exist", "model not exist", "unknown model", "not_found_error",
 	}},
-	{llm.FaultRateLimited, []string{"rate_limit", "rate limit"}},
+	{llm.FaultRateLimited, []string{"rate_limit", "rate limit", "token_limit_exceeded", "enqueued token"}},
+	{llm.FaultTimeout, []string{"batch_expired"}},
+	{llm.FaultCanceled, []string{"batch_cancelled"}},
 }
 
 func byWords(text string) llm.Fault {

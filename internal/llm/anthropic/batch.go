@@ -1,0 +1,172 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"reverie/internal/llm"
+	"reverie/internal/llm/internal/wire"
+)
+
+// batchService is the SDK's, which takes nothing from the environment and does not retry.
+func batchService(base, key string, client *http.Client) sdk.MessageBatchService {
+	return sdk.NewMessageBatchService(option.WithBaseURL(base+"/"), option.WithAPIKey(key),
+		option.WithHTTPClient(client), option.WithMaxRetries(0))
+}
+
+// BatchLimits implements [llm.Batcher].
+func (c *Client) BatchLimits() llm.BatchLimits {
+	return llm.BatchLimits{Questions: 100_000, Bytes: 256_000_000}
+}
+
+// SubmitBatch implements [llm.Batcher]. A batch holds nothing by which it could be found
+// again but its questions.
+func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
+	requests := make([]sdk.MessageBatchNewParamsRequest, len(questions))
+	for i, q := range questions {
+		requests[i] = sdk.MessageBatchNewParamsRequest{CustomID: q.ID,
+			Params: param.Override[sdk.MessageBatchNewParamsRequestParams](c.body(q.Request))}
+	}
+	batch, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
+		return c.batches.New(ctx, sdk.MessageBatchNewParams{Requests: requests})
+	})
+	if err != nil {
+		return "", err
+	}
+	if batch.ID == "" {
+		return "", wire.Fail(ctx, Provider, errors.New("the answer names no batch"))
+	}
+	return batch.ID, nil
+}
+
+// FindBatch implements [llm.Batcher]: among the batches made since, which are listed with the
+// newest first, and of as many questions, the one that has answered ours. Before a batch has
+// ended, it does not tell what it was asked.
+func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, known func(string) bool) (string, error) {
+	return wire.Ask(ctx, Provider, func() (string, error) {
+		var pending error
+		list := c.batches.ListAutoPaging(ctx, sdk.MessageBatchListParams{Limit: sdk.Int(100)})
+		for list.Next() {
+			b := list.Current()
+			if b.CreatedAt.Before(s.Since()) {
+				break
+			}
+			if questionsOf(b) != s.Questions || known(b.ID) {
+				continue
+			}
+			if b.ProcessingStatus != sdk.MessageBatchProcessingStatusEnded {
+				pending = errors.New("batch " + b.ID + " may be the one that was submitted, which can be told when it has ended")
+				continue
+			}
+			if ours, err := c.hasAnswered(ctx, b.ID, mine); err != nil || ours {
+				return b.ID, err
+			}
+		}
+		return "", cmp.Or(list.Err(), pending)
+	})
+}
+
+var errSeen = errors.New("one answer has been seen")
+
+// hasAnswered tells whether the first answer of a batch is to a question of mine.
+func (c *Client) hasAnswered(ctx context.Context, id string, mine func(string) bool) (ours bool, err error) {
+	err = c.BatchAnswers(ctx, id, func(a llm.BatchAnswer) error {
+		ours = mine(a.ID)
+		return errSeen
+	})
+	if errors.Is(err, errSeen) || llm.FaultIn(err) == llm.FaultNotFound { // results that are gone were not awaited
+		err = nil
+	}
+	return ours, err
+}
+
+func questionsOf(b sdk.MessageBatch) int {
+	n := b.RequestCounts
+	return int(n.Processing + n.Succeeded + n.Errored + n.Canceled + n.Expired)
+}
+
+// BatchState implements [llm.Batcher]. The counts are those of a batch that has ended.
+func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, error) {
+	b, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
+		return c.batches.Get(ctx, id, sdk.MessageBatchGetParams{})
+	})
+	if err != nil {
+		return llm.BatchState{}, err
+	}
+	n := b.RequestCounts
+	state := llm.BatchState{Phase: llm.BatchRunning, Done: int(n.Succeeded), Failed: int(n.Errored + n.Canceled + n.Expired),
+		Total: questionsOf(*b), ExpiresAt: b.ExpiresAt}
+	switch {
+	case b.ProcessingStatus != sdk.MessageBatchProcessingStatusEnded:
+	case n.Expired > 0:
+		state.Phase = llm.BatchExpired
+	case !b.CancelInitiatedAt.IsZero():
+		state.Phase = llm.BatchCancelled
+	default:
+		state.Phase = llm.BatchEnded
+	}
+	return state, nil
+}
+
+// BatchAnswers implements [llm.Batcher].
+func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.BatchAnswer) error) error {
+	return c.api.Lines(ctx, "/v1/messages/batches/"+url.PathEscape(id)+"/results", func(line []byte) error {
+		return each(c.batchAnswer(line))
+	})
+}
+
+// statuses are those that a call would have failed with, by the type of its error.
+var statuses = map[string]int{
+	"invalid_request_error": http.StatusBadRequest, "authentication_error": http.StatusUnauthorized,
+	"billing_error": http.StatusPaymentRequired, "permission_error": http.StatusForbidden,
+	"not_found_error": http.StatusNotFound, "request_too_large": http.StatusRequestEntityTooLarge,
+	"rate_limit_error": http.StatusTooManyRequests, "timeout_error": http.StatusGatewayTimeout,
+	"api_error": http.StatusInternalServerError, "overloaded_error": 529,
+}
+
+// batchAnswer reads a line of results.
+func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
+	var in struct {
+		ID     string `json:"custom_id"`
+		Result struct {
+			Type    string          `json:"type"`
+			Message messageAnswer   `json:"message"`
+			Error   json.RawMessage `json:"error"`
+		} `json:"result"`
+	}
+	var failed struct{ Error struct{ Type string } }
+	if err := wire.Decode(bytes.NewReader(line), &in); err != nil {
+		return llm.BatchAnswer{Err: wire.Unreadable(Provider, err)}
+	}
+	out.ID = in.ID
+	switch in.Result.Type {
+	case "succeeded":
+		out.Response, out.Err = in.Result.Message.response()
+		out.Response.Tier = llm.TierBatch
+	case "expired":
+		out.Err = &llm.Error{Provider: Provider, Fault: llm.FaultTimeout, Err: errors.New("the batch has expired before")}
+	case "canceled":
+		out.Err = &llm.Error{Provider: Provider, Fault: llm.FaultCanceled, Err: errors.New("the batch was cancelled before")}
+	default:
+		_ = json.Unmarshal(in.Result.Error, &failed) // what is left out has no status
+		out.Err = c.api.Refusal(statuses[failed.Error.Type], in.Result.Error)
+	}
+	return out
+}
+
+// CancelBatch implements [llm.Batcher].
+func (c *Client) CancelBatch(ctx context.Context, id string) error {
+	_, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
+		return c.batches.Cancel(ctx, id, sdk.MessageBatchCancelParams{})
+	})
+	return wire.Cancelled(ctx, c, id, err)
+}

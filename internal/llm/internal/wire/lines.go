@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"reverie/internal/llm"
+)
+
+// rawCall is a call whose success comes as it is, and how it has failed.
+type rawCall struct{ failed *llm.Error }
+
+type rawKey struct{}
+
+// Raw is for a call whose success is no JSON object of at most [MaxAnswer] bytes, but a
+// file, nothing at all, or an object that tells of errors of other calls: it is passed on
+// unread. A failure is an [*llm.Error] as ever, and [Fail] finds it even where an SDK
+// keeps only its words.
+func Raw(ctx context.Context) context.Context { return context.WithValue(ctx, rawKey{}, new(rawCall)) }
+
+func rawOf(ctx context.Context) *rawCall {
+	call, _ := ctx.Value(rawKey{}).(*rawCall)
+	return call
+}
+
+// Lines gets a file of JSON Lines, of any size, and gives each line, of [MaxAnswer] bytes at
+// most. It stops at the first error of each, and returns it.
+func (a *API) Lines(ctx context.Context, route string, each func(line []byte) error) error {
+	ctx = Raw(ctx)
+	resp, err := a.do(ctx, http.MethodGet, route, nil)
+	if err != nil {
+		return Fail(ctx, a.Provider, err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, MaxAnswer)
+	for lines.Scan() {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+			if err := each(line); err != nil {
+				return err
+			}
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return Fail(ctx, a.Provider, fmt.Errorf("a line of the file is larger than %d MiB", MaxAnswer>>20))
+	case err != nil:
+		return Fail(ctx, a.Provider, fmt.Errorf("the file broke off: %w", err))
+	}
+	return nil
+}
+
+// Refusal is the error for one question of a batch: what a call would have met with that got
+// this body with this status, which is 0 where nothing tells it.
+func (a *API) Refusal(status int, body []byte) *llm.Error {
+	p := problemIn(body)
+	if !p.isSet() {
+		p.Message = describe(body)
+	}
+	if status == 0 {
+		status = p.status()
+	}
+	words := p.String()
+	if t, ours := a.Client.Transport.(*transport); ours {
+		words = t.clean(words)
+	}
+	return &llm.Error{Provider: a.Provider, Fault: classify(status, p), Status: status, Err: errors.New(words)}
+}
+
+// LinesOf reads as JSON Lines, with one line for each value and one line in memory.
+func LinesOf[T any](values []T, line func(T) any) io.Reader {
+	return &lineReader[T]{values: values, line: line}
+}
+
+type lineReader[T any] struct {
+	values []T
+	line   func(T) any
+	rest   []byte // of the line that is being read
+}
+
+// Read implements io.Reader.
+func (r *lineReader[T]) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if len(r.values) == 0 {
+			return 0, io.EOF
+		}
+		line, err := json.Marshal(r.line(r.values[0]))
+		if err != nil {
+			return 0, err
+		}
+		r.rest, r.values = append(line, '\n'), r.values[1:]
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Cancelled is the outcome of a call to cancel a batch. Providers refuse to cancel what has
+// ended, which is as good.
+func Cancelled(ctx context.Context, b llm.Batcher, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if state, lost := b.BatchState(ctx, id); lost == nil && state.Phase != llm.BatchRunning {
+		return nil
+	}
+	return err
+}
+
+// Unreadable is the error for a line of a batch's answers that cannot be read.
+func Unreadable(provider string, err error) *llm.Error {
+	return &llm.Error{Provider: provider, Fault: llm.FaultServer, Err: fmt.Errorf("a line of answers cannot be read: %w",
+		short(err))}
+}
