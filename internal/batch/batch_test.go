@@ -13,6 +13,7 @@ import (
 	"reverie/internal/batch"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/store/erase"
 )
 
 // end is what a story comes to without batches.
@@ -322,10 +323,6 @@ func TestMemoryMovesMeanwhile(t *testing.T) {
 	w.provider.state = func(*handedIn) (llm.BatchState, error) {
 		if !moved {
 			moved = true
-			lease := must(w.store.AcquireLease(t.Context(), "g1", reverie.LeaseGroup, "a person", time.Minute))(t)
-			if _, err := w.store.DB(), w.store.ReleaseLease(t.Context(), lease); err != nil {
-				t.Error(err)
-			}
 			w.rows(`update memories set statement = 'tea g1 likes coffee.', content_hash = 'other' where group_id = 'g1' returning 'x'`)
 		}
 		return llm.BatchState{Phase: llm.BatchEnded}, nil
@@ -336,4 +333,29 @@ func TestMemoryMovesMeanwhile(t *testing.T) {
 	}
 	w.want(`select statement from memories where status = 'active' order by 1`, "bus g1 goes by bus.", "tea g1 likes coffee.")
 	w.want(`select distinct status from runs`, "succeeded")
+}
+
+// Somebody is erased while a batch is out: nothing of them comes back with it, what it costs
+// is written down, and the rest of the group is asked about anew.
+func TestErasedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.say("g1", 1, "note tea Lin likes tea.", "note bus Maya goes by bus.")
+	w.say("g2", 1, "note tea Lin likes tea.")
+	erased := false
+	w.provider.state = func(*handedIn) (llm.BatchState, error) {
+		if !erased {
+			erased = true
+			lease := must(w.store.AcquireLease(t.Context(), "g1", reverie.LeaseGroup, "a person", time.Minute))(t)
+			must(erase.New(w.store.DB()).Erase(t.Context(), lease, reverie.EraseQuery{GroupID: "g1", AuthorID: "lin"}))(t)
+			if err := w.store.ReleaseLease(t.Context(), lease); err != nil {
+				t.Error(err)
+			}
+		}
+		return llm.BatchState{Phase: llm.BatchEnded}, nil
+	}
+	w.inBatches()
+	w.want(`select group_id || statement from memories where status = 'active' order by 1`, "g1bus Maya goes by bus.", "g2tea Lin likes tea.")
+	w.want(`select group_id || count(*) from llm_calls group by group_id order by 1`, "g12", "g21")
+	w.want(`select 'x' from batch_questions where group_id = 'g1' and (answer || system_text || user_text) like '%tea%'`)
+	w.want(`select 'x' from batch_questions where status = 'erased'`)
 }

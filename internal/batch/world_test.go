@@ -86,7 +86,8 @@ func (w *world) say(group string, daysAgo int, texts ...string) {
 	var list []reverie.Message
 	for i, text := range texts {
 		w.told++
-		list = append(list, reverie.Message{ID: fmt.Sprintf("m%04d", w.told), Author: []string{"Lin", "Maya"}[i%2], Text: text,
+		author := []string{"Lin", "Maya"}[i%2]
+		list = append(list, reverie.Message{ID: fmt.Sprintf("m%04d", w.told), AuthorID: strings.ToLower(author), Author: author, Text: text,
 			SentAt: noon.AddDate(0, 0, -daysAgo).Add(time.Duration(i) * time.Minute)})
 	}
 	must(w.store.ImportMessages(w.Context(), group, list))(w)

@@ -26,7 +26,6 @@ func newBatches(a *app) *cobra.Command {
 		one("reverie batches cancel", (*application.App).CancelBatch))
 }
 
-// batchFlag is --batch.
 func batchFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "batch", false, "ask in the provider's batches: half the price, answers within a day")
 }
