@@ -182,13 +182,14 @@ type Backfill struct {
 	From, To string
 	GroupID  string // only this one
 	Shard    jobs.Shard
+	Batch    bool // in batches of the provider
 	Replay   bool // what was done from From on is taken back, and evolved anew
 }
 
 // BackfillRuns evolves the dates.
 func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
 	batch := a.EvolveDue(p, evolve.Request{}, jobs.Dates(a.Store, f.From, f.To, a.Clock))
-	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
+	batch.Shard, batch.GroupID, batch.IgnoreRetry, batch.InBatches = f.Shard, f.GroupID, true, f.Batch
 	if f.Replay {
 		again := &rewinding{App: a, dates: f}
 		batch.Plan, batch.Runner.Store, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
@@ -281,7 +282,11 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 		output = usualOutput
 	}
 	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
-	e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
+	cost := model.Cost
+	if f.Batch {
+		cost = model.BatchCost
+	}
+	e.CostUSD = cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	return e, nil
 }
 

@@ -327,6 +327,11 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	if _, err := a.pipelines(ctx, false, wanted...); err != nil {
 		return err
 	}
+	for _, job := range wanted {
+		if _, err := a.batchModels(job); err != nil && a.Config.Schedule.Batch {
+			return err
+		}
+	}
 	a.queue = &jobs.Queue{}
 	day := a.DayBudget()
 	var tasks []jobs.Task

@@ -50,6 +50,12 @@ func IsPending(err error) bool { return errors.As(err, new(*PendingError)) }
 // Batcher hands in questions of the model; nil where its provider takes none.
 func (m *Model) Batcher() Batcher { return m.account.Batcher }
 
+// BatchCost is what a call would cost in a batch, in USD.
+func (m *Model) BatchCost(u Usage) float64 {
+	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
+	return price.Cost(u)
+}
+
 // queued is the answer to a question out of a queue.
 func (m *Model) queued(ctx context.Context, q Queue, meta Meta, req Request) (Response, error) {
 	asked, err := q.Put(ctx, m, meta, req)

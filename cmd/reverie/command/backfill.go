@@ -15,7 +15,7 @@ import (
 // backfillFlags are what `reverie backfill` was asked for.
 type backfillFlags struct {
 	application.Backfill
-	yes, dryRun, batch bool
+	yes, dryRun bool
 }
 
 func newBackfill(a *app) *cobra.Command {
@@ -33,7 +33,7 @@ func newBackfill(a *app) *cobra.Command {
 	shardFlag(cmd, &f.Shard)
 	a.quietFlag(cmd)
 	fl.BoolVar(&f.Replay, "replay", false, "undo everything since --from, and evolve it anew")
-	batchFlag(cmd, &f.batch)
+	batchFlag(cmd, &f.Batch)
 	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
 	cmd.Flags().Lookup("json").Usage = "print JSON lines: the estimate, each run, a summary"
@@ -68,7 +68,6 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	defer end()
 	var done ending
 	batch := a.BackfillRuns(p.Evolve, f.Backfill)
-	batch.InBatches = f.batch
 	if !nothing {
 		done = a.backfillRuns(ctx, work, batch, f, est)
 	}
