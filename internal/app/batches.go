@@ -52,7 +52,8 @@ func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.
 	l := f.Config.LLM
 	w := batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
 		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
-		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions})
+		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
+		Called: f.metrics.Called})
 	var last error
 	err = w.Run(ctx, stop, func(ctx context.Context) (over bool) {
 		var s jobs.Summary

@@ -33,7 +33,7 @@ type Store interface {
 	WithdrawBatch(ctx context.Context, id string) error
 	BatchQuestions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
 	TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (bool, error)
-	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error
+	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error
 	CancellingBatch(ctx context.Context, id string) (bool, error)
 	BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
 	KnownBatches(ctx context.Context) ([]string, error)
@@ -52,6 +52,7 @@ type Options struct {
 	Log      *slog.Logger
 	Tell     func(text string)           // tells a person how far it is
 	Count    func(outcome string, n int) // counts questions: submitted, answered, refused, failed
+	Called   func(reverie.Call)          // hears of each call whose row is written
 }
 
 const (
@@ -99,7 +100,10 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 	case reverie.QuestionAgain:
 		asked.Direct = true
 	default:
-		if q.BatchID == nil {
+		if q.BatchID != nil {
+			break
+		}
+		if asked.Direct = w.late(q); !asked.Direct {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked[q.Model] = append(w.asked[q.Model], q)
@@ -107,6 +111,9 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 	}
 	return asked, nil
 }
+
+// late tells whether a question has waited for as long as it may.
+func (w *Waves) late(q reverie.BatchQuestion) bool { return w.Clock.Since(q.CreatedAt) >= w.Deadline }
 
 // Keep implements [llm.Queue].
 func (w *Waves) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Response) error {
@@ -189,6 +196,9 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 	var errs []error
 	tokens := map[string]int{}
 	for _, b := range list {
+		if w.model(b) == nil { // its answers cannot be had while the model is not configured
+			continue
+		}
 		ended, err := w.look(ctx, b, spent)
 		errs = append(errs, err)
 		if moved = moved || ended; !ended {
@@ -198,19 +208,25 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 	}
 	for _, m := range w.Models {
 		n, err := w.submit(ctx, m, tokens[m.Name()], spent)
-		out, moved, errs = out+n, moved || n > 0, append(errs, err)
-		if w.left(m) > 0 && !errors.As(err, new(*reverie.BudgetError)) { // for want of room: later
+		out, moved = out+n, moved || n > 0
+		switch left := w.left(m); {
+		case len(left) == 0 || errors.As(err, new(*reverie.BudgetError)):
+		case w.late(left[0]): // the next wave asks directly
+			moved, err = true, nil
+		default: // for want of room: later
 			out++
 		}
+		errs = append(errs, err)
 	}
 	w.tell(ctx)
 	return out, moved, errors.Join(errs...)
 }
 
-func (w *Waves) left(m *llm.Model) int {
+// left are the questions of a model that were put and not handed in.
+func (w *Waves) left(m *llm.Model) []reverie.BatchQuestion {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.asked[m.Name()])
+	return w.asked[m.Name()]
 }
 
 // tell says how far the batches are, where that has changed.
@@ -244,14 +260,8 @@ func (w *Waves) model(b reverie.Batch) *llm.Model {
 
 // look goes on with one batch, and tells whether it has ended.
 func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended bool, err error) {
-	m := w.model(b)
-	late := w.Clock.Since(b.CreatedAt) > w.Deadline
-	switch {
-	case m == nil && late: // nobody can ask for it
-		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its model is not configured any more")
-	case m == nil:
-		return false, fmt.Errorf("batch %s is of %s, which is not configured any more: %w", b.ID, b.Model, reverie.ErrDeferred)
-	case b.Status == reverie.BatchSubmitting:
+	m, late := w.model(b), w.Clock.Since(b.CreatedAt) > w.Deadline
+	if b.Status == reverie.BatchSubmitting {
 		return w.handIn(ctx, m, b, nil)
 	}
 	cancel := b.Status == reverie.BatchCancelling
@@ -262,11 +272,11 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended b
 	}
 	state, err := m.Batcher().BatchState(ctx, b.ProviderID)
 	if isFault(err, llm.FaultNotFound) {
-		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchFailed, "the provider does not know it any more")
+		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchFailed, "the provider does not know it any more", 1)
 	}
 	if err == nil && state.Phase == llm.BatchRunning && cancel {
 		if w.Clock.Since(b.CreatedAt) > w.Deadline+patience {
-			return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its answers did not come in time")
+			return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its answers did not come in time", 1)
 		}
 		err = m.Batcher().CancelBatch(ctx, b.ProviderID)
 	}
@@ -278,7 +288,11 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended b
 
 // collect takes the answers of a batch that has ended.
 func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, state llm.BatchState) (ended bool, err error) {
+	tries := 1
 	if state.Phase == llm.BatchFailed {
+		if (&llm.Error{Fault: state.Fault}).Is(reverie.ErrDeferred) { // for want of room
+			tries = 0
+		}
 		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
 		w.smaller(m, b.Questions)
 	} else {
@@ -302,7 +316,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			return false, err
 		}
 	}
-	return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchStatus(state.Phase), state.Err)
+	return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchStatus(state.Phase), state.Err, tries)
 }
 
 // take keeps one answer, if it is the question's own.
@@ -336,14 +350,15 @@ func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q rever
 	r := w.reserved[q.ID]
 	delete(w.reserved, q.ID)
 	w.mu.Unlock()
+	var is bool
 	var err error
 	r.Settle(call, func() bool {
-		var is bool
 		is, err = w.store.TakeAnswer(ctx, b.ID, taken)
 		return is && err == nil
 	})
-	if err == nil {
+	if is {
 		w.Count(outcome, 1)
+		w.Called(call)
 	}
 	return err
 }
@@ -352,7 +367,7 @@ func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q rever
 // batches as may be. It returns how many.
 func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
 	for {
-		if w.left(m) > 0 && spent != nil {
+		if len(w.left(m)) > 0 && spent != nil {
 			return n, spent
 		}
 		part, err := w.next(ctx, m, tokens)

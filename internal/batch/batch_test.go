@@ -78,10 +78,9 @@ func TestSameEndAsDirectly(t *testing.T) {
 // and nothing is asked or paid for twice.
 func TestKilledAnywhere(t *testing.T) {
 	tell := func(w *world) {
-		for _, group := range []string{"g1", "g2"} {
-			w.say(group, 2, "note tea "+group+" likes tea.", "note bus "+group+" goes by bus.")
-			w.say(group, 1, "note tea "+group+" likes green tea.", "note bus "+group+" took bus 7.")
-		}
+		w.say("g1", 2, "note tea g1 likes tea.")
+		w.say("g1", 1, "note tea g1 likes green tea.")
+		w.say("g2", 1, "note bus g2 goes by bus.")
 	}
 	want := directly(t, tell)
 	var calls []string
@@ -358,4 +357,33 @@ func TestErasedMeanwhile(t *testing.T) {
 	w.want(`select group_id || count(*) from llm_calls group by group_id order by 1`, "g12", "g21")
 	w.want(`select 'x' from batch_questions where group_id = 'g1' and (answer || system_text || user_text) like '%tea%'`)
 	w.want(`select 'x' from batch_questions where status = 'erased'`)
+}
+
+// A provider that takes no batches for as long as a question may wait is asked directly, and
+// so is one whose batches fail again and again for want of room.
+func TestNoRoomForADay(t *testing.T) {
+	for name, full := range map[string]func(w *world){
+		"at once": func(w *world) {
+			w.provider.submit = func(llm.BatchSubmission, []llm.BatchQuestion) error {
+				return &llm.Error{Provider: "test", Fault: llm.FaultRateLimited}
+			}
+		},
+		"later": func(w *world) {
+			w.provider.state = func(*handedIn) (llm.BatchState, error) {
+				return llm.BatchState{Phase: llm.BatchFailed, Fault: llm.FaultRateLimited, Err: "too many tokens"}, nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.say("g1", 1, "note tea g1 likes tea.")
+			w.options = func(o *batch.Options) { o.Deadline, o.Poll = time.Hour, 20*time.Minute }
+			full(w)
+			w.inBatches()
+			w.want(`select tier || count(*) from llm_calls group by tier`, "standard1")
+			if waited := w.clock.Since(noon); waited < time.Hour {
+				t.Errorf("asked directly after %v", waited)
+			}
+		})
+	}
 }

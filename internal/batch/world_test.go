@@ -172,7 +172,8 @@ func (w *world) process(l *life) *process {
 			Target: 30, MaxShown: 50, HoldRatio: 1, HoldMin: 100},
 		Now: w.clock.Now, Log: quiet}
 	o := batch.Options{Job: reverie.JobEvolve, Models: []*llm.Model{model}, Deadline: 24 * time.Hour, Poll: 30 * time.Second,
-		Holder: "test:1", Clock: w.clock, Log: quiet, Tell: func(string) {}, Count: func(string, int) {}}
+		Holder: "test:1", Clock: w.clock, Log: quiet, Tell: func(string) {}, Count: func(string, int) {},
+		Called: func(reverie.Call) {}}
 	if w.options != nil {
 		w.options(&o)
 	}
@@ -225,11 +226,7 @@ func (w *world) directly() {
 
 func (w *world) rows(query string, args ...any) []string {
 	w.Helper()
-	var list []string
-	for _, row := range must(pg.QueryAll[string](w.Context(), w.store.DB(), "look", query, args...))(w) {
-		list = append(list, row)
-	}
-	return list
+	return must(pg.QueryAll[string](w.Context(), w.store.DB(), "look", query, args...))(w)
 }
 
 func (w *world) want(query string, want ...string) {
@@ -487,8 +484,8 @@ func (m *mortalBatches) TakeAnswer(ctx context.Context, id string, a reverie.Bat
 	return is, err
 }
 
-func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
-	return m.life.call("Close", func() error { return m.Batches.CloseBatch(ctx, id, status, why) })
+func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
+	return m.life.call("Close", func() error { return m.Batches.CloseBatch(ctx, id, status, why, tries) })
 }
 
 func (m *mortalBatches) BatchesOut(ctx context.Context, job reverie.Job) (list []reverie.Batch, err error) {

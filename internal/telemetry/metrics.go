@@ -201,6 +201,9 @@ func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
 	m.record("groups_total", 1, string(job), outcome)
 }
 
+// Called counts a call whose row is written elsewhere.
+func (m *Metrics) Called(c reverie.Call) { m.count(c) }
+
 // BatchQuestions counts what became of questions of batches.
 func (m *Metrics) BatchQuestions(outcome string, n int) {
 	m.record("batch_questions_total", float64(n), outcome)

@@ -37,7 +37,7 @@ const (
 		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4`
 
 	keepQuery = `update batch_questions set status = 'answered', answer = $3, finish = $4
-		where group_id = $1 and question_id = $2 and status = 'again'`
+		where group_id = $1 and question_id = $2 and (status = 'again' or status = 'waiting' and batch_id is null)`
 
 	insertBatchQuery = `insert into batches (batch_id, job, model, questions, tokens, created_at, holder, held_until)
 		values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8))`
@@ -72,7 +72,7 @@ const (
 
 	closeQuery = `update batches set status = $2, error = $3, ended_at = $4
 		where group_id = '' and batch_id = $1 and ended_at is null`
-	leftQuery = `update batch_questions set status = 'again', tries = tries + 1
+	leftQuery = `update batch_questions set status = 'again', tries = tries + $2
 		where batch_id = $1 and group_id is not null and status = 'waiting'`
 	forgetQuery = `delete from batch_questions where batch_id = $1 and group_id is not null and status = 'erased'`
 
@@ -211,9 +211,18 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 	})
 }
 
-// CloseBatch ends a batch. What it has not answered has come to nothing.
-func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string) error {
-	return s.all(ctx, "end a batch", id, closeQuery, []any{id, status, pg.ValidText(why), s.db.Now()}, leftQuery, forgetQuery)
+// CloseBatch ends a batch. What it has not answered has been tried so many times more.
+func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
+	return s.db.Run(ctx, pg.Work{What: "end a batch", Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := t.Exec(ctx, closeQuery, id, status, pg.ValidText(why), s.db.Now()); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, leftQuery, id, tries); err != nil {
+			return err
+		}
+		_, err := t.Exec(ctx, forgetQuery, id)
+		return err
+	}})
 }
 
 // CancellingBatch notes that a batch is to be cancelled. One that has ended is left as it is.
