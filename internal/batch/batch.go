@@ -239,10 +239,7 @@ func (w *Waves) tell(ctx context.Context) {
 	for _, b := range list {
 		questions, done = questions+b.Questions, done+b.Answered+b.Refused+b.Failed
 	}
-	now := fmt.Sprintf("%s: %d batches out, with %d questions", w.Job, len(list), questions)
-	if done > 0 {
-		now += fmt.Sprintf(", %d of them answered", done)
-	}
+	now := fmt.Sprintf("%s: batches out: %d, questions: %d, answered: %d", w.Job, len(list), questions, done)
 	if now != w.told {
 		w.told = now
 		w.Tell(now)

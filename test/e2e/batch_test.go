@@ -157,3 +157,33 @@ func TestBatchesAreRefused(t *testing.T) {
 	s.run("evolve", "g1", "--batch").want(t, 2, "--batch is for many groups")
 	s.run("batches", "cancel", "019b8a52-5c3e-7000-8000-000000000001").want(t, 1, "not found")
 }
+
+// The daemon asks in batches where [schedule] batch says so, whatever the job: sessions are
+// read, dreamt of, and do not wait for each other. What is stopped meanwhile is taken up.
+func TestBatchesOfTheDaemon(t *testing.T) {
+	s := batchStage(t, "openai", crowdOf(1, 1))
+	s.set("REVERIE_SCHEDULE_BATCH=true", "REVERIE_SCHEDULE_EXTRACT=0 0 1 1 *", "REVERIE_SESSION_TURNS=1", "REVERIE_HTTP_LISTEN=")
+	for _, session := range []string{"s1", "s2", "s3"} {
+		s.bring("talk", spoken(session, evening, "note "+session+" is told of")...)
+	}
+	s.model.ScriptBatches(llmtest.Slow(1_000_000))
+	p := s.fork("REVERIE_SCHEDULE_EVOLVE=never", "REVERIE_LOG_FORMAT=json").launch("run")
+	p.says("extract: batches out: 1, questions: 3", 1)
+	p.stop()
+	if got := s.rows(`select job, status, count(*) from runs group by 1, 2`); !slices.Equal(got, []string{"extract|running|3"}) {
+		t.Errorf("runs that wait: %q", got)
+	}
+	s.exec(`update leases set expires_at = 'epoch'`)
+	id := s.one(`select batch_id from batches`)
+	s.run("batches", "cancel", id).want(t, 0)
+	p = s.fork(newYear).launch("run")
+	p.says("task done", 2)
+	p.stop()
+	if got := s.rows(`select job, status, count(*) from runs group by 1, 2 order by 1`); !slices.Equal(got, []string{"evolve|succeeded|2", "extract|succeeded|3"}) {
+		t.Errorf("runs: %q", got)
+	}
+	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed'`); !slices.Equal(tiers, []string{"batch"}) {
+		t.Errorf("tiers %q", tiers)
+	}
+	s.run("audit").want(t, 0)
+}
