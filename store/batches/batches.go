@@ -179,7 +179,7 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 		Call   string
 		Erased bool
 	}
-	return pg.Run(ctx, s.db, pg.Work{What: "take an answer"}, func(ctx context.Context, t *pg.Tx) (bool, error) {
+	return pg.Run(ctx, s.db, pg.Work{What: "take an answer", ByKey: true}, func(ctx context.Context, t *pg.Tx) (bool, error) {
 		err := t.Get(ctx, &row, takeQuery, q.GroupID, q.ID, id, q.Status, pg.ValidText(q.Answer), q.Finish, q.Fault)
 		if err := pg.NotFoundIfEmpty(err, "question %s", q.ID); err != nil {
 			if errors.Is(err, reverie.ErrNotFound) {
