@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 )
@@ -279,6 +280,9 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 		case f.WindowFailed != nil && ctx.Err() == nil && CountsAgainstGroup(done.Err):
 			failed = cmp.Or(failed, done.Err)
 			f.noteWindow(ctx, g.ID, done)
+			continue
+		case f.WindowFailed != nil && llm.IsPending(done.Err): // the others do not build on it
+			failed = cmp.Or(failed, done.Err)
 			continue
 		default:
 			return done.Err

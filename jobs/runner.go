@@ -565,6 +565,15 @@ type Summary struct {
 	Stopped string `json:"stopped,omitempty"`
 }
 
+// Next adds a further run over the same groups, in which those before have done their part.
+func (s *Summary) Next(n Summary) {
+	n.Skipped = max(0, n.Skipped-s.Failed) // those that have failed are left alone
+	n.Done, n.Failed, n.Windows = s.Done+n.Done, s.Failed+n.Failed, s.Windows+n.Windows
+	n.Failures = slices.Concat(s.Failures, n.Failures)
+	n.Failures = n.Failures[:min(len(n.Failures), MaxFailures)]
+	*s = n
+}
+
 // MaxFailures bounds the failures that a summary names.
 const MaxFailures = 20
 

@@ -30,7 +30,9 @@ const (
 			from runs o cross join lateral (select o.window_until as until) u
 			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid
-				and ($6::text is null or o.session_id = $6)) w
+				and ($6::text is null or o.session_id = $6)
+				and not exists (select 1 from batch_questions b -- it waits, and goes on when the batch has answered
+					where b.group_id = o.group_id and b.run_id = o.run_id and b.status = 'waiting')) w
 		where r.group_id = $1 and r.run_id = w.run_id`
 
 	// An answer is worth taking up while all that it is about is still pending;

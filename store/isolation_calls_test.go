@@ -19,6 +19,9 @@ var ofAllGroups = map[string]string{
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
 	"ModelCalibration": "tells what cosines of a model mean", "KeepModelCalibration": "tells what cosines of a model mean",
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
+	"AssignBatch": "makes a batch of all groups' questions", "ClaimBatch": "is a batch's, which is no group's", "BatchSubmitted": "is a batch's", "WithdrawBatch": "is a batch's",
+	"BatchQuestions": "is a batch's", "CloseBatch": "is a batch's", "CancellingBatch": "is a batch's", "BatchesOut": "lists batches", "ListBatches": "lists batches", "GetBatch": "is a batch's",
+	"KnownBatches": "lists batches", "SweepBatches": "forgets what no run goes on with",
 	"UnderWay": "tells of the runs of all groups, from which the API takes those that the caller sees",
 }
 
@@ -89,6 +92,15 @@ var calls = map[string]func(a asked) []any{
 	},
 	"Costs": func(a asked) []any {
 		return r(a.Costs(ctx(), reverie.CostQuery{GroupID: home, Since: earlier, Until: later, Limit: 9}))
+	},
+
+	"PutQuestion": func(a asked) []any {
+		return r(a.PutQuestion(ctx(), reverie.BatchQuestion{GroupID: home, ID: reverie.NewID(), RunID: a.run, InputSHA256: "in", Nth: 7, Nonce: "n"}, 2, earlier))
+	},
+	"KeepAnswer": func(a asked) []any { return r(a.KeepAnswer(ctx(), home, a.again, "x", "stop")) },
+	"TakeAnswer": func(a asked) []any {
+		return r(a.TakeAnswer(ctx(), a.batch, reverie.BatchAnswer{Question: reverie.BatchQuestion{GroupID: home, ID: a.question, Status: reverie.QuestionAnswered, Answer: "x"},
+			Call: &reverie.Call{GroupID: home, Outcome: "ok", CreatedAt: noon}}))
 	},
 
 	"StartRun": func(a asked) []any {

@@ -18,7 +18,7 @@ var (
 var seedColumns = map[string]any{
 	"memory_id": idMemory, "lineage_id": idLineage, "run_id": idRun, "entity_id": idEntity, "usage_id": idUsage,
 	"observation_id": idObservation, "conflict_id": idConflict, "claim_id": seedUUID(20), "change_id": seedUUID(21),
-	"call_id": seedUUID(22), "name_id": seedUUID(23), "erasure_id": seedUUID(24), "local_id": idMemory, "remote_id": seedUUID(25),
+	"question_id": seedUUID(27), "batch_id": seedUUID(28), "call_id": seedUUID(22), "name_id": seedUUID(23), "erasure_id": seedUUID(24), "local_id": idMemory, "remote_id": seedUUID(25),
 	"origin_memory_id": idMemory, "origin_lineage_id": idLineage, "id": seedUUID(26), "source_id": idMemory2, "source_lineage_id": idLineage2,
 	"old_id": nil, "parent_id": nil, "target_id": nil, "merged_into": nil, "settled_by": nil,
 	"message_id": idMessage, "session_id": idSession, "token_id": idToken, "author_id": "u1", "author": "小明", "role": "user", "reply_to": "",
@@ -45,11 +45,12 @@ var seedRows = map[string][]map[string]any{
 		{"run_id": idDreaming, "status": "running", "session_id": "", "job": "dream"}},
 	"run_chunks": {{"status": "applied"}, {"run_id": idHeldRun, "status": "held"}, {"run_id": idEvolving, "status": "answered"},
 		{"run_id": idImpressing, "status": "open"}, {"run_id": idExtracting, "status": "open"}, {"run_id": idDreaming, "status": "open"}},
-	"held_plans":   {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
-	"rejudgements": {{"run_id": nil}}, // it waits
-	"llm_calls":    {{"outcome": "ok"}},
-	"decisions":    {{"action": "ADD", "basis": "none", "decision_no": 1}},
-	"entities":     {{"kind": "person"}, {"kind": "person", "entity_id": idEntity2}},
+	"held_plans":      {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
+	"rejudgements":    {{"run_id": nil}}, // it waits
+	"batch_questions": {{"status": "waiting", "nth": 0}, {"status": "again", "nth": 1, "question_id": seedUUID(29), "batch_id": nil}},
+	"llm_calls":       {{"outcome": "ok"}},
+	"decisions":       {{"action": "ADD", "basis": "none", "decision_no": 1}},
+	"entities":        {{"kind": "person"}, {"kind": "person", "entity_id": idEntity2}},
 	"entity_names": {{"kind": "subject", "name": "小明", "name_key": "小明"},
 		{"kind": "subject", "name": "小红", "name_key": "小红", "entity_id": idEntity2, "name_id": seedUUID(30)}},
 	"entity_claims":       {{"aspect": "impression", "name": "", "name_key": "", "version": 1}},

@@ -48,7 +48,7 @@ func newIsolated(t testing.TB) *isolated {
 	_, err := w.db.Exec(`set session_replication_role = replica`)
 	check(t, err)
 	rows := must(w.db.Query(`select c.table_name, c.column_name, c.udt_name, c.is_nullable = 'YES' from information_schema.columns c
-		where c.table_schema = 'public' and c.is_identity = 'NO' and c.table_name <> 'deployments' and c.table_name in (
+		where c.table_schema = 'public' and c.is_identity = 'NO' and c.table_name not in ('deployments', 'batches') and c.table_name in (
 			select table_name from information_schema.columns where column_name = 'group_id')`))(t)
 	for rows.Next() {
 		var table string
@@ -199,14 +199,14 @@ type asked struct {
 	t                                                      testing.TB
 	mem, lin, mem2, lin2, held, run, ent, ent2, usage, obs string
 	evolving, impressing, extracting, maintaining          string // runs that are under way
-	msg, msg2, ses, tok, conflict                          string
+	msg, msg2, ses, tok, conflict, question, again, batch  string
 	lease                                                  reverie.Lease
 }
 
 func (w *isolated) asking(ids string) asked {
 	id := func(s seedID) string { return s.of(ids) }
 	return asked{parts: w.parts, t: w.t, mem: id(idMemory), lin: id(idLineage), mem2: id(idMemory2), lin2: id(idLineage2), held: id(idHeldRun), run: id(idRun),
-		ent: id(idEntity), ent2: id(idEntity2), usage: id(idUsage), obs: id(idObservation), msg: id(idMessage), msg2: id(idMessage2), ses: id(idSession),
+		ent: id(idEntity), ent2: id(idEntity2), usage: id(idUsage), obs: id(idObservation), question: id(seedUUID(27)), again: id(seedUUID(29)), batch: id(seedUUID(28)), msg: id(idMessage), msg2: id(idMessage2), ses: id(idSession),
 		tok: id(idToken), conflict: id(idConflict), evolving: id(idEvolving), impressing: id(idImpressing), extracting: id(idExtracting), maintaining: id(idMaintaining),
 		lease: reverie.Lease{GroupID: home, Name: reverie.LeaseGroup, Holder: "h", Fence: 1}}
 }

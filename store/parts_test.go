@@ -7,6 +7,7 @@ import (
 	"reverie/store"
 	"reverie/store/archive"
 	"reverie/store/audit"
+	"reverie/store/batches"
 	"reverie/store/erase"
 	"reverie/store/history"
 	"reverie/store/teams"
@@ -19,13 +20,14 @@ type past = history.History
 type parts struct {
 	*store.Store
 	*archive.Archive
+	*batches.Batches
 	*erase.Eraser
 	*past
 	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
+	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {

@@ -172,10 +172,18 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
 	}
-	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model),
-		recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
-		c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt,
-		cmp.Or(c.Tier, "standard"), c.CachedTokens)
+	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model), recordCallQuery, callValues(c)...)
+}
+
+// InsertCall is [Store.RecordCall] in a transaction, for a call that has its id and time.
+func InsertCall(ctx context.Context, t *pg.Tx, c reverie.Call) error {
+	_, err := t.Exec(ctx, recordCallQuery, callValues(c)...)
+	return err
+}
+
+func callValues(c reverie.Call) []any {
+	return []any{c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model, c.InputTokens, c.OutputTokens, c.CostUSD,
+		c.Latency.Milliseconds(), c.Outcome, c.CreatedAt, cmp.Or(c.Tier, "standard"), c.CachedTokens}
 }
 
 func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {

@@ -291,6 +291,9 @@ func (a *App) instrument(job reverie.Job) func(context.Context, string, reverie.
 		ctx, end := a.tracer.Run(ctx, job, groupID, w)
 		return ctx, func(r jobs.Report) {
 			end(r.RunID, r.Status, r.Err)
+			if llm.IsPending(r.Err) { // it goes on in the next wave
+				return
+			}
 			a.metrics.RunDone(job, r.Status, r.NoNew, r.Stats, r.Took)
 			if r.Err != nil && !reverie.Passing(r.Err) {
 				a.sentry.Capture(r.Err, map[string]string{"job": string(job), "group_id": groupID, "run_id": r.RunID})

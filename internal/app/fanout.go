@@ -28,6 +28,7 @@ type FanOut struct {
 	*App
 	*jobs.Runner
 	Use       string                 // what its model is asked for
+	InBatches bool                   // its questions are asked in batches of the provider
 	ShowGroup func(jobs.GroupResult) // what is printed of each group; one at a time
 }
 
@@ -78,6 +79,14 @@ func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
 
 // Run works on all that is due. When stop is closed nothing more is begun.
 func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
+	if f.InBatches && !f.DryRun && f.Use != "" {
+		return f.inWaves(ctx, stop)
+	}
+	return f.once(ctx, stop)
+}
+
+// once works on each group once.
+func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
 	began, c := f.Clock(), f.Config
 	stop, done, err := f.whileOffPeak(stop)
 	if err != nil {
@@ -100,6 +109,14 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	// beside: leases, the rows of calls.
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
+	if show := f.Show; show != nil {
+		f.Runner.Show = func(r jobs.Report) {
+			if !llm.IsPending(r.Err) {
+				show(r)
+			}
+		}
+		defer func() { f.Runner.Show = show }()
+	}
 	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
 	if f.DryRun { // which is read as it comes
 		f.Concurrency = 1
@@ -120,6 +137,9 @@ func (a *App) parkRule() reverie.ParkRule {
 }
 
 func (f *FanOut) report(r jobs.GroupResult) {
+	if llm.IsPending(r.Err) { // the next wave tells of it
+		return
+	}
 	f.metrics.GroupDone(f.Job, string(r.Outcome))
 	if f.ShowGroup != nil {
 		f.ShowGroup(r)
@@ -209,13 +229,14 @@ type Backfill struct {
 	From, To string
 	GroupID  string // only this one
 	Shard    jobs.Shard
+	Batch    bool // in batches of the provider
 	Replay   bool // what was done from From on is taken back, and evolved anew
 }
 
 // BackfillRuns evolves the dates.
 func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
 	batch := a.EvolveDue(p, evolve.Request{}, jobs.Dates(a.Store, f.From, f.To, a.Clock))
-	batch.Shard, batch.GroupID, batch.IgnoreRetry = f.Shard, f.GroupID, true
+	batch.Shard, batch.GroupID, batch.IgnoreRetry, batch.InBatches = f.Shard, f.GroupID, true, f.Batch
 	if f.Replay {
 		again := &rewinding{App: a, dates: f}
 		batch.Plan, batch.Runner.Store, batch.Prepare = again.plan, replayStore{a.Store}, again.prepare
@@ -308,7 +329,11 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 		output = usualOutput
 	}
 	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
-	e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
+	cost := model.Cost
+	if f.Batch {
+		cost = model.BatchCost
+	}
+	e.CostUSD = cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	return e, nil
 }
 
@@ -413,6 +438,9 @@ func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 // prepare takes back what a group's runs did, before the first of its dates is
 // evolved anew.
 func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
+	if _, rewound := r.from.Load(g.ID); rewound { // in the wave before
+		return nil
+	}
 	back, err := r.rewindable(ctx, g, r.dates)
 	if err != nil || len(back.Runs) == 0 {
 		return err

@@ -243,7 +243,7 @@ func (f *FanOut) Impressions(p *entity.Pipeline, plan jobs.Plan, summary jobs.Su
 		return nil
 	}
 	next := f.ImpressionsDue(p, entity.Request{}, plan)
-	next.Shard, next.GroupID, next.IgnoreRetry = f.Shard, f.GroupID, f.IgnoreRetry
+	next.Shard, next.GroupID, next.IgnoreRetry, next.InBatches = f.Shard, f.GroupID, f.IgnoreRetry, f.InBatches
 	return next
 }
 

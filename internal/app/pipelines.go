@@ -369,6 +369,11 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	if account.Tier = llm.Tier(s.ServiceTier); account.Tier == llm.TierFlex {
 		account.Flex = &llm.Flex{Policy: a.patient(account.Policy), Timeout: a.Config.LLM.FlexTimeout.Duration}
 	}
+	batcher := client
+	if f, is := client.(llm.FlexAt); is {
+		batcher = f.Generator
+	}
+	account.Batcher, _ = batcher.(llm.Batcher)
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 

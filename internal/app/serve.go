@@ -327,6 +327,11 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	if _, err := a.pipelines(ctx, false, wanted...); err != nil {
 		return err
 	}
+	for _, job := range wanted {
+		if _, err := a.batchModels(job); err != nil && a.Config.Schedule.Batch {
+			return err
+		}
+	}
 	a.queue = &jobs.Queue{}
 	day := a.DayBudget()
 	var tasks []jobs.Task
@@ -412,19 +417,25 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 		}
 		switch job {
 		case reverie.JobExtract:
-			_, err := a.ExtractDue(p.Session, a.Sessions(false), session.Request{Due: true}).Run(ctx, stop)
+			_, err := a.scheduledBatches(a.ExtractDue(p.Session, a.Sessions(false), session.Request{Due: true})).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
-			_, err := a.DreamDue(p.Dream, dream.Request{Due: true}, a.DueDreams()).Run(ctx, stop)
+			_, err := a.scheduledBatches(a.DreamDue(p.Dream, dream.Request{Due: true}, a.DueDreams())).Run(ctx, stop)
 			return err
 		}
 		return a.nightly(ctx, p, stop)
 	}
 }
 
+// scheduledBatches is a job of the schedule, in batches where that is set.
+func (a *App) scheduledBatches(f *FanOut) *FanOut {
+	f.InBatches = a.Config.Schedule.Batch
+	return f
+}
+
 // nightly evolves the dates that are over, and follows people where that is wanted.
 func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) error {
-	evolves := a.EvolveDue(p.Evolve, evolve.Request{}, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights))
+	evolves := a.scheduledBatches(a.EvolveDue(p.Evolve, evolve.Request{}, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights)))
 	summary, err := evolves.Run(ctx, stop)
 	next := evolves.Impressions(p.Impression, jobs.Nightly(a.Queue(), a.Clock, a.Config.Jobs.MissedNights), summary, err)
 	if next == nil {

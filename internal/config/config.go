@@ -79,7 +79,11 @@ type LLMConfig struct {
 	TokensPerMinute   int      `toml:"tokens_per_minute" min:"0"`
 	BreakerFailures   int      `toml:"breaker_failures" min:"1" max:"1000"`
 	BreakerDelay      Duration `toml:"breaker_delay" min:"1ms" max:"24h"`
-	Prices            []string `toml:"prices" check:"price"`
+
+	BatchDeadline Duration `toml:"batch_deadline" min:"1s" max:"72h"`
+	BatchPoll     Duration `toml:"batch_poll" min:"10ms" max:"1h"`
+	BatchTokens   int      `toml:"batch_tokens" min:"0"`
+	Prices        []string `toml:"prices" check:"price"`
 
 	Evolve  JobConfig `toml:"evolve"`
 	Compare JobConfig `toml:"compare"`
@@ -321,6 +325,7 @@ type ScheduleConfig struct {
 	Extract  string `toml:"extract" check:"schedule"`
 	Dream    string `toml:"dream" check:"schedule"`
 	Maintain string `toml:"maintain" check:"schedule"`
+	Batch    bool   `toml:"batch"`
 }
 
 // BudgetConfig bounds what is spent.

@@ -165,6 +165,7 @@ type round struct {
 	*Comparer
 	*planner
 	asker    *llm.Asker
+	waiting  map[string]bool // facts that wait for a batch, and what they may change
 	warnings []string
 }
 
@@ -179,7 +180,7 @@ type round struct {
 // [*reverie.BudgetError]), of the store and the journal ([reverie.ErrLeaseLost]),
 // and the context's.
 func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
-	r := &round{Comparer: c, planner: newPlanner(req)}
+	r := &round{Comparer: c, planner: newPlanner(req), waiting: map[string]bool{}}
 	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
@@ -206,7 +207,16 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		}
 		return outcome{action: reverie.DecisionAdd, reason: reason}, nil
 	}
+	if r.waits(f, near) { // for what the question would say
+		return outcome{}, &llm.PendingError{Model: r.Model.Name()}
+	}
 	failure, err := r.compare(ctx, f, near, d)
+	if llm.IsPending(err) {
+		r.waiting[f.id] = true
+		for _, c := range near {
+			r.waiting[c.MemoryID] = true
+		}
+	}
 	if err != nil {
 		return outcome{}, fmt.Errorf("compare a new statement of group %q with %d memories: %w", r.req.GroupID,
 			len(near), err)
@@ -227,6 +237,16 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 	}
 	c := near[at]
 	return outcome{action: action, target: c.entry, merged: c.Merged, reason: c.Reason}, nil
+}
+
+// waits tells whether a fact is held against what may change by one that waits for a batch.
+func (r *round) waits(f *fact, near []candidate) bool {
+	for id := range f.scores {
+		if r.waiting[id] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(near, func(c candidate) bool { return r.waiting[c.MemoryID] })
 }
 
 // decisions are what became of the facts, as rows. What a later fact has taken the place

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -195,8 +196,10 @@ const (
 
 // settle decides on all facts: on those that are known word for word first, so that no
 // other fact takes their place, then on the others in order, by a rule. What an earlier
-// fact has become may be what a later one says.
+// fact has become may be what a later one says. Where a question waits for a batch, those
+// of the facts behind it are asked too, and then it is the error.
 func (d *planner) settle(rule func(*fact) (outcome, error)) error {
+	var pending error
 	for _, again := range []bool{false, true} {
 		for i := range d.facts {
 			f := &d.facts[i]
@@ -211,7 +214,11 @@ func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 			case !again:
 				continue
 			default:
-				if o, err = rule(f); err != nil {
+				if o, err = rule(f); llm.IsPending(err) {
+					pending = cmp.Or(pending, err)
+					continue
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -219,7 +226,7 @@ func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 			f.outcome, f.says = d.enact(f, o)
 		}
 	}
-	return nil
+	return pending
 }
 
 // settled is what became of the facts.

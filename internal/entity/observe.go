@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
@@ -25,6 +26,7 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 		return nil, err
 	}
 	var list []reverie.Observation
+	var pending error
 	for done := 0; len(batches) > 0; {
 		b := batches[0]
 		b.no = done + 1
@@ -42,14 +44,16 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
 			return nil, errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
 		}
-		if err != nil {
+		if llm.IsPending(err) { // the other questions do not build on it
+			pending = cmp.Or(pending, err)
+		} else if err != nil {
 			return nil, err
 		}
 		list, s.refusals = append(list, observed...), append(s.refusals, refused...)
 		batches, done = batches[1:], done+1
 		r.tell(Progress{Chunk: s.no, Batch: done, Batches: done + len(batches)})
 	}
-	return list, nil
+	return list, pending
 }
 
 // batches divides the chunk into questions.

@@ -85,21 +85,29 @@ type tally struct {
 func (t *tally) begin(estimate reverie.Spend) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.exceeded(t.underWay); err != nil {
+		return err
+	}
+	t.underWay.Calls++
+	t.underWay.InputTokens += estimate.InputTokens
+	t.underWay.CostUSD += estimate.CostUSD
+	return nil
+}
+
+// exceeded says which limit is spent by what is spent and what is under way.
+func (t *tally) exceeded(underWay reverie.Spend) error {
 	for _, l := range []struct {
 		what         string
 		limit, spent float64
 	}{
-		{"calls", float64(t.limits.Calls), float64(t.spent.Calls + t.underWay.Calls)},
-		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + t.underWay.InputTokens)},
-		{"USD", t.limits.USD, t.spent.CostUSD + t.underWay.CostUSD},
+		{"calls", float64(t.limits.Calls), float64(t.spent.Calls + underWay.Calls)},
+		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + underWay.InputTokens)},
+		{"USD", t.limits.USD, t.spent.CostUSD + underWay.CostUSD},
 	} {
 		if l.limit > 0 && l.spent >= l.limit {
 			return &reverie.BudgetError{Scope: t.scope, What: l.what, Limit: l.limit, Spent: l.spent}
 		}
 	}
-	t.underWay.Calls++
-	t.underWay.InputTokens += estimate.InputTokens
-	t.underWay.CostUSD += estimate.CostUSD
 	return nil
 }
 
@@ -169,6 +177,14 @@ func (d *DayBudget) begin(ctx context.Context, estimate reverie.Spend) error {
 	if d.unbounded() {
 		return nil
 	}
+	if err := d.refresh(ctx); err != nil {
+		return err
+	}
+	return d.tally.begin(estimate)
+}
+
+// refresh reads the ledger where what is known of it is old.
+func (d *DayBudget) refresh(ctx context.Context) error {
 	for d.outdated() {
 		// All who ask wait for one reading, each no longer than its context.
 		read := d.reads.DoChan("", func() (any, error) { return nil, d.read(context.WithoutCancel(ctx)) })
@@ -181,7 +197,7 @@ func (d *DayBudget) begin(ctx context.Context, estimate reverie.Spend) error {
 			return fmt.Errorf("waiting for what was spent today: %w", ctx.Err())
 		}
 	}
-	return d.tally.begin(estimate)
+	return nil
 }
 
 func (d *DayBudget) outdated() bool {

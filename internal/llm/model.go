@@ -49,10 +49,17 @@ func (m *Model) Cost(u Usage) float64 {
 // in it; where that changed something, only the JSON objects of the text are left.
 //
 // Its errors are an [*Error], a [*BreakerError] (both tell [reverie.ErrDeferred]
-// and [reverie.ErrConfiguration]), a [*reverie.BudgetError] or what kept the
+// and [reverie.ErrConfiguration]), a [*PendingError], a [*reverie.BudgetError] or what kept the
 // budget from being looked at, the context's, or a [*LedgerError]; beside the
 // last one stands the answer that was paid for, if there is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
+	if q, _ := ctx.Value(queueKey{}).(Queue); q != nil && m.account.Batcher != nil && meta.RunID != nil {
+		return m.queued(ctx, q, meta, req)
+	}
+	return m.generate(ctx, meta, req)
+}
+
+func (m *Model) generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	asked := text.EstimateTokens(req.System) + text.EstimateTokens(req.User)
 	var resp Response
 	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context, tier Tier) (reply, error) {
@@ -104,6 +111,7 @@ type Meta struct {
 	RunID   *string // nil for a dry run or a search
 	Purpose string  // evolve, embed, ...
 	Tier    Tier    // "" is the account's
+	Nth     int     // of the questions that are asked for the same, word for word alike
 }
 
 // Ledger keeps the row of each call.
@@ -122,6 +130,7 @@ type Account struct {
 	Timeout  time.Duration    // of one attempt; 0: none
 	Flex     *Flex            // how TierFlex is asked; nil: like TierStandard
 	OffPeak  *OffPeak         // when TierStandard has another price; nil: never
+	Batcher  Batcher          // hands in questions; nil: the provider takes none
 	Calls    *Semaphore       // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
@@ -256,14 +265,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 	if tier == TierFlex { // which a provider may answer, and bill, as a standard call
 		tier = cmp.Or(answer.tier, tier)
 	}
-	price, _ := priceOf(a.Prices, a.Model, tier)
-	row := reverie.Call{
-		GroupID: meta.GroupID, RunID: meta.RunID, ID: reverie.NewID(), Purpose: meta.Purpose,
-		Provider: a.Provider, Model: a.Model,
-		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CachedTokens: usage.CachedTokens,
-		Tier: string(tier), CostUSD: price.Cost(usage),
-		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
-	}
+	row := a.row(meta, tier, usage, outcome, a.Now().Sub(start), start)
 	r.settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
@@ -369,7 +371,8 @@ type Asker struct {
 	Lease   func() reverie.Lease // nil for a dry run: nothing is kept
 	Meta    Meta                 // RunID nil: nothing is kept
 
-	kept map[string]string // nil: not read yet
+	kept  map[string]string // nil: not read yet
+	asked map[string]int    // how often, by hash of the question
 }
 
 // Ask answers a request. Only whole answers ([FinishStop]) are kept; fresh tells
@@ -386,7 +389,12 @@ func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool
 	if text, ok := a.kept[input]; ok {
 		return Response{Text: text, Finish: FinishStop}, false, nil
 	}
-	if resp, err = a.Model.Generate(ctx, a.Meta, req); err != nil || !keeps || resp.Finish != FinishStop {
+	meta := a.Meta
+	if meta.Nth = a.asked[input]; a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	a.asked[input]++
+	if resp, err = a.Model.Generate(ctx, meta, req); err != nil || !keeps || resp.Finish != FinishStop {
 		return resp, true, err
 	}
 	if fault.Off(fault.Answer) {

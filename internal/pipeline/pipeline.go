@@ -225,9 +225,10 @@ func (r *RunRecorder) Warn(texts ...string) {
 
 // End writes the run's final status, also when ctx is already done, and how many
 // messages it leaves waiting. It returns the run's error, joined by that of
-// recording it. A run whose lease is lost is the next holder's, and is left alone.
+// recording it. A run whose lease is lost is the next holder's, and is left alone; so is one
+// that waits for a batch, which goes on under its id like one that was interrupted.
 func (r *RunRecorder) End(ctx context.Context, err error) error {
-	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) {
+	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) || llm.IsPending(err) && !r.unwritten {
 		return err
 	}
 	if r.ended {

@@ -62,6 +62,8 @@ var table = []struct {
 			"deferred (a passing fault), failed, or nothing (no message was pending).", nil},
 	{counter, "groups_total", "job outcome",
 		"Groups that a fan-out came to, by what became of them: done, skipped, failed or deferred.", nil},
+	{counter, "batch_questions_total", "outcome",
+		"Questions of batches: submitted, answered, refused (the answer was not the question's own) or failed.", nil},
 	{gauge, "windows_behind", "job", "Windows that were due and not finished when the last fan-out ended.", nil},
 	{gauge, "groups_parked", "job",
 		"Groups that wait for a person after repeated failure, as the last fan-out found them.", nil},
@@ -205,6 +207,14 @@ func (m *Metrics) countStats(job string, s reverie.Stats) {
 // deferred.
 func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
 	m.record("groups_total", 1, string(job), outcome)
+}
+
+// Called counts a call whose row is written elsewhere.
+func (m *Metrics) Called(c reverie.Call) { m.count(c) }
+
+// BatchQuestions counts what became of questions of batches.
+func (m *Metrics) BatchQuestions(outcome string, n int) {
+	m.record("batch_questions_total", float64(n), outcome)
 }
 
 // FanOutDone says that a fan-out ended: how many windows it left that are due,

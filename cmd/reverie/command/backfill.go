@@ -33,6 +33,7 @@ func newBackfill(a *app) *cobra.Command {
 	shardFlag(cmd, &f.Shard)
 	a.quietFlag(cmd)
 	fl.BoolVar(&f.Replay, "replay", false, "undo everything since --from, and evolve it anew")
+	batchFlag(cmd, &f.Batch)
 	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
 	cmd.Flags().Lookup("json").Usage = "print JSON lines: the estimate, each run, a summary"

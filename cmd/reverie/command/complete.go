@@ -36,6 +36,13 @@ func (a *app) completions(cmd *cobra.Command) {
 
 // completable lists what an argument can be, each with words about it after a tab.
 var completable = map[string]func(ctx context.Context, a *app, groupID string) ([]string, error){
+	"BATCH": func(ctx context.Context, a *app, _ string) (found []string, err error) {
+		list, err := a.Batches().ListBatches(ctx, most)
+		for _, b := range list {
+			found = append(found, b.ID+"\t"+string(b.Job)+" "+cli.Stamp(b.CreatedAt)+" "+string(b.Status))
+		}
+		return found, err
+	},
 	"GROUP": func(ctx context.Context, a *app, _ string) (found []string, err error) {
 		list, err := a.Store.GroupList(ctx, reverie.GroupQuery{Limit: most})
 		for _, g := range list {

@@ -18,7 +18,8 @@ import (
 // evolveFlags are what `reverie evolve` was asked for.
 type evolveFlags struct {
 	selection
-	days int
+	days  int
+	batch bool
 }
 
 func newEvolve(a *app) *cobra.Command {
@@ -28,6 +29,7 @@ func newEvolve(a *app) *cobra.Command {
 	})
 	f.flags(a, cmd, "evolve")
 	daysFlag(cmd, &f.days)
+	batchFlag(cmd, &f.batch)
 	return cmd
 }
 
@@ -36,6 +38,9 @@ func daysFlag(cmd *cobra.Command, to *int) {
 }
 
 func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
+	if f.batch && (f.dryRun || !f.lines()) {
+		return usageError(errors.New("--batch is for many groups: use it with --due or --all, and without --dry-run"))
+	}
 	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
@@ -52,7 +57,7 @@ func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
 		return a.runAll(ctx, batch, f.selection, f.nothing)
 	}
 	// Impressions follow, of the groups that follow people.
-	batch.Shard, batch.IgnoreRetry = f.shard, f.all
+	batch.Shard, batch.IgnoreRetry, batch.InBatches = f.shard, f.all, f.batch
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	done := a.runMany(ctx, work, batch, f.nothing)

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jonboulle/clockwork"
+
+	"reverie/internal/batch"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+	"reverie/store/batches"
+)
+
+// batchModels are the models that a job asks and whose providers answer batches. The first
+// that it asks must be among them.
+func (a *App) batchModels(job reverie.Job) (list []*llm.Model, err error) {
+	for i, use := range modelUses(a.Config, job) {
+		m, s, err := a.Model(use)
+		if err != nil {
+			return nil, err
+		}
+		if m.Batcher() == nil && i == 0 {
+			return nil, fmt.Errorf("%s does not answer batches: leave out --batch and [schedule] batch, or set [llm] provider "+
+				"to openai, gemini or anthropic: %w", s.Provider, reverie.ErrConfiguration)
+		}
+		if m.Batcher() != nil && !slices.ContainsFunc(list, func(o *llm.Model) bool { return o.Name() == m.Name() }) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// Batches are those of the database.
+func (a *App) Batches() *batches.Batches { return batches.New(a.Store.DB()) }
+
+// Batch is one of them.
+func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
+	return a.Batches().GetBatch(ctx, id)
+}
+
+// inWaves works on all that is due, in as many waves as there are questions that build on
+// each other. The summary is that of all waves.
+func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.Summary, err error) {
+	models, err := f.batchModels(f.Job)
+	if err != nil {
+		return total, err
+	}
+	l := f.Config.LLM
+	w := batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
+		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
+		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
+		Called: f.metrics.Called})
+	var last error
+	err = w.Run(ctx, stop, func(ctx context.Context) (over bool) {
+		var s jobs.Summary
+		s, last = f.once(ctx, stop)
+		total.Next(s)
+		partial := (*jobs.PartialError)(nil)
+		return last != nil && !errors.As(last, &partial) || ctx.Err() != nil
+	})
+	partial := (*jobs.PartialError)(nil)
+	switch {
+	case last != nil && !errors.As(last, &partial):
+		return total, last
+	case err != nil && !reverie.Passing(err):
+		return total, err
+	case err != nil:
+		total.Stopped = err.Error()
+	}
+	if total.Failed > 0 || total.Deferred > 0 || total.Stopped != "" {
+		e := &jobs.PartialError{Summary: total}
+		if partial != nil {
+			e.Err = partial.Err
+		}
+		return total, e
+	}
+	return total, nil
+}
+
+// progress says how far batches are.
+func (a *App) progress(text string) {
+	if a.Resident {
+		a.Log.Info(text)
+		return
+	}
+	a.Notify("reverie: " + text)
+}
+
+// CancelBatch asks the provider of a batch that is out to answer no more of it. What it has
+// answered by then is used.
+func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error) {
+	b, err := a.Batch(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	is, err := a.Batches().CancellingBatch(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	if !is {
+		return b, fmt.Errorf("batch %s is %s, and only one that is running can be cancelled: %w", id, b.Status,
+			reverie.ErrConflict)
+	}
+	b.Status = reverie.BatchCancelling
+	models, err := a.batchModels(b.Job)
+	if err != nil {
+		return b, err
+	}
+	for _, m := range models {
+		if m.Name() == b.Model {
+			return b, m.Batcher().CancelBatch(ctx, b.ProviderID)
+		}
+	}
+	return b, fmt.Errorf("batch %s is of %s, which is not configured any more: set it again to cancel the batch: %w", id, b.Model,
+		reverie.ErrConfiguration)
+}

@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// Queue keeps the questions of runs, which are asked in batches.
+type Queue interface {
+	// Put keeps a question, the first time, and says what has become of it.
+	Put(ctx context.Context, m *Model, meta Meta, req Request) (Queued, error)
+	// Keep stores the answer to a question that was asked directly in the end.
+	Keep(ctx context.Context, meta Meta, id string, resp Response) error
+}
+
+// Queued is a question in a [Queue].
+type Queued struct {
+	ID       string
+	Response *Response // nil: there is none yet
+	Fault    Fault     // why there will be none; "" while one may come
+	Direct   bool      // batches have failed it: it is to be asked directly
+}
+
+type queueKey struct{}
+
+// WithQueue returns a context in which the questions of runs go into a queue, where the
+// model's provider answers batches. One that has no answer yet is a [*PendingError].
+func WithQueue(ctx context.Context, q Queue) context.Context {
+	return context.WithValue(ctx, queueKey{}, q)
+}
+
+// PendingError says that a question waits for the answer of a batch. It is a
+// [reverie.ErrDeferred]: whoever asks again later finds the answer.
+type PendingError struct{ Model string }
+
+func (e *PendingError) Error() string { return "the question waits for a batch of " + e.Model }
+
+// Is makes errors.Is(err, reverie.ErrDeferred) true.
+func (e *PendingError) Is(target error) bool { return target == reverie.ErrDeferred }
+
+// IsPending tells whether an error is that a question waits for a batch.
+func IsPending(err error) bool { return errors.As(err, new(*PendingError)) }
+
+// Batcher hands in questions of the model; nil where its provider takes none.
+func (m *Model) Batcher() Batcher { return m.account.Batcher }
+
+// BatchCost is what a call would cost in a batch, in USD.
+func (m *Model) BatchCost(u Usage) float64 {
+	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
+	return price.Cost(u)
+}
+
+// queued is the answer to a question out of a queue.
+func (m *Model) queued(ctx context.Context, q Queue, meta Meta, req Request) (Response, error) {
+	asked, err := q.Put(ctx, m, meta, req)
+	switch {
+	case err != nil:
+		return Response{}, err
+	case asked.Response != nil:
+		return *asked.Response, nil
+	case asked.Fault != "":
+		return Response{}, &Error{Provider: m.account.Provider, Fault: asked.Fault, Err: errors.New("in a batch")}
+	case !asked.Direct:
+		return Response{}, &PendingError{Model: m.Name()}
+	}
+	resp, err := m.generate(ctx, meta, req)
+	if err == nil {
+		err = q.Keep(ctx, meta, asked.ID, resp)
+	}
+	return resp, err
+}
+
+// Receive makes of what a batch has answered to a question of so many tokens what
+// [Model.Generate] would return, and the row of the call, which is not written yet.
+func (m *Model) Receive(meta Meta, tokens int, a BatchAnswer, sent time.Time) (Response, reverie.Call) {
+	resp, outcome := a.Response, faultOf(a.Err)
+	if a.Err == nil {
+		resp.Text, outcome = storable(resp.Text), outcomeOf(resp.Finish)
+		if resp.Usage == (Usage{}) {
+			resp.Usage = Usage{InputTokens: tokens, OutputTokens: text.EstimateTokens(resp.Text)}
+		}
+		resp.Text = masked(resp.Text, m.account.Privacy)
+	}
+	now := m.account.Now()
+	return resp, m.account.row(meta, cmp.Or(resp.Tier, TierBatch), resp.Usage, outcome, now.Sub(sent), now)
+}
+
+// row is that of a call.
+func (a *Account) row(meta Meta, tier Tier, usage Usage, outcome string, took time.Duration, at time.Time) reverie.Call {
+	usage = usage.clamped()
+	price, _ := priceOf(a.Prices, a.Model, tier)
+	return reverie.Call{GroupID: meta.GroupID, RunID: meta.RunID, ID: reverie.NewID(), Purpose: meta.Purpose,
+		Provider: a.Provider, Model: a.Model, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens,
+		CachedTokens: usage.CachedTokens, Tier: string(tier), CostUSD: price.Cost(usage), Latency: took, Outcome: outcome,
+		CreatedAt: at.UTC()}
+}
+
+// Reservation is what a question that is out may spend.
+type Reservation struct{ of reservation }
+
+// Reserve counts a question of so many tokens as under way in a batch, or says which limit
+// of the budget is spent.
+func (m *Model) Reserve(ctx context.Context, tokens int) (*Reservation, error) {
+	b := budgetOf(ctx)
+	if m.account.Free {
+		b = nil
+	}
+	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
+	r := &Reservation{reservation{leave: func() {}, budget: b,
+		estimate: reverie.Spend{InputTokens: tokens, CostUSD: price.Cost(Usage{InputTokens: tokens})}}}
+	if err := b.begin(ctx, r.of.estimate); err != nil {
+		return nil, fmt.Errorf("no further question is handed in: %w", err)
+	}
+	return r, nil
+}
+
+// Settle has the row of the answer written, and counts it instead of the estimate.
+func (r *Reservation) Settle(row reverie.Call, write func() bool) {
+	if r == nil {
+		write()
+		return
+	}
+	r.of.settle(row, write)
+}
+
+// Release gives back what is not answered.
+func (r *Reservation) Release() {
+	if r != nil {
+		r.of.release()
+	}
+}
+
+// BudgetSpent is the [*reverie.BudgetError] of a context's budget that is spent, whatever
+// is under way; nil while it is not.
+func BudgetSpent(ctx context.Context) error {
+	b := budgetOf(ctx)
+	if b == nil {
+		return nil
+	}
+	if err := b.run.over(); err != nil || b.day.unbounded() {
+		return err
+	}
+	if err := b.day.refresh(ctx); err != nil {
+		return err
+	}
+	return b.day.tally.over()
+}
+
+// over is [tally.begin] for what is spent alone; nothing begins.
+func (t *tally) over() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.exceeded(reverie.Spend{})
+}

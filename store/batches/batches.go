@@ -1,0 +1,272 @@
+// Package batches keeps the questions of runs that providers answer in batches.
+package batches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie/internal/reverie"
+	"reverie/store"
+	"reverie/store/pg"
+)
+
+// Batches are those of one database.
+type Batches struct{ db *pg.DB }
+
+// New returns the batches of a database.
+func New(db *pg.DB) *Batches { return &Batches{db} }
+
+const (
+	batchColumns = `batch_id, job, model, provider_id, status, questions, tokens, answered, refused, failed, error,
+		created_at, ended_at`
+	questionColumns = `group_id, question_id, run_id, input_sha256, nth, model, purpose, batch_id, status, tries, nonce,
+		tokens, max_tokens, system_text, user_text, answer, finish, fault, created_at`
+
+	// One that has come to nothing is asked once more, unless that was often enough, or it
+	// has waited for too long.
+	putQuery = `insert into batch_questions as q (` + questionColumns + `)
+		values ($1, $2, $3, $4, $5, $6, $7, null, 'waiting', 0, $8, $9, $10, $11, $12, '', '', '', $13)
+		on conflict (group_id, run_id, input_sha256, nth) do update set status = 'waiting', batch_id = null,
+			nonce = excluded.nonce, system_text = excluded.system_text, user_text = excluded.user_text
+		where q.status = 'again' and q.tries < $14 and q.created_at > $15::timestamptz`
+	questionQuery = `select ` + questionColumns + ` from batch_questions
+		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4`
+
+	keepQuery = `update batch_questions set status = 'answered', answer = $3, finish = $4
+		where group_id = $1 and question_id = $2 and (status = 'again' or status = 'waiting' and batch_id is null)`
+
+	insertBatchQuery = `insert into batches (batch_id, job, model, questions, tokens, created_at, holder, held_until)
+		values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8))`
+	assignQuery = `update batch_questions set batch_id = $1
+		where (group_id, question_id) in (select * from unnest($2::text[], $3::uuid[])) and batch_id is null and status = 'waiting'
+		returning ` + questionColumns
+
+	claimQuery = `update batches set holder = $2, held_until = clock_timestamp() + make_interval(secs => $3)
+		where group_id = '' and batch_id = $1 and status = 'submitting'
+			and (holder = $2 or held_until < clock_timestamp())`
+	submittedQuery = `update batches set provider_id = $2, status = 'running'
+		where group_id = '' and batch_id = $1 and status = 'submitting'`
+	// What was handed in is with the provider.
+	blankQuery = `update batch_questions set system_text = '', user_text = ''
+		where batch_id = $1 and group_id is not null`
+	withdrawQuery = `update batch_questions set batch_id = null where batch_id = $1 and group_id is not null
+		and status = 'waiting'`
+
+	ofBatchQuery = `select ` + questionColumns + ` from batch_questions where batch_id = $1
+		and status in ('waiting', 'erased') order by group_id, question_id`
+
+	// A try has a call of its own, whose id is made of the question's: it is never written
+	// twice.
+	takeQuery = `update batch_questions q set status = $4, answer = $5, finish = $6, fault = $7,
+			tries = o.tries + case when $4 = 'again' then 1 else 0 end
+		from batch_questions o
+		where q.group_id = $1 and q.question_id = $2 and q.batch_id = $3 and q.status in ('waiting', 'erased')
+			and o.group_id = q.group_id and o.question_id = q.question_id
+		returning md5(o.question_id::text || '/' || o.tries)::uuid::text as call, o.status = 'erased' as erased`
+	countQuery = `update batches set answered = answered + $2, refused = refused + $3, failed = failed + $4
+		where group_id = '' and batch_id = $1`
+
+	closeQuery = `update batches set status = $2, error = $3, ended_at = $4
+		where group_id = '' and batch_id = $1 and ended_at is null`
+	leftQuery = `update batch_questions set status = 'again', tries = tries + $2
+		where batch_id = $1 and group_id is not null and status = 'waiting'`
+	forgetQuery = `delete from batch_questions where batch_id = $1 and group_id is not null and status = 'erased'`
+
+	// Answers are kept until their run has ended, and questions that nobody goes on with
+	// until their batch has.
+	sweepQuery = `delete from batch_questions q using runs r
+		where r.group_id = q.group_id and r.run_id = q.run_id and r.job = $1 and r.status <> 'running'
+			and (q.batch_id is null or q.status not in ('waiting', 'erased'))`
+	sweepBatchesQuery = `delete from batches where group_id = '' and ended_at < $1`
+)
+
+// PutQuestion keeps a question, the first time, and returns it as it stands. One that has come to
+// nothing waits again, unless it has been tried so often, or was asked first before since.
+func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion,
+	err error) {
+	what := fmt.Sprintf("keep a question of run %s", q.RunID)
+	return pg.Run(ctx, s.db, pg.Work{What: what, ByKey: true}, func(ctx context.Context, t *pg.Tx) (reverie.BatchQuestion, error) {
+		if _, err := t.Exec(ctx, putQuery, q.GroupID, q.ID, q.RunID, q.InputSHA256, q.Nth, q.Model, q.Purpose, q.Nonce,
+			q.Tokens, q.MaxTokens, pg.ValidText(q.System), pg.ValidText(q.User), s.db.Now(), tries, since); err != nil {
+			return q, err
+		}
+		return pg.Get[reverie.BatchQuestion](ctx, t, questionQuery, q.GroupID, q.RunID, q.InputSHA256, q.Nth)
+	})
+}
+
+// KeepAnswer stores the answer to a question that was asked directly in the end.
+func (s *Batches) KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error {
+	return s.db.Exec(ctx, "keep an answer", keepQuery, groupID, id, pg.ValidText(answer), finish)
+}
+
+// AssignBatch makes a batch of those of the questions that are in none, before it is handed in,
+// and returns them. Where none is left there is no batch. Its holder has it for ttl.
+func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
+	ttl time.Duration) (list []reverie.BatchQuestion, err error) {
+	var groups, ids pq.StringArray
+	for _, q := range questions {
+		groups, ids = append(groups, q.GroupID), append(ids, q.ID)
+	}
+	return pg.Run(ctx, s.db, pg.Work{What: "make a batch of questions",
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
+			return pg.Get[bool](ctx, t, `select exists (select 1 from batches where group_id = '' and batch_id = $1)`, b.ID)
+		}}, func(ctx context.Context, t *pg.Tx) ([]reverie.BatchQuestion, error) {
+		list, err := pg.Select[reverie.BatchQuestion](ctx, t, assignQuery, b.ID, groups, ids)
+		if err != nil || len(list) == 0 {
+			return nil, err
+		}
+		tokens := 0
+		for _, q := range list {
+			tokens += q.Tokens
+		}
+		_, err = t.Exec(ctx, insertBatchQuery, b.ID, b.Job, b.Model, len(list), tokens, s.db.Now(), holder, ttl.Seconds())
+		return list, err
+	})
+}
+
+// ClaimBatch lets a holder hand in a batch for ttl, where no other does.
+func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (is bool, err error) {
+	return s.changes(ctx, "claim a batch", claimQuery, id, holder, ttl.Seconds())
+}
+
+func (s *Batches) changes(ctx context.Context, what, query string, args ...any) (is bool, err error) {
+	return pg.Run(ctx, s.db, pg.Work{What: what}, func(ctx context.Context, t *pg.Tx) (bool, error) {
+		n, err := t.Exec(ctx, query, args...)
+		return n > 0, err
+	})
+}
+
+// BatchSubmitted notes the provider's id of a batch. What its questions say is kept no longer.
+func (s *Batches) BatchSubmitted(ctx context.Context, id, providerID string) error {
+	return s.all(ctx, "note that a batch was handed in", id, submittedQuery, []any{id, providerID}, blankQuery)
+}
+
+// WithdrawBatch takes back a batch that was not accepted: its questions are in none again.
+func (s *Batches) WithdrawBatch(ctx context.Context, id string) error {
+	return s.all(ctx, "take a batch back", id, `delete from batches where group_id = '' and batch_id = $1`, []any{id},
+		forgetQuery, withdrawQuery)
+}
+
+// all changes a batch, and then its questions.
+func (s *Batches) all(ctx context.Context, what, id, query string, args []any, then ...string) error {
+	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := t.Exec(ctx, query, args...); err != nil {
+			return err
+		}
+		for _, query := range then {
+			if _, err := t.Exec(ctx, query, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// BatchQuestions are those of a batch that have no answer yet.
+func (s *Batches) BatchQuestions(ctx context.Context, id string) (list []reverie.BatchQuestion, err error) {
+	return pg.QueryAll[reverie.BatchQuestion](ctx, s.db, "read the questions of a batch", ofBatchQuery, id)
+}
+
+// TakeAnswer stores what has become of a question of a batch, with the row of the call, all in
+// one. A question that waits no longer is left as it is: false.
+func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (taken bool, err error) {
+	q := a.Question
+	var row struct {
+		Call   string
+		Erased bool
+	}
+	return pg.Run(ctx, s.db, pg.Work{What: "take an answer", ByKey: true}, func(ctx context.Context, t *pg.Tx) (bool, error) {
+		err := t.Get(ctx, &row, takeQuery, q.GroupID, q.ID, id, q.Status, pg.ValidText(q.Answer), q.Finish, q.Fault)
+		if err := pg.NotFoundIfEmpty(err, "question %s", q.ID); err != nil {
+			if errors.Is(err, reverie.ErrNotFound) {
+				return false, nil
+			}
+			return false, err
+		}
+		if row.Erased {
+			if _, err := t.Exec(ctx, `delete from batch_questions where group_id = $1 and question_id = $2`, q.GroupID,
+				q.ID); err != nil {
+				return false, err
+			}
+		}
+		if a.Call != nil {
+			a.Call.ID = row.Call
+			if err := store.InsertCall(ctx, t, *a.Call); err != nil {
+				return false, err
+			}
+		}
+		count := func(is bool) int {
+			if is {
+				return 1
+			}
+			return 0
+		}
+		_, err = t.Exec(ctx, countQuery, id, count(q.Status == reverie.QuestionAnswered), count(a.Refused),
+			count(!a.Refused && q.Status != reverie.QuestionAnswered))
+		return true, err
+	})
+}
+
+// CloseBatch ends a batch. What it has not answered has been tried so many times more.
+func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
+	return s.db.Run(ctx, pg.Work{What: "end a batch", Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := t.Exec(ctx, closeQuery, id, status, pg.ValidText(why), s.db.Now()); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, leftQuery, id, tries); err != nil {
+			return err
+		}
+		_, err := t.Exec(ctx, forgetQuery, id)
+		return err
+	}})
+}
+
+// CancellingBatch notes that a batch is to be cancelled. One that has ended is left as it is.
+func (s *Batches) CancellingBatch(ctx context.Context, id string) (is bool, err error) {
+	return s.changes(ctx, "note that a batch is cancelled", `update batches set status = 'cancelling'
+		where group_id = '' and batch_id = $1 and status = 'running'`, id)
+}
+
+// BatchesOut are the batches of a job that have not ended, "" for all jobs, the oldest first.
+func (s *Batches) BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error) {
+	return pg.QueryAll[reverie.Batch](ctx, s.db, "list the batches that are out", `select `+batchColumns+` from batches
+		where group_id = '' and ($1 = '' or job = $1) and ended_at is null order by created_at, batch_id`, string(job))
+}
+
+// ListBatches are the newest batches.
+func (s *Batches) ListBatches(ctx context.Context, limit int) ([]reverie.Batch, error) {
+	return pg.QueryAll[reverie.Batch](ctx, s.db, "list batches", `select `+batchColumns+` from batches
+		where group_id = '' order by created_at desc, batch_id desc limit $1`, limit)
+}
+
+// GetBatch is one batch; reverie.ErrNotFound where there is none of that id.
+func (s *Batches) GetBatch(ctx context.Context, id string) (b reverie.Batch, err error) {
+	if !reverie.IsID(id) {
+		return b, fmt.Errorf("batch %q: %w", id, reverie.ErrNotFound)
+	}
+	return pg.Read(ctx, s.db, "read a batch", func(ctx context.Context, t *pg.Tx) (reverie.Batch, error) {
+		b, err := pg.Get[reverie.Batch](ctx, t, `select `+batchColumns+` from batches where group_id = '' and batch_id = $1`, id)
+		return b, pg.NotFoundIfEmpty(err, "batch %s", id)
+	})
+}
+
+// KnownBatches are the providers' ids of all batches.
+func (s *Batches) KnownBatches(ctx context.Context) ([]string, error) {
+	return pg.QueryAll[string](ctx, s.db, "list the ids of batches", `select provider_id from batches
+		where group_id = '' and provider_id <> ''`)
+}
+
+// SweepBatches deletes what no run of a job goes on with, and batches that ended before an instant.
+func (s *Batches) SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error {
+	return s.db.Run(ctx, pg.Work{What: "forget the questions of batches", Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := t.Exec(ctx, sweepQuery, string(job)); err != nil {
+			return err
+		}
+		_, err := t.Exec(ctx, sweepBatchesQuery, before)
+		return err
+	}})
+}

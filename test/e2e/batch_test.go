@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie/internal/llm"
+	"reverie/internal/llm/llmtest"
+)
+
+// batchStage is a crowd whose provider answers batches, with their nonces.
+func batchStage(t *testing.T, provider string, c crowd) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.set("REVERIE_LLM_PROVIDER="+provider, "REVERIE_LLM_BASE_URL="+s.model.URL(provider), "REVERIE_LLM_API_KEY=k",
+		"REVERIE_LLM_MODEL=fake", "REVERIE_LLM_PRICES=fake=10/20/1", "REVERIE_EMBED_PROVIDER=offline",
+		"REVERIE_EVOLVE_MAX_MESSAGES=2", "REVERIE_LLM_BATCH_POLL=10ms")
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		return llmtest.Text(strings.TrimLeft(batchNonce.FindString(r.System)+"\n"+transcribe(t, r), "\n"))
+	})
+	s.settle(c, life)
+	return s
+}
+
+var batchNonce = regexp.MustCompile(`\{"nonce":"[^"]+"\}`)
+
+// crowdState is what all groups have come to.
+func (s *stage) crowdState(c crowd) (out []string) {
+	s.t.Helper()
+	for _, g := range c.groups {
+		for _, row := range s.state(g) {
+			out = append(out, g+" "+row)
+		}
+	}
+	return out
+}
+
+// billedOnce compares the bill with the ledger, and tells whether each question was asked once.
+func (s *stage) billedOnce(want int) {
+	s.t.Helper()
+	var asked []string
+	dollars := 0.0
+	for _, c := range s.model.Bill() {
+		asked = append(asked, c.User)
+		dollars += c.Cost(llm.Price{Input: 10, Output: 20, Cached: 1})
+	}
+	slices.Sort(asked)
+	if n := len(slices.Compact(slices.Clone(asked))); n != len(asked) || n != want {
+		s.t.Errorf("%d questions are billed, %d of them different, want %d", len(asked), n, want)
+	}
+	if ledger := s.one(`select round(sum(cost_usd), 6) from llm_calls where purpose <> 'embed'`); ledger != fmt.Sprintf("%.6f", dollars) {
+		s.t.Errorf("the ledger says %s dollars, the bill %.6f", ledger, dollars)
+	}
+	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed'`); !slices.Equal(tiers, []string{"batch"}) {
+		s.t.Errorf("tiers %q", tiers)
+	}
+}
+
+// Groups that are evolved in batches come to the same end as directly, though the process
+// is killed again and again: each question is paid for once, and the ledger says what the
+// provider bills.
+func TestBatches(t *testing.T) {
+	c := crowdOf(3, 3)
+	for _, provider := range []string{"openai", "anthropic", "gemini"} {
+		t.Run(provider, func(t *testing.T) {
+			var want []string
+			t.Run("directly", func(t *testing.T) {
+				s := batchStage(t, provider, c)
+				s.run("evolve", "--due").want(t, 0)
+				want = s.crowdState(c)
+			})
+			s := batchStage(t, provider, c)
+			packets := 0
+			s.linkedTo([]string{"evolve", "--due", "--batch"}, func(_ *process, n int) verdict { packets = n; return pass }).want(t, 0)
+			if diff := cmp.Diff(want, s.crowdState(c)); diff != "" {
+				t.Errorf("in batches (-directly +batches):\n%s", diff)
+			}
+			s.billedOnce(len(c.groups) * chunksOfLife)
+			if o := s.run("batches", "list").want(t, 0); !strings.Contains(o.stdout, "ended") {
+				t.Errorf("batches list:\n%s", o.stdout)
+			}
+			t.Run("killed", func(t *testing.T) {
+				random := rand.New(rand.NewPCG(27, uint64(len(provider))))
+				s := batchStage(t, provider, c)
+				kills := 0
+				for range 8 {
+					at := 1 + random.IntN(packets/2)
+					s.linkedTo([]string{"evolve", "--due", "--batch"}, func(p *process, n int) verdict {
+						if n == at {
+							kills++
+							p.kill()
+						}
+						return pass
+					})
+					s.exec(`update leases set expires_at = 'epoch'`)
+					s.exec(`update batches set held_until = 'epoch'`)
+				}
+				if kills < 4 {
+					t.Errorf("killed %d times", kills)
+				}
+				s.run("evolve", "--due", "--batch").want(t, 0)
+				if diff := cmp.Diff(want, s.crowdState(c)); diff != "" {
+					t.Errorf("killed (-directly +batches):\n%s", diff)
+				}
+				s.billedOnce(len(c.groups) * chunksOfLife)
+			})
+		})
+	}
+}
+
+// linkedTo runs the binary in a process of its own, whose every packet to PostgreSQL is
+// step's to know of first, and waits until the server has done what it was told.
+func (s *stage) linkedTo(args []string, step func(p *process, n int) verdict) outcome {
+	s.t.Helper()
+	v := &victim{stage: s, t: s.t, group: "batches", args: args}
+	o, _ := v.through(step)
+	return o
+}
+
+// Impressions follow in batches, and come to what they would come to directly.
+func TestBatchesOfImpressions(t *testing.T) {
+	c := crowdOf(2, 2)
+	impressions := func(s *stage) []string {
+		return s.rows(`select group_id, (select count(*) from entities e where e.group_id = r.group_id), job, status, count(*) from runs r
+			group by 1, 2, 3, 4 order by 1, 3`)
+	}
+	var want []string
+	t.Run("directly", func(t *testing.T) {
+		s := batchStage(t, "anthropic", c)
+		s.set("REVERIE_IMPRESSION_ENABLED=true", "REVERIE_IMPRESSION_MAX_SUBJECTS=1")
+		s.run("evolve", "--due").want(t, 0)
+		want = impressions(s)
+	})
+	s := batchStage(t, "anthropic", c)
+	s.set("REVERIE_IMPRESSION_ENABLED=true", "REVERIE_IMPRESSION_MAX_SUBJECTS=1")
+	s.run("evolve", "--due", "--batch").want(t, 0)
+	if got := impressions(s); !slices.Equal(got, want) || len(got) != 4 {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if jobs := s.rows(`select job, sum(questions) > 0 from batches group by 1 order by 1`); !slices.Equal(jobs, []string{"evolve|true", "impression|true"}) {
+		t.Errorf("batches: %q", jobs)
+	}
+}
+
+// Where the provider answers no batches, the command says what to do; and so does --batch
+// for one group.
+func TestBatchesAreRefused(t *testing.T) {
+	s := newStage(t)
+	s.set("REVERIE_LLM_PROVIDER=offline")
+	s.run("evolve", "--due", "--batch").want(t, 2, "offline does not answer batches", "leave out --batch")
+	s.run("evolve", "g1", "--batch").want(t, 2, "--batch is for many groups")
+	s.run("batches", "cancel", "019b8a52-5c3e-7000-8000-000000000001").want(t, 1, "not found")
+}
+
+// The daemon asks in batches where [schedule] batch says so, whatever the job: sessions are
+// read, dreamt of, and do not wait for each other. What is stopped meanwhile is taken up.
+func TestBatchesOfTheDaemon(t *testing.T) {
+	s := batchStage(t, "openai", crowdOf(1, 1))
+	s.set("REVERIE_SCHEDULE_BATCH=true", "REVERIE_SCHEDULE_EXTRACT=0 0 1 1 *", "REVERIE_SESSION_TURNS=1", "REVERIE_HTTP_LISTEN=")
+	for _, session := range []string{"s1", "s2", "s3"} {
+		s.bring("talk", spoken(session, evening, "note "+session+" is told of")...)
+	}
+	s.model.ScriptBatches(llmtest.Slow(1_000_000))
+	p := s.fork("REVERIE_SCHEDULE_EVOLVE=never", "REVERIE_LOG_FORMAT=json").launch("run")
+	p.says("extract: batches out: 1, questions: 3", 1)
+	p.stop()
+	if got := s.rows(`select job, status, count(*) from runs group by 1, 2`); !slices.Equal(got, []string{"extract|running|3"}) {
+		t.Errorf("runs that wait: %q", got)
+	}
+	s.exec(`update leases set expires_at = 'epoch'`)
+	id := s.one(`select batch_id from batches`)
+	s.run("batches", "cancel", id).want(t, 0)
+	p = s.fork(newYear).launch("run")
+	p.says("task done", 2)
+	p.stop()
+	if got := s.rows(`select job, status, count(*) from runs group by 1, 2 order by 1`); !slices.Equal(got, []string{"evolve|succeeded|2", "extract|succeeded|3"}) {
+		t.Errorf("runs: %q", got)
+	}
+	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed'`); !slices.Equal(tiers, []string{"batch"}) {
+		t.Errorf("tiers %q", tiers)
+	}
+	s.run("audit").want(t, 0)
+}
