@@ -103,8 +103,8 @@ func TestDaemon(t *testing.T) {
 		`reverie_fan_out_seconds_count{job="evolve"} 1`,
 		`reverie_llm_tokens_total{direction="input",model="gpt-5-mini",provider="openai",purpose="evolve"} 800`,
 		`reverie_llm_tokens_total{direction="output",model="gpt-5-mini",provider="openai",purpose="evolve"} 160`,
-		`reverie_llm_cost_usd_total{model="gpt-5-mini",provider="openai",purpose="evolve"} 11.2`,
-		`reverie_llm_calls_total{model="gpt-5-mini",outcome="ok",provider="openai",purpose="evolve"} 8`,
+		`reverie_llm_cost_usd_total{model="gpt-5-mini",provider="openai",purpose="evolve",tier="standard"} 11.2`,
+		`reverie_llm_calls_total{model="gpt-5-mini",outcome="ok",provider="openai",purpose="evolve",tier="standard"} 8`,
 		`reverie_build_info{version="`,
 	} {
 		if !strings.Contains(metrics, "\n"+want) {
@@ -251,7 +251,7 @@ func TestDaemonWithoutJobs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[schedule]\nevolve = \"\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, s.fork(anyPort).env, "run", "--config", file).refuses().want(t, 2, "every job of [schedule] is empty or never", "17 * * * *")
+	start(t, s.fork(anyPort).env, "run", "--config", file).refuses().want(t, 2, "no job of [schedule] has a time", "17 * * * *")
 }
 
 // TestDaemonWithoutServer runs where nothing is to be listened on.

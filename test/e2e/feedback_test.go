@@ -46,8 +46,8 @@ Lin is allergic to peanuts           no    0.00   1.00
 	s.run("feedback", "--response", "Hello.").want(t, 2, "--session")
 	s.run("feedback", "--session", "s1").want(t, 2, "--response")
 	s.run("feedback", "--session", "s1", "--group", "g1", "--response", "  ").want(t, 2, "empty")
-	s.run("feedback", "--session", "s9", "--response", "Hello.").want(t, 1, `session "s9" has no messages`)
-	s.run("feedback", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "no context that offered memories")
+	s.run("feedback", "--session", "s9", "--response", "Hello.").want(t, 1, `session "s9" not found`)
+	s.run("feedback", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "not found")
 	s.feed(strings.Repeat("x", reverie.MaxMessageTextLength+1), "feedback", "--session", "s1", "--response", "-").want(t, 2, "the answer on standard input has more than 1048576 bytes")
 }
 

@@ -72,7 +72,7 @@ var badLines = sync.OnceValue(func() []badLine {
 		{`{"id":"3","author":"Lin","text":"bad time","sent_at":"yesterday"}`, `"yesterday"`},
 		{`not json`, "not a message in JSON"},
 		{`{"id":"4","author":"Lin","text":"cut`, "not a message in JSON"},
-		{`[]`, "no object but a JSON array"},
+		{`[]`, "a JSON array, not an object"},
 		{`{"author":"Lin","text":"no id","sent_at":"2025-03-03T12:00:00Z"}`, "id is missing"},
 		{`{"id":"5","text":"no author","sent_at":"2025-03-03T12:00:00Z"}`, "author"},
 		{`{"id":"6","author":"Lin","sent_at":"2025-03-03T12:00:00Z"}`, "text is missing"},

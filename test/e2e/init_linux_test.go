@@ -136,7 +136,7 @@ func TestInitYes(t *testing.T) {
 	write(t, good, "sk-good\n")
 	write(t, bad, "sk-bad\n")
 	init := func(args ...string) outcome { return s.run(append([]string{"--config", file, "init"}, args...)...) }
-	init("--provider", "gemini").want(t, 2, "this is none: say --yes")
+	init("--provider", "gemini").want(t, 2, "there is none: use --yes")
 	init("--yes").want(t, 2, "--provider is needed: one of gemini, openai, anthropic, ollama, compatible")
 	init("--yes", "--provider", "chatgpt").want(t, 2, `--provider "chatgpt"`)
 	init("--yes", "--provider", "gemini").want(t, 2, "--key-file FILE")

@@ -47,7 +47,7 @@ func TestMemoryByHand(t *testing.T) {
 	edit(id, "Lin eats").want(t, 1, head, "version 2")
 	edit(head, "Lin eats", "--statement", "Lin sleeps").want(t, 2, "the words are given twice")
 	edit(head).want(t, 2, "nothing is written")
-	edit(head, "--tag", "food", "--tag", "health").want(t, 1, "so already")
+	edit(head, "--tag", "food", "--tag", "health").want(t, 1, "like this already")
 	if page := s.run("memory", "show", head).want(t, 0).silent(t).stdout; !strings.Contains(page, "food, health") {
 		t.Errorf("the page lacks the tags:\n%s", page)
 	}

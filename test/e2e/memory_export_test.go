@@ -131,7 +131,7 @@ func TestMemoryImportRefuses(t *testing.T) {
 	before := s.dump()
 	s.feed(whole[:len(whole)/2], "memory", "import", "-").want(t, 2, "cut off")
 	s.feed(strings.Replace(whole, "tea", "ale", 1), "memory", "import", "-").want(t, 2, "damaged")
-	s.feed(`{"id":"1"}`+"\n", "memory", "import", "-").want(t, 2, "no export of memories")
+	s.feed(`{"id":"1"}`+"\n", "memory", "import", "-").want(t, 2, "not an export of memories")
 	s.feed(whole, "memory", "import", "-").want(t, 1, "nothing was written", "other content (statement)")
 	s.feed(linked, "memory", "import", "-", "--strict").want(t, 2, "statement refused (link)", "nothing was written")
 	o := s.feed(linked, "memory", "import", "-", "--json").want(t, 0, "warning: memory", "statement refused (link)").document(t)

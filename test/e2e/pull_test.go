@@ -137,7 +137,7 @@ func TestPullIntoAGroup(t *testing.T) {
 	s.run("pull", url, "--token-file", token, "--chat", "nobody").want(t, 2, "nobody")
 	s.run("pull", url, "--token-file", token, "--chat", "Plot", "--group", "g", "--since", "soon").want(t, 2, "soon")
 	s.run("pull", url, "--all", "--since", "1d").want(t, 2, "--all")
-	s.run("pull", "not a url").want(t, 2, "no URL")
+	s.run("pull", "not a url").want(t, 2, "not a URL")
 	s.run("pull", url, "--token-file", token+"s").want(t, 2, "token-file")
 	if o := s.run("pull", url, "--token-file", "-"+token+"s", "--chat", "Plot", "--group", "g"); !strings.Contains(o.stderr, "401 Unauthorized") {
 		t.Errorf("a file that may be missing: the server is asked without a token: %s", o.stderr)

@@ -122,7 +122,7 @@ func TestRunsListJSON(t *testing.T) {
 	s.exec(`update llm_calls set input_tokens = 500, output_tokens = 10, cost_usd = 0.125`)
 	doc := s.run("runs", "list", "--json").want(t, 0).document(t)
 	run := doc["runs"].(list)[0].(object)
-	if diff := cmp.Diff(object{"calls": 2.0, "input_tokens": 1000.0, "output_tokens": 20.0, "cost_usd": 0.25}, run["spend"]); diff != "" {
+	if diff := cmp.Diff(object{"calls": 2.0, "input_tokens": 1000.0, "output_tokens": 20.0, "cached_tokens": 0.0, "cost_usd": 0.25}, run["spend"]); diff != "" {
 		t.Errorf("spend (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]any{"group_id": "g1", "job": "evolve", "status": "succeeded", "attempt": 1.0, "window_since": "time", "started_at": "time", "run_id": "id"} {

@@ -92,7 +92,7 @@ func TestScheduleUsage(t *testing.T) {
 		{"A=b", []string{"--zone", "Local"}, []string{"--zone", "Local"}},
 		{"A=b", []string{"--count", "0"}, []string{"--count"}},
 		{"A=b", []string{"--count", "1000000"}, []string{"--count"}},
-		{"A=b", []string{"extra"}, []string{"extra"}},
+		{"A=b", []string{"extra"}, []string{"1 argument given"}},
 		{"REVERIE_SCHEDULE_EXTRACT=Never", nil, []string{"schedule.extract", "five fields"}},
 		{"REVERIE_SCHEDULE_EVOLVE=61 * * * *", nil, []string{"schedule.evolve", "61", "REVERIE_SCHEDULE_EVOLVE"}},
 		{"REVERIE_SCHEDULE_EVOLVE=0 0 31 2 *", nil, []string{"schedule.evolve"}},

@@ -108,7 +108,10 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var wrong *pflag.InvalidValueError
 		if errors.As(err, &wrong) {
-			if asks := valueWords[wrong.GetFlag().Value.Type()]; asks != "" {
+			asks := valueWords[wrong.GetFlag().Value.Type()]
+			if _, own := wrong.GetFlag().Value.(*jsonFlag); own {
+				err = fmt.Errorf("--%s %q: %w", wrong.GetFlag().Name, wrong.GetValue(), errors.Unwrap(wrong))
+			} else if asks != "" {
 				err = fmt.Errorf("--%s %q: give %s", wrong.GetFlag().Name, wrong.GetValue(), asks)
 			}
 		}
