@@ -24,6 +24,7 @@ type Figures struct {
 	Actions      Actions       `json:"actions"`
 	Evidence     Evidence      `json:"evidence"`
 	Refused      int           `json:"refused"`         // lines of answers
+	RefusedBy    Tally         `json:"refused_by"`      // of these, by rule
 	Held         int           `json:"held"`            // lines that wait for a person
 	Unusable     int           `json:"unusable_nights"` // whose answer was of no use
 	Recall       Recall        `json:"recall"`
@@ -31,6 +32,9 @@ type Figures struct {
 	Embedding    reverie.Spend `json:"embedding"` // what the embedder was asked
 	Seconds      float64       `json:"seconds"`
 }
+
+// Tally counts by name.
+type Tally map[string]int
 
 // Facts counts expected facts by what became of them.
 type Facts struct {
@@ -91,6 +95,18 @@ func addNumbers(to, from reflect.Value) {
 	case reflect.Struct:
 		for i := range to.NumField() {
 			addNumbers(to.Field(i), from.Field(i))
+		}
+	case reflect.Map:
+		if to.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+		for _, name := range from.MapKeys() {
+			sum := reflect.New(to.Type().Elem()).Elem()
+			if had := to.MapIndex(name); had.IsValid() {
+				sum.Set(had)
+			}
+			addNumbers(sum, from.MapIndex(name))
+			to.SetMapIndex(name, sum)
 		}
 	case reflect.Int:
 		to.SetInt(to.Int() + from.Int())
