@@ -96,18 +96,19 @@ func addNumbers(to, from reflect.Value) {
 		for i := range to.NumField() {
 			addNumbers(to.Field(i), from.Field(i))
 		}
-	case reflect.Map:
-		if to.IsNil() {
-			to.Set(reflect.MakeMap(to.Type()))
-		}
-		for _, name := range from.MapKeys() {
-			sum := reflect.New(to.Type().Elem()).Elem()
-			if had := to.MapIndex(name); had.IsValid() {
-				sum.Set(had)
+	case reflect.Map: // a copy of a struct shares its maps
+		sums := reflect.MakeMap(to.Type())
+		for _, m := range []reflect.Value{to, from} {
+			for _, name := range m.MapKeys() {
+				sum := reflect.New(to.Type().Elem()).Elem()
+				if had := sums.MapIndex(name); had.IsValid() {
+					sum.Set(had)
+				}
+				addNumbers(sum, m.MapIndex(name))
+				sums.SetMapIndex(name, sum)
 			}
-			addNumbers(sum, from.MapIndex(name))
-			to.SetMapIndex(name, sum)
 		}
+		to.Set(sums)
 	case reflect.Int:
 		to.SetInt(to.Int() + from.Int())
 	default:
