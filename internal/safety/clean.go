@@ -33,8 +33,11 @@ func CleanTags(tags []string) []string {
 
 // CleanReason makes a model's reason fit to be stored and shown: one line,
 // invisible and control characters removed, secrets masked, at most
-// [reverie.MaxReason] characters.
+// [reverie.MaxReason] characters. One without a word is none: small models copy the dots of a prompt.
 func CleanReason(s string) string {
+	if !strings.ContainsFunc(s, text.IsWord) {
+		return ""
+	}
 	return text.Excerpt(MaskSecrets(text.VisibleLine(s)), reverie.MaxReason)
 }
 
