@@ -31,7 +31,7 @@ const ruleStale = "stale"
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
 	r := p.of(hold, row)
 	if row.UndoneAt != nil {
-		return r.result, fmt.Errorf("run %s was taken back at %s, and what it held is rejected; its messages wait for a new run: %w",
+		return r.result, fmt.Errorf("run %s was undone at %s, and what it held is rejected; its messages wait for a new run: %w",
 			row.ID, row.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	waiting := 0
@@ -46,7 +46,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 		}
 	}
 	if waiting == 0 {
-		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
+		return r.result, fmt.Errorf("run %s has nothing pending review: %w", row.ID, reverie.ErrConflict)
 	}
 	r.recorder.Stats = approvedStats(row.Stats, plans, r.result)
 	r.complete(nil)
@@ -181,7 +181,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 				off[i] = "the memory has changed since the plan was held"
 				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
 			case s.Action != reverie.ActionCreate && !ends(s) && byLineage[s.LineageID].Status != restsOn(s):
-				off[i] = "the memory is " + string(byLineage[s.LineageID].Status) + " by now"
+				off[i] = "the memory is " + string(byLineage[s.LineageID].Status) + " now"
 			case s.Judged == reverie.StatusHeld || s.Returns: // it says nothing now
 			case off[i] == "" && (ends(s) || s.Action == reverie.ActionUpdate):
 				delete(stands, byLineage[s.LineageID].Text())
@@ -193,7 +193,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 			case stays[s.Replaces]:
 				off[i] = "the memory that it takes the place of has changed since the plan was held"
 			case stands[text(s)]:
-				off[i] = "an active memory says this by now"
+				off[i] = "an active memory now says this"
 			default:
 				stands[text(s)] = true
 			}
@@ -220,7 +220,7 @@ func unfounded(byLineage map[string]reverie.HeadState, standing map[string]bool,
 		case len(s.Sources) > 0 && !slices.ContainsFunc(s.Sources, func(src reverie.Source) bool { return standing[src.LineageID] }):
 			off[i], kept[s.Replaces] = "all that it rests on was deleted since the plan was held", true
 		case s.Action == reverie.ActionCreate && slices.Contains(s.Tags, reverie.TagSummary) && hasNarrative(byLineage):
-			off[i] = "the group has a narrative by now"
+			off[i] = "the group now has a narrative"
 		default:
 			replaced[s.Replaces] = true
 		}

@@ -136,7 +136,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 // appliedBefore says what became of a plan that a run has applied.
 func appliedBefore(res Result, run reverie.Run) (Result, error) {
 	if run.UndoneAt != nil {
-		return res, fmt.Errorf("the plan was applied as run %s, and that was taken back at %s: %w: plan again",
+		return res, fmt.Errorf("the plan was applied as run %s, which was undone at %s: %w: plan again",
 			run.ID, run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	res.RunID, res.At, res.Status, res.Stats, res.NoNew = run.ID, run.StartedAt, run.Status, run.Stats, true
@@ -260,7 +260,7 @@ func movedMessages(file *planfile.File, messages []reverie.Message) (moved []str
 		name := text.Excerpt(was.MessageID, 60)
 		switch is, found := now[was.MessageID]; {
 		case !found:
-			moved = append(moved, fmt.Sprintf("message %q is not there, or its text was removed", name))
+			moved = append(moved, fmt.Sprintf("message %q is missing, or its text was removed", name))
 		case planfile.MessageSHA256(is) != was.SHA256:
 			moved = append(moved, fmt.Sprintf("message %q says something else than it did for the plan", name))
 		case was.Chunk > 0 && !is.Pending():

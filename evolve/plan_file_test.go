@@ -214,7 +214,7 @@ func TestPlanIsStale(t *testing.T) {
 	for name, c := range map[string]struct{ change, says string }{
 		"a memory deleted":  {`update memories set status = 'deprecated', ended_at = now() where statement = 'Memory 3.'`, "is not active any more"},
 		"a memory reworded": {`update memories set statement = 'Memory 9.' where statement = 'Memory 3.'`, "is not as it was for the plan"},
-		"a message erased":  {`update messages set text = '', pruned_at = now() where run_id is null`, "is not there, or its text was removed"},
+		"a message erased":  {`update messages set text = '', pruned_at = now() where run_id is null`, "is missing, or its text was removed"},
 		"a message edited":  {`update messages set text = 'note Old.' where run_id is null and text = 'note New.'`, "says something else"},
 		"a message taken":   {`update messages set outcome = 'considered', run_id = (select run_id from runs limit 1) where run_id is null and text = 'note New.'`, "is not pending any more"},
 	} {

@@ -34,7 +34,7 @@ func TestRewindOfHeldRuns(t *testing.T) {
 		s.release(h)
 		for _, err := range []error{approveErr, rejectErr, lateErr} {
 			wantErr(t, err, reverie.ErrConflict)
-			if !strings.Contains(err.Error(), "taken back at "+s.now.UTC().Format(time.RFC3339)) {
+			if !strings.Contains(err.Error(), "undone at "+s.now.UTC().Format(time.RFC3339)) {
 				t.Errorf("does not say why: %v", err)
 			}
 		}

@@ -129,7 +129,7 @@ func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
 	case ctx.Err() == nil && CountsAgainstGroup(err):
 		res.Outcome = Failed
 	}
-	res.Reason = safety.MaskSecrets(err.Error())
+	res.Reason = safety.MaskSecrets(reverie.ErrorText(err))
 	if res.Outcome == Failed && r.WindowFailed == nil {
 		r.note(ctx, res.GroupID, func(ctx context.Context) error {
 			s, err := r.Store.NoteFailure(ctx, res.GroupID, r.Job, res.Reason, r.Rule)
@@ -321,7 +321,7 @@ func (f *fanOut) heed(r *GroupResult) {
 		f.mu.Unlock()
 	case cause != nil:
 		r.Err = cause
-		f.halt(cause.Error())
+		f.halt(reverie.ErrorText(cause))
 		f.mu.Lock()
 		f.abort = cmp.Or(f.abort, cause)
 		f.mu.Unlock()

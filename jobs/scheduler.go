@@ -100,7 +100,7 @@ func parseEvery(parts []string) (cron.Schedule, error) {
 	d, err := time.ParseDuration(parts[0])
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is no duration: write one such as 90m or 6h", parts[0])
+		return nil, fmt.Errorf("%q is not a duration: write one such as 90m or 6h", parts[0])
 	case d < minEvery:
 		return nil, fmt.Errorf("every %s is too often: a minute is the least, @every 1m", d)
 	case d%time.Second != 0:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the user that the services run as. Nothing is started: first name a model in
+# Creates the user of the services. It starts nothing: first name a model in
 # /etc/reverie/reverie.toml.
 set -e
 if ! getent passwd reverie >/dev/null; then

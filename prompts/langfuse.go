@@ -123,10 +123,10 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 		Prompt  json.RawMessage `json:"prompt"`
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
-		return nil, fmt.Errorf("the answer is none of Langfuse's: %w", err)
+		return nil, fmt.Errorf("the answer is not Langfuse's: %w", err)
 	}
 	if reply.Version < 1 {
-		return nil, errors.New("the answer is none of Langfuse's: it has no version")
+		return nil, errors.New("the answer is not Langfuse's: it has no version")
 	}
 	var t *promptText
 	var source string // what the hash is of

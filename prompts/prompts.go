@@ -95,7 +95,7 @@ func (s *Set) override(dir string) error {
 		}
 		path := filepath.Join(dir, e.Name())
 		if _, known := s.texts[strings.TrimSuffix(e.Name(), ".md")]; !known {
-			errs = append(errs, fmt.Errorf("prompt file %s: %w: its name is none of ours; use one of %s",
+			errs = append(errs, fmt.Errorf("prompt file %s: %w: no prompt has this name; use one of %s",
 				path, reverie.ErrConfiguration, strings.Join(s.files(), ", ")))
 			continue
 		}

@@ -368,10 +368,10 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 		head, ok := b.heads[st.LineageID]
 		archived := head.Status == reverie.StatusArchived
 		if held := head.Status == reverie.StatusHeld; ok && (held != (st.Judged == reverie.StatusHeld) || archived != st.Returns) {
-			return fmt.Errorf("memory %s (version %d) is %s by now: %w", head.ID, head.Version, head.Status, reverie.ErrConflict)
+			return fmt.Errorf("memory %s (version %d) is now %s: %w", head.ID, head.Version, head.Status, reverie.ErrConflict)
 		}
 		if !ok {
-			return fmt.Errorf("memory %s (version %d) has no active head any more: %w", st.Head.MemoryID, st.Head.Version,
+			return fmt.Errorf("memory %s (version %d) is no longer active: %w", st.Head.MemoryID, st.Head.Version,
 				reverie.ErrConflict)
 		}
 		if head.ID != st.Head.MemoryID || head.Version != st.Head.Version {

@@ -44,7 +44,7 @@ const (
 // befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
 // see [reverie.JudgeReasonChinese].
 const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo'
-	then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
+	then '` + reverie.WasUndone + `' else '` + reverie.WasUpdated + `' end`
 
 // What rests on what has changed: by its sources, where those say otherwise now; or,
 // of changes marked so, by a message that bears out both. What a version rests on

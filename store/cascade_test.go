@@ -168,7 +168,7 @@ func TestCascadeCalms(t *testing.T) {
 	w.dreams(saidIn(on(create("likes weekends"), w.active()["plays on Fridays"]), "m0009"))
 	must(w.Undo(t.Context(), w.lease, reverie.UndoQuery{GroupID: group, RunID: p.RunID}))(t)
 	w.wantWaits("taken back", // what it sang was judged
-		"likes weekends: a memory that it rests on was taken back: “plays on Fridays” -> “plays on Mondays”")
+		"likes weekends: a memory that it rests on was undone: “plays on Fridays” -> “plays on Mondays”")
 }
 
 // TestCascadeCalmsButForAnother has wait on what waits for two changes of which the first

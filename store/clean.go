@@ -39,10 +39,10 @@ func cleanArgs(q reverie.CleanQuery) []any {
 // checkClean refuses what would delete too much at once.
 func checkClean(q reverie.CleanQuery) error {
 	if q.Empty() {
-		return fmt.Errorf("it must say what: all of a group's memories are not cleaned at once: %w", reverie.ErrInvalid)
+		return fmt.Errorf("choose which memories to clean: all of a group cannot be cleaned at once: %w", reverie.ErrInvalid)
 	}
 	if _, ok := reverie.TeamOf(q.GroupID); ok {
-		return fmt.Errorf("a team's memories are deleted one by one, since others follow: reverie memory delete: %w",
+		return fmt.Errorf("a team's memories are deleted one by one, with `reverie memory delete`: %w",
 			reverie.ErrInvalid)
 	}
 	return nil

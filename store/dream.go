@@ -284,7 +284,7 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		return err
 	}
 	if n != len(ids) {
-		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w",
+		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or not for dreams: %w",
 			len(ids)-n, len(ids), reverie.ErrConflict)
 	}
 	var rows pg.Columns

@@ -145,11 +145,11 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
 	case active && e.Action == reverie.ActionRestore:
-		return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
+		return c, fmt.Errorf("it is active already; there is nothing to restore: %w", reverie.ErrConflict)
 	case !active && e.Action != reverie.ActionRestore && !(held && e.Action == reverie.ActionDelete):
 		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
 	case e.Action == reverie.ActionRestore && head.Statement == text.Erased:
-		return c, fmt.Errorf("what it said was erased (reverie erase), and no version of it is kept; let its messages bring it up again: %w", reverie.ErrConflict)
+		return c, fmt.Errorf("what it said was erased (reverie erase), and no version of it is kept; import its messages again to have it learnt anew: %w", reverie.ErrConflict)
 	}
 	var err error
 	switch e.Action {

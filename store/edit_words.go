@@ -78,7 +78,7 @@ func worded(e reverie.Edit, head reverie.Memory) (reverie.Memory, error) {
 		m.DueOn = nil
 	case e.DueOn == "":
 	case err != nil:
-		return m, fmt.Errorf("%q is no date such as 2026-01-15: %w", e.DueOn, reverie.ErrInvalid)
+		return m, fmt.Errorf("%q is not a date such as 2026-01-15: %w", e.DueOn, reverie.ErrInvalid)
 	case e.Type != "" && e.Type != reverie.TypePlan:
 		return m, fmt.Errorf("a memory of type %s has no date; only a plan has: %w", e.Type, reverie.ErrInvalid)
 	default:
@@ -88,7 +88,7 @@ func worded(e reverie.Edit, head reverie.Memory) (reverie.Memory, error) {
 		m.Type = e.Type
 	}
 	if m.Statement == head.Statement && slices.Equal(m.Tags, head.Tags) && m.Type == head.Type && sameDay(m.DueOn, head.DueOn) {
-		return m, fmt.Errorf("memory %s is so already; nothing is changed: %w", head.ID, reverie.ErrConflict)
+		return m, fmt.Errorf("memory %s is like this already; nothing is changed: %w", head.ID, reverie.ErrConflict)
 	}
 	return m, nil
 }

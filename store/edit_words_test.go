@@ -97,7 +97,7 @@ func TestWordsRefused(t *testing.T) {
 		{words("   "), "give a statement"},
 		{reverie.Words{Statement: "Lin likes tea", Type: "song"}, "one of fact"},
 		{reverie.Words{Statement: "Lin likes tea", Type: reverie.TypeFact, DueOn: "2026-01-01"}, "only a plan"},
-		{reverie.Words{Statement: "Lin likes tea", DueOn: "soon"}, "no date"},
+		{reverie.Words{Statement: "Lin likes tea", DueOn: "soon"}, "not a date"},
 	} {
 		_, err := w.byHand(reverie.Edit{Action: reverie.ActionCreate, Words: c.words})
 		if wantErr(t, err, reverie.ErrInvalid); !strings.Contains(err.Error(), c.why) {

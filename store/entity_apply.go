@@ -149,9 +149,9 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 		case !ok:
 			return fmt.Errorf("entity %s: %w", id, reverie.ErrNotFound)
 		case e.MergedInto != nil:
-			return fmt.Errorf("entity %s is part of %s by now; read the group again: %w", id, *e.MergedInto, reverie.ErrConflict)
+			return fmt.Errorf("entity %s is now part of %s; run the job again: %w", id, *e.MergedInto, reverie.ErrConflict)
 		case e.Version != b.Heads[id]:
-			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; read the group again: %w", id, e.Version,
+			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; run the job again: %w", id, e.Version,
 				b.Heads[id], reverie.ErrConflict)
 		}
 	}
@@ -215,7 +215,7 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 		case !ok:
 			return fmt.Errorf("claim %s: %w", st.HeadID, reverie.ErrNotFound)
 		case head.Status != reverie.StatusActive:
-			return fmt.Errorf("claim %s (version %d) has moved; read the group again: %w", head.ID, head.Version,
+			return fmt.Errorf("claim %s (version %d) has changed; run the job again: %w", head.ID, head.Version,
 				reverie.ErrConflict)
 		case !b.own(merged, head.EntityID):
 			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID,

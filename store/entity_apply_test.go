@@ -117,12 +117,12 @@ func TestApplyEntitiesConflicts(t *testing.T) {
 		"a merged entity": {func(p *reverie.EntityPlan) {
 			p.Heads[ids[1]] = 2
 			p.Claims = []reverie.ClaimStep{feature(ids[1], "job", "nurse")}
-		}, reverie.ErrConflict, "is part of " + ids[0]},
+		}, reverie.ErrConflict, "is now part of " + ids[0]},
 		"an unknown entity": {func(p *reverie.EntityPlan) { p.Heads[reverie.NewID()] = 1 }, reverie.ErrNotFound, "entity"},
 		"an old claim": {func(p *reverie.EntityPlan) {
 			p.Heads[bo.ID] = 2
 			p.Claims = []reverie.ClaimStep{keep(bo.Claims[0], "2026-01-16", 0.5)}
-		}, reverie.ErrConflict, "has moved"},
+		}, reverie.ErrConflict, "has changed"},
 		"another's claim": {func(p *reverie.EntityPlan) {
 			p.Heads[lin.ID] = 2
 			p.Claims = []reverie.ClaimStep{keep(w.whole(bo.ID)[0].Claims[0], "2026-01-16", 0.5)}
@@ -140,12 +140,12 @@ func TestApplyEntitiesConflicts(t *testing.T) {
 			p.Heads[lin.ID] = 2
 			p.Claims = []reverie.ClaimStep{feature(lin.ID, "CITY", "where Lin lives")}
 		}, reverie.ErrConflict, "has that claim already"},
-		"a settled observation": {func(p *reverie.EntityPlan) { p.Joined = []string{waits} }, reverie.ErrConflict, "do not wait any more"},
+		"a settled observation": {func(p *reverie.EntityPlan) { p.Joined = []string{waits} }, reverie.ErrConflict, "are no longer pending"},
 		"a used message": {func(p *reverie.EntityPlan) {
 			_, err := raw(t).Exec(`update message_uses set run_id = $1 
 				where message_id = (select message_ids[1] from run_chunks where run_id = $1)`, p.RunID)
 			check(t, err)
-		}, reverie.ErrConflict, "do not wait for impression any more"},
+		}, reverie.ErrConflict, "are no longer pending for impression"},
 		"a target that is not there": {func(p *reverie.EntityPlan) {
 			nobody := reverie.NewID()
 			st := feature(lin.ID, "sister of", "nobody")

@@ -241,7 +241,7 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 		return err
 	}
 	if n != settled.Len() {
-		return fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", settled.Len()-n,
+		return fmt.Errorf("%d of %d observations are no longer pending; run the job again: %w", settled.Len()-n,
 			settled.Len(), reverie.ErrConflict)
 	}
 	var rows pg.Columns

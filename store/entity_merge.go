@@ -44,7 +44,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 		into, merged = locked[a], locked[b]
 		for _, e := range []reverie.Entity{into, merged} {
 			if e.Status == reverie.EntityGone {
-				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was taken back: %w", e.Subject, e.ID,
+				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was undone: %w", e.Subject, e.ID,
 					reverie.ErrConflict)
 			}
 			if e.MergedInto != nil {
@@ -73,7 +73,7 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 		}
 		above := pointers.above(b)
 		if len(above) == 0 {
-			return fmt.Errorf("%q is no part of another entity: %w", e.Subject, reverie.ErrConflict)
+			return fmt.Errorf("%q is not part of another entity: %w", e.Subject, reverie.ErrConflict)
 		}
 		// Whoever reads those above reads b, so that their versions rise with it.
 		touched := append([]string{b}, above...)

@@ -155,7 +155,7 @@ func TestMergeRefuses(t *testing.T) {
 		"unknown":           {merge(ids[0], reverie.NewID()), reverie.ErrNotFound, "entity"},
 		"into nobody":       {merge("nobody", ids[0]), reverie.ErrNotFound, `"nobody"`},
 		"elsewhere":         {second3(w.MergeEntities(ctx, "other", ids[0], ids[2], "")), reverie.ErrNotFound, ids[0]},
-		"unmerge a whole":   {second3(w.UnmergeEntity(ctx, group, ids[0], "")), reverie.ErrConflict, "no part of another"},
+		"unmerge a whole":   {second3(w.UnmergeEntity(ctx, group, ids[0], "")), reverie.ErrConflict, "not part of another"},
 		"unmerge elsewhere": {second3(w.UnmergeEntity(ctx, "other", ids[1], "")), reverie.ErrNotFound, ids[1]},
 	} {
 		wantErr(t, tt.err, tt.kind)

@@ -338,7 +338,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		{"evidence", edit(reverie.RecordEvidence, `"u1"`, `"u2"`), reverie.ErrConflict, "(author_id)"},
 		{"change", edit(reverie.RecordChange, `"said so"`, `"hm"`), reverie.ErrConflict, "change_summary"},
 		{"decision", edit(reverie.RecordDecision, `"ADD"`, `"NONE"`), reverie.ErrConflict, "(action)"},
-		{"place in a lineage", edit(reverie.RecordMemory, head.ID, fresh), reverie.ErrConflict, "its lineage has gone on"},
+		{"place in a lineage", edit(reverie.RecordMemory, head.ID, fresh), reverie.ErrConflict, "it has a newer version here"},
 		{"unknown column", edit(reverie.RecordMemory, `"weight":`, `"mass":`), reverie.ErrInvalid, "mass"},
 		{"a number that is none", edit(reverie.RecordMemory, `"weight":1.7`, `"weight":"much"`), reverie.ErrInvalid, ""},
 		{"heavy", edit(reverie.RecordMemory, `"weight":1.7`, `"weight":99`), reverie.ErrInvalid, "memory " + head.ID + " cannot be kept as it is, for its weight"},

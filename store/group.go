@@ -68,7 +68,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 	created, err := s.EnsureGroup(ctx, g)
 	if err == nil && !created {
-		return fmt.Errorf("add group %q: %w: it exists; `reverie groups set` changes it", g.ID, reverie.ErrConflict)
+		return fmt.Errorf("add group %q: %w: it already exists; `reverie groups set` changes it", g.ID, reverie.ErrConflict)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	stored, err := pg.Get[reverie.HeldPlan](ctx, t, `select `+HeldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
 	if err != nil {
-		return nil, pg.NotFoundIfEmpty(err, "nothing is held there")
+		return nil, pg.NotFoundIfEmpty(err, "the held plan")
 	}
 	if stored.Status != reverie.HeldWaiting {
 		return nil, fmt.Errorf("it is %s already: %w", stored.Status, reverie.ErrConflict)
@@ -145,7 +145,7 @@ func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie
 	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
 	if err == nil && run.UndoneAt != nil {
-		err = fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
+		err = fmt.Errorf("the run was undone at %s, and what it held is rejected: %w",
 			run.UndoneAt.Format(time.RFC3339), reverie.ErrConflict)
 	}
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
@@ -206,7 +206,7 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 		return 0, err
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
+		return 0, fmt.Errorf("nothing of it is pending review: %w", reverie.ErrConflict)
 	}
 	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
 		and run_id = $2`, groupID, runID, pg.AsJSON(run.Stats))
@@ -356,11 +356,11 @@ func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	}
 	for _, waiting := range list {
 		if sameProposal(waiting.Steps, plan.Held) {
-			return fmt.Errorf("this is proposed already, and waits for a person as run %s: %w", waiting.RunID, reverie.ErrConflict)
+			return fmt.Errorf("this is already proposed, and pending review as run %s: %w", waiting.RunID, reverie.ErrConflict)
 		}
 	}
 	if len(list) >= reverie.MaxProposals {
-		return fmt.Errorf("%d proposals wait for a person, as many as may: approve or reject some first: %w", len(list),
+		return fmt.Errorf("%d proposals are pending review, the most that may be: approve or reject some first: %w", len(list),
 			reverie.ErrConflict)
 	}
 	return nil

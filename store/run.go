@@ -353,7 +353,7 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 	run := planned.Run
 	what := fmt.Sprintf("apply the plan of run %s to group %q", run.ID, run.GroupID)
 	if run.GroupID != lease.GroupID || len(planned.Plans) == 0 || len(planned.Plans) != len(planned.Chunks) || run.Status == reverie.RunRunning {
-		return nil, 0, fmt.Errorf("%s: it is none of the lease's group, or not planned: %w", what, reverie.ErrInvalid)
+		return nil, 0, fmt.Errorf("%s: it is not in the group of the lease, or not planned: %w", what, reverie.ErrInvalid)
 	}
 	if err := reverie.CheckChat(run.GroupID); err != nil {
 		return nil, 0, err

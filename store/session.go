@@ -420,7 +420,7 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("run %s is no run of the session that is under way: %w", sum.RunID, reverie.ErrConflict)
+		return fmt.Errorf("run %s is not a running run of the session: %w", sum.RunID, reverie.ErrConflict)
 	}
 	ids := pq.StringArray(slices.Compact(slices.Sorted(slices.Values(fold.MessageIDs))))
 	if n, err = t.Exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {

@@ -112,7 +112,7 @@ func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 		return err
 	}
 	if n := len(found); n != len(sources) {
-		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(sources)-n,
+		return fmt.Errorf("%d of the %d memories that versions rest on are not in the group: %w", len(sources)-n,
 			len(sources), reverie.ErrNotFound)
 	}
 	for i, lineage := range lineages {

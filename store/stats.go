@@ -197,22 +197,23 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 // sums four times: in all, by day, by group, by model. Of each part it keeps so many rows
 // and one more, the newest days and the dearest of the others.
 const costsQuery = `with sums as (
-		select (created_at at time zone 'UTC')::date as day, group_id, provider, model, purpose, count(*)
+		select (created_at at time zone 'UTC')::date as day, group_id, provider, model, tier, purpose, count(*)
 			filter (where outcome <> 'ok') as failed,
 			` + SpendColumns + `
 		from llm_calls where ($1 = '' or group_id = $1) and created_at >= $2::timestamptz and created_at < $3::timestamptz
-			group by 1, 2, 3, 4, 5)
+			group by 1, 2, 3, 4, 5, 6)
 	select part, coalesce(to_char(day, 'YYYY-MM-DD'), '') as date, coalesce(group_id, '') as group_id,
-		coalesce(provider || '/' || model, '') as model, coalesce(purpose, '') as purpose, failed, calls, input_tokens,
-			output_tokens, cost_usd, no
+		coalesce(provider || '/' || model, '') as model, coalesce(tier, '') as tier, coalesce(purpose, '') as purpose,
+			failed, calls, input_tokens, output_tokens, cached_tokens, cost_usd, no
 	from (select *, row_number() over (partition by part order by day desc nulls last, cost_usd desc,
 		input_tokens + output_tokens desc,
-				group_id, provider, model, purpose) as no
-		from (select grouping(day, group_id, model) as part, day, group_id, provider, model, purpose,
+				group_id, provider, model, tier, purpose) as no
+		from (select grouping(day, group_id, model) as part, day, group_id, provider, model, tier, purpose,
 				coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(calls), 0)::bigint as calls, coalesce(sum(input_tokens),
 					0)::bigint as input_tokens,
-				coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd
-			from sums group by grouping sets ((), (day), (group_id), (provider, model, purpose))) s) ranked
+				coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+				coalesce(sum(cached_tokens), 0)::bigint as cached_tokens, coalesce(sum(cost_usd), 0) as cost_usd
+			from sums group by grouping sets ((), (day), (group_id), (provider, model, tier, purpose))) s) ranked
 	where no <= $4::int + 1 order by part, no`
 
 // The parts of costsQuery: which columns a row does not group by.
@@ -260,7 +261,8 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 
 // SpendColumns are those of reverie.Spend, summed over llm_calls.
 const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
-	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
+	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cached_tokens), 0) as cached_tokens,
+	coalesce(sum(cost_usd), 0) as cost_usd`
 
 // SpendSince sums up the calls to models since an instant, over all groups. Those
 // of the offline baseline and of recordings are left out: nothing is spent on them.

@@ -78,7 +78,7 @@ func TestShareMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Memory = source()
-	if _, _, err := teams.New(s.DB()).ShareMemory(ctx, w); !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), `says "Tea is at five" by now (version 4)`) {
+	if _, _, err := teams.New(s.DB()).ShareMemory(ctx, w); !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), `now says "Tea is at five" (version 4)`) {
 		t.Errorf("shared over what the team has written: %v", err)
 	}
 	w.Overwrite = true

@@ -35,7 +35,7 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256,
 				token.CreatedAt, token.ExpiresAt)
 			if err == nil && n == 0 {
-				err = fmt.Errorf("there is another of that id: %w", reverie.ErrConflict)
+				err = fmt.Errorf("a token already has this id; create it again: %w", reverie.ErrConflict)
 			}
 			return err
 		},

@@ -254,7 +254,7 @@ func TestUndoOutOfOrder(t *testing.T) {
 			if evidenceOf(r1) != 1 {
 				t.Error("what stays lost its evidence")
 			}
-			want(name, "", w.undo(r2), "was taken back")
+			want(name, "", w.undo(r2), "has since been undone")
 			if evidenceOf(r1) != 0 {
 				t.Error("what has ended keeps evidence")
 			}
@@ -272,7 +272,7 @@ func TestUndoOutOfOrder(t *testing.T) {
 			r2 := w.did(on(update(w.active()["a"], "b"), "2026-01-16"))
 			r3 := w.did(on(update(w.active()["b"], "c"), "2026-01-17"))
 			want(name, "c", w.undo(r2), "has changed it since")
-			want(name, "a", w.undo(r3), "what it said before the run was taken back")
+			want(name, "a", w.undo(r3), "what it said before the run has since been undone")
 			strength(name, "a", 0.3)
 			if evidenceOf(r2)+evidenceOf(r3) != 0 {
 				t.Error("evidence of what is undone is left")

@@ -61,7 +61,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	var columns pg.Columns
 	for _, r := range rows {
 		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
-			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w",
+			return fmt.Errorf("log the use of memory %q in context %q of group %q: one of these ids is not an id: %w",
 				r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
 		}
 		if r.CreatedAt.IsZero() {
@@ -122,7 +122,7 @@ func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, us
 		for _, c := range found[:min(len(found), 10)] {
 			groups = append(groups, c.GroupID)
 		}
-		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(found),
+		return "", "", fmt.Errorf("session %q is in %d groups, such as %q; name the group: %w", q.SessionID, len(found),
 			groups, reverie.ErrInvalid)
 	}
 	return found[0].GroupID, found[0].UsageID, nil
@@ -136,13 +136,13 @@ func unknownUsage(q reverie.UsageQuery) error {
 	if q.GroupID != "" {
 		where += fmt.Sprintf(" of group %q", q.GroupID)
 	}
-	return fmt.Errorf("no context%s that offered memories has the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
+	return fmt.Errorf("a context%s with memories and the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
 }
 
 // knownSession refuses a session of which nothing is known.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
-	return pg.NotFoundIfEmpty(err, "session %q has no messages, and was offered no memories", q.SessionID)
+	return pg.NotFoundIfEmpty(err, "session %q", q.SessionID)
 }
 
 // UsageCounts counts how often the memories of lineages were offered and used, by
@@ -259,7 +259,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 					return nil
 				}
 			}
-			return fmt.Errorf("its memories move all the time: %w", reverie.ErrConflict)
+			return fmt.Errorf("its memories keep changing; try again: %w", reverie.ErrConflict)
 		}})
 	return rows, err
 }

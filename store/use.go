@@ -121,7 +121,7 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 	}
 	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, ids)
 	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job,
+		return fmt.Errorf("%d of the chunk's %d messages are no longer pending for %s: %w", len(ids)-n, len(ids), job,
 			reverie.ErrConflict)
 	}
 	return err
@@ -139,7 +139,7 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 		return err
 	}
 	if n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages do not wait for this run of session %q: %w", len(ids)-n, len(ids),
+		return fmt.Errorf("%d of the chunk's %d messages are not pending for this run of session %q: %w", len(ids)-n, len(ids),
 			plan.SessionID, reverie.ErrConflict)
 	}
 	if _, err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {

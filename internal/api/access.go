@@ -258,7 +258,7 @@ func (s *Service) CallerOfToken(ctx context.Context, whole string) (Caller, erro
 	return s.use(ctx, token), nil
 }
 
-var errToken = fmt.Errorf("this token is not, or no longer, good: %w", reverie.ErrUnauthorized)
+var errToken = fmt.Errorf("this token is unknown, expired or revoked: %w", reverie.ErrUnauthorized)
 
 // goodToken looks a token up. What is compared takes as long for one that is unknown.
 func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, error) {

@@ -126,9 +126,9 @@ func note(added *reverie.MessagesAdded, b *ingest.Bad) {
 	if len(added.Bad) == MaxBadLines {
 		return
 	}
-	bad := reverie.BadLine{Reason: text.Excerpt(strings.TrimPrefix(b.Error(), b.Place+": "), maxReason)}
+	bad := reverie.BadLine{Reason: text.Excerpt(strings.TrimPrefix(reverie.ErrorText(b), b.Place+": "), maxReason)}
 	if _, err := fmt.Sscanf(b.Place, "line %d", &bad.Line); err != nil {
-		bad.Reason = text.Excerpt(b.Error(), maxReason)
+		bad.Reason = text.Excerpt(reverie.ErrorText(b), maxReason)
 	}
 	added.Bad = append(added.Bad, bad)
 }

@@ -93,7 +93,7 @@ func TestAddMessages(t *testing.T) {
 	}
 	other, err := service.AddMessages(api.WithCaller(t.Context(), api.Anyone), "7", strings.NewReader(strings.ReplaceAll(said(1), "{", `{"group_id":"8",`)+
 		strings.ReplaceAll(said(2), "{", `{"group":"8",`)+strings.ReplaceAll(said(3), "{", `{"group_id":7,"group":{"id":8},"x":1,`)))
-	if err != nil || other.New != 1 || other.BadCount != 2 || !strings.Contains(other.Bad[1].Reason, "another group") {
+	if err != nil || other.New != 1 || other.BadCount != 2 || !strings.Contains(other.Bad[1].Reason, "a group other than") {
 		t.Errorf("lines of another group: %+v, %v", other, err)
 	}
 	for id, ahead := range map[string]time.Duration{"soon": 23 * time.Hour, "far": 25 * time.Hour} { // another's clock may be ahead

@@ -11,7 +11,7 @@ import (
 
 // What counts as lately, and as silent.
 const (
-	OverviewDays = CostDays // of spend and of activity, today's among them
+	OverviewDays = CostDays // of activity, today's among them
 	overviewRows = 10       // of each list
 	silence      = 7        // days without a message after which a group has fallen silent
 	day          = 24 * time.Hour
@@ -20,7 +20,7 @@ const (
 )
 
 // Overview says how the groups stand that the caller sees: what ran in the last 24 hours,
-// what was spent today and in [OverviewDays] days of UTC, what fails, what waits for a
+// what was spent today and yesterday in UTC, what fails, what waits for a
 // person, and which groups have fallen silent in the last [OverviewDays] days.
 func (s *Service) Overview(ctx context.Context) (reverie.Overview, error) {
 	ctx, confined, err := reading(ctx, "", reverie.ScopeRead)
@@ -28,10 +28,9 @@ func (s *Service) Overview(ctx context.Context) (reverie.Overview, error) {
 		return reverie.Overview{}, err
 	}
 	now := s.now()
-	today := now.Truncate(day)
-	return s.past().Overview(ctx, reverie.OverviewQuery{GroupID: confined, Night: now.Add(-day), Today: today,
-		Month: today.AddDate(0, 0, 1-OverviewDays), SilentSince: now.AddDate(0, 0, -silence),
-		SpokeSince: now.AddDate(0, 0, -silence-OverviewDays), Limit: overviewRows})
+	return s.past().Overview(ctx, reverie.OverviewQuery{GroupID: confined, Night: now.Add(-day), Today: now.Truncate(day),
+		SilentSince: now.AddDate(0, 0, -silence),
+		SpokeSince:  now.AddDate(0, 0, -silence-OverviewDays), Limit: overviewRows})
 }
 
 // Activity counts the changes of memories of some groups on each of the last

@@ -45,7 +45,7 @@ func TestOverview(t *testing.T) {
 		a.write(`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ($1, $2, 3, 'no answer', $3, $4, $5)`,
 			[]string{"other", "gone", petitioned}[i], string(job), now, []any{nil, now, nil}[i], ago(time.Duration(3-i)*hour))
 	}
-	for i, at := range []time.Duration{hour, 13 * hour, 29 * day, 31 * day} {
+	for i, at := range []time.Duration{hour, 13 * hour, 34 * hour, 37 * hour} {
 		a.write(`insert into llm_calls (group_id, call_id, purpose, provider, model, cost_usd, outcome, created_at) values ($1, $2, 'evolve', 'p', 'm', $3, 'ok', $4)`,
 			[]string{petitioned, "other"}[i%2], reverie.NewID(), 0.5, ago(at))
 	}
@@ -69,10 +69,10 @@ func TestOverview(t *testing.T) {
 		for _, s := range o.Silent {
 			list = append(list, fmt.Sprintf("%s %s %d days, of %d", s.ID, s.Name, int(now.Sub(s.Last)/day), s.Total))
 		}
-		return append(list, fmt.Sprintf("%d waits, %g of %g USD today", o.Waiting, o.Today.CostUSD, o.Month.CostUSD))
+		return append(list, fmt.Sprintf("%d waits, %g USD today, %g yesterday", o.Waiting, o.Today.CostUSD, o.Yesterday.CostUSD))
 	}
 	if diff := cmp.Diff([]string{"1 failed, 0 created", "2 succeeded, 2 created", "dream of gone, parked true, of 3", "extract of " + petitioned + ", parked false, of 3",
-		"evolve of other, parked false, of 3", "quiet The quiet ones 7 days, of 2", "other  8 days, of 2", "1 waits, 0.5 of 1.5 USD today"}, tell(got)); diff != "" {
+		"evolve of other, parked false, of 3", "quiet The quiet ones 7 days, of 2", "other  8 days, of 2", "1 waits, 0.5 USD today, 1 yesterday"}, tell(got)); diff != "" {
 		t.Error(diff)
 	}
 	if got.LastRun == nil || !got.LastRun.Equal(ago(hour)) {
@@ -82,7 +82,7 @@ func TestOverview(t *testing.T) {
 	own := api.WithCaller(t.Context(), api.Caller{GroupID: petitioned, Scope: reverie.ScopeRead})
 	got, err = a.Overview(own)
 	a.check(err)
-	if diff := cmp.Diff([]string{"2 succeeded, 2 created", "extract of " + petitioned + ", parked false, of 1", "0 waits, 0.5 of 1 USD today"}, tell(got)); diff != "" {
+	if diff := cmp.Diff([]string{"2 succeeded, 2 created", "extract of " + petitioned + ", parked false, of 1", "0 waits, 0.5 USD today, 0.5 yesterday"}, tell(got)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := a.Overview(t.Context()); !errors.Is(err, reverie.ErrUnauthorized) {

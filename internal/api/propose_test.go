@@ -266,7 +266,7 @@ func TestProposalsAreBounded(t *testing.T) {
 	refused := 0
 	for range tries {
 		if err := <-errs; err != nil {
-			if refused++; !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), "50 proposals wait") {
+			if refused++; !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), "50 proposals are pending") {
 				t.Error(err)
 			}
 		}

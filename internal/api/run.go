@@ -193,7 +193,7 @@ func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.Un
 		}
 	}
 	if reply.Success = err == nil; err != nil {
-		reply.Error = err.Error()
+		reply.Error = reverie.ErrorText(err)
 	}
 	return reply, err
 }

@@ -44,7 +44,7 @@ func (d *door) create(n api.NewToken) (string, reverie.Token) {
 // refused wants a token not to be taken, in the words for any that is not.
 func (d *door) refused(what, token string) {
 	d.t.Helper()
-	const words = "this token is not, or no longer, good: not authorized"
+	const words = "this token is unknown, expired or revoked: not authorized"
 	if c, err := d.CallerOfToken(d.t.Context(), token); !errors.Is(err, reverie.ErrUnauthorized) || err.Error() != words || c != (api.Caller{}) {
 		d.t.Errorf("%s: %+v, %v", what, c, err)
 	}

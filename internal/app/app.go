@@ -46,13 +46,14 @@ type App struct {
 	Store *store.Store // see [App.Open]
 
 	cluster  *localdb.Cluster
-	queue    *jobs.Queue            // of the jobs of a process that stays; nil for a command
-	wiring   sync.Mutex             // jobs of a process that stays are wired at once
-	policies map[string]*llm.Policy // by server
-	embedder sync.Map               // *Embedder by config.EmbedSettings
-	calls    *llm.Semaphore         // of all questions
-	unpriced []string               // models that were warned of
-	notices  *notify.Notifier       // nil: nobody is told
+	queue    *jobs.Queue                 // of the jobs of a process that stays; nil for a command
+	wiring   sync.Mutex                  // jobs of a process that stays are wired at once
+	policies map[string]*llm.Policy      // by server
+	flex     map[*llm.Policy]*llm.Policy // of flex calls, by that of standard ones
+	embedder sync.Map                    // *Embedder by config.EmbedSettings
+	calls    *llm.Semaphore              // of all questions
+	unpriced []string                    // models that were warned of
+	notices  *notify.Notifier            // nil: nobody is told
 	monitors
 }
 

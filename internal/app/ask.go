@@ -125,7 +125,8 @@ func askable(g reverie.Group, found reverie.ContextReply, now time.Time) (prompt
 func (a *App) putQuestion(ctx context.Context, model *llm.Model, set *prompts.Set, maxTokens int, user prompts.AskUser,
 	reply *Asked, sources map[string]AskSource) error {
 	asking := pipeline.RunRecorder{Log: a.Log, Row: reverie.Run{GroupID: reply.GroupID}}
-	asker := &llm.Asker{Model: model, Meta: llm.Meta{GroupID: reply.GroupID, Purpose: config.UseAsk}}
+	asker := &llm.Asker{Model: model, Meta: llm.Meta{GroupID: reply.GroupID, Purpose: config.UseAsk,
+		Tier: llm.TierStandard}} // a person waits
 	language := prompts.Language("", []string{reply.Question})
 	err := asking.Ask(ctx, asker, pipeline.Question{About: "a question", MaxTokens: maxTokens,
 		Form: `answer with one line of JSON: {"content":"...","sources":["m1"]}`,

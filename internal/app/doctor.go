@@ -31,7 +31,7 @@ func (a *App) Examine(ctx context.Context) []Finding {
 	note := func(check, detail string, err error) bool {
 		f := Finding{Check: check, OK: err == nil, Detail: detail, Err: err}
 		if err != nil {
-			f.Detail = err.Error()
+			f.Detail = reverie.ErrorText(err)
 		}
 		out = append(out, f)
 		return err == nil
@@ -85,7 +85,7 @@ func CheckReady(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
+	if err != nil || req.URL.Host == "" {
 		return fmt.Errorf("--ready %q: %w: write a URL such as http://127.0.0.1:8470/readyz", url, reverie.ErrConfiguration)
 	}
 	resp, err := http.DefaultClient.Do(req)
@@ -139,8 +139,12 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		}
 		asked[settings] = true
 		if err == nil {
-			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, smallQuestion)
+			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor", Tier: llm.TierStandard}, smallQuestion)
 			note(u.check, model.Name()+" answers", err)
+			if err == nil && settings.ServiceTier == string(llm.TierFlex) {
+				said, err := flexAnswers(ctx, model)
+				note("flex for "+u.use, said, err)
+			}
 			continue
 		}
 		if !told[err.Error()] {
@@ -165,6 +169,20 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		detail, err := calibrationNote(ctx, embed)
 		note("calibration", detail, err)
 	}
+}
+
+// flexWait is how long a person waits for a flex answer, to see whether there is such a thing.
+const flexWait = 20 * time.Second
+
+// flexAnswers asks a model in the flex tier. That there is no capacity now is no fault.
+func flexAnswers(ctx context.Context, model *llm.Model) (said string, err error) {
+	short, cancel := context.WithTimeout(ctx, flexWait)
+	defer cancel()
+	_, err = model.Generate(short, llm.Meta{Purpose: "doctor", Tier: llm.TierFlex}, smallQuestion)
+	if short.Err() != nil && ctx.Err() == nil {
+		return "accepted, and not answered within 20 seconds: that is as it may be", nil
+	}
+	return "answers", err
 }
 
 // calibrationNote is the doctor's word on what cosines of a model mean. One that has not

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -78,6 +79,11 @@ func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
 // Run works on all that is due. When stop is closed nothing more is begun.
 func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
 	began, c := f.Clock(), f.Config
+	stop, done, err := f.whileOffPeak(stop)
+	if err != nil {
+		return jobs.Summary{}, err
+	}
+	defer done()
 	after := ""
 	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
@@ -119,6 +125,47 @@ func (f *FanOut) report(r jobs.GroupResult) {
 		f.ShowGroup(r)
 	}
 }
+
+// whileOffPeak is stop, closed also at the end of the off-peak hours, and what to call when
+// nobody waits for it any more. Outside of the hours it is an [OffPeakError].
+func (f *FanOut) whileOffPeak(stop <-chan struct{}) (<-chan struct{}, func(), error) {
+	hours, err := llm.ParseOffPeak(f.Config.LLM.OffPeak)
+	if err != nil || hours == nil || f.Use == "" {
+		return stop, func() {}, err
+	}
+	now := f.Clock()
+	if !hours.Open(now) {
+		return nil, nil, &OffPeakError{Hours: hours.String(), Next: hours.Change(now)}
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	timer := time.NewTimer(hours.Change(now).Sub(now))
+	go func() {
+		defer close(over)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			f.App.Log.Info("the off-peak hours are over: no further group is begun", "job", f.Job, "off_peak", hours.String())
+		case <-stop:
+		case <-done:
+		}
+	}()
+	return over, func() { close(done) }, nil
+}
+
+// OffPeakError says that a job over many groups was not begun, since it is not the hour.
+// It is a [reverie.ErrDeferred].
+type OffPeakError struct {
+	Hours string
+	Next  time.Time
+}
+
+func (e *OffPeakError) Error() string {
+	return fmt.Sprintf("nothing was asked outside of the off-peak hours, %s: start this at %s, or set [llm] off_peak to \"\"",
+		e.Hours, e.Next.Format(time.RFC3339))
+}
+
+// Is makes errors.Is(err, reverie.ErrDeferred) true.
+func (e *OffPeakError) Is(target error) bool { return target == reverie.ErrDeferred }
 
 // logGroup says of a group that is not done with a job why.
 func (a *App) logGroup(job reverie.Job) func(jobs.GroupResult) {
@@ -218,7 +265,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	err = eachGroup(ctx, a.BackfillRuns(p, f).Runner.Store, reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
 			e.Unknown++
-			a.Notify("reverie: left out of the estimate: " + err.Error())
+			a.Notify("reverie: left out of the estimate: " + reverie.ErrorText(err))
 			return nil
 		}
 		loads, rewound, err := a.loads(ctx, g, f)
@@ -380,7 +427,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 			return err
 		}
 		r.from.Store(g.ID, firstDate(c, r.dates, back))
-		r.Log.Info("taken back", "group_id", g.ID, "runs", len(back.Runs))
+		r.Log.Info("undone", "group_id", g.ID, "runs", len(back.Runs))
 		return nil
 	})
 }

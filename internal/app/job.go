@@ -275,7 +275,7 @@ func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 
 // withoutModel says of a job that was not asked for by itself that it is passed over.
 func (a *App) withoutModel(job reverie.Job) {
-	a.Log.Warn("job passed over: offline cannot do it, and a model is needed", "job", job)
+	a.Log.Warn("job passed over: offline cannot do it; it needs a model", "job", job)
 }
 
 // Subjects are the names of what changed. Those that cannot be read are left out:
@@ -415,11 +415,11 @@ func (a *App) noteSession(ctx context.Context, groupID string, w reverie.Window,
 func (a *App) FindSession(ctx context.Context, groupID, sessionID string) (reverie.Session, error) {
 	if groupID != "" {
 		s, err := a.Store.Session(ctx, groupID, sessionID)
-		return s, UnknownSession(err)
+		return s, err
 	}
 	found, err := a.Store.FindSession(ctx, sessionID)
 	if err != nil || len(found) == 1 {
-		return append(found, reverie.Session{})[0], UnknownSession(err)
+		return append(found, reverie.Session{})[0], err
 	}
 	const named = 10
 	var groups []string
@@ -430,12 +430,4 @@ func (a *App) FindSession(ctx context.Context, groupID, sessionID string) (rever
 		groups = append(groups, fmt.Sprintf("and %d more", len(found)-named))
 	}
 	return reverie.Session{}, badRequest(fmt.Errorf("session %q is in %d groups: name one with --group: %s", sessionID, len(found), strings.Join(groups, ", ")))
-}
-
-// UnknownSession says what to do about a session that does not exist.
-func UnknownSession(err error) error {
-	if errors.Is(err, reverie.ErrNotFound) {
-		return fmt.Errorf("%w; `reverie sessions list` shows all sessions", err)
-	}
-	return err
 }

@@ -321,6 +321,19 @@ func (a *App) account(use, provider, baseURL, model string) (llm.Account, error)
 	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: config.Keyless(provider), Ledger: a.metrics.Ledger(a.Store), Policy: a.policies[server], Privacy: PrivacyOf(a.Config)}, nil
 }
 
+// patient is the policy of flex calls, the same for all that share a policy of standard ones.
+func (a *App) patient(of *llm.Policy) *llm.Policy {
+	a.wiring.Lock()
+	defer a.wiring.Unlock()
+	if a.flex[of] == nil {
+		if a.flex == nil {
+			a.flex = map[*llm.Policy]*llm.Policy{}
+		}
+		a.flex[of] = of.Patient(a.Config.LLM.FlexDeadline.Duration)
+	}
+	return a.flex[of]
+}
+
 // PrivacyOf is how texts are treated on their way into memory.
 func PrivacyOf(c *config.Config) safety.Privacy {
 	return safety.Privacy{PII: safety.PII(c.Privacy.PII)}
@@ -337,15 +350,30 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 		return nil, s, err
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
+	if err != nil {
+		return nil, s, err
+	}
 	account.Timeout, account.Calls = s.Timeout, a.calls
+	if account.OffPeak, err = llm.ParseOffPeak(a.Config.LLM.OffPeak); err != nil {
+		return nil, s, err
+	}
+	if account.Tier = llm.Tier(s.ServiceTier); account.Tier == llm.TierFlex {
+		account.Flex = &llm.Flex{Policy: a.patient(account.Policy), Timeout: a.Config.LLM.FlexTimeout.Duration}
+	}
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 
 // generator is the client that answers questions.
 func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	if s.Provider != config.ProviderRecorded {
-		client, err := connect(s.Provider, llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature})
-		return client.generator, err
+		o := llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature}
+		client, err := connect(s.Provider, o)
+		if err != nil || s.FlexBaseURL == "" {
+			return client.generator, err
+		}
+		o.BaseURL = s.FlexBaseURL
+		flex, err := connect(s.Provider, o)
+		return llm.FlexAt{Generator: client.generator, Flex: flex.generator}, err
 	}
 	if a.Recording != nil {
 		return recorded.New("the demo", a.Recording)

@@ -56,7 +56,7 @@ func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
 		case ctx.Err() != nil:
 			return sum, failed, ctx.Err()
 		case err != nil:
-			failed = append(failed, PullFailure{s.ID, s.Name, err.Error(), err})
+			failed = append(failed, PullFailure{s.ID, s.Name, reverie.ErrorText(err), err})
 		}
 	}
 	return sum, failed, nil

@@ -386,7 +386,7 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 		a.Log.Warn("jobs do not run", "jobs", strings.Join(idle, ", "), "reason", needs)
 	}
 	if len(wanted) == 0 {
-		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never; set one, "+
+		return nil, nil, fmt.Errorf("there is nothing to do: %w: no job of [schedule] has a time; set one, "+
 			"such as evolve to 17 * * * *", reverie.ErrConfiguration)
 	}
 	return specs, wanted, nil
@@ -394,7 +394,13 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 
 // task is one start of a job, which may spend what one start may.
 func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
-	return func(ctx context.Context, stop <-chan struct{}) error {
+	return func(ctx context.Context, stop <-chan struct{}) (err error) {
+		defer func() {
+			if wait := (*OffPeakError)(nil); errors.As(err, &wait) { // as it is meant to be
+				a.Log.Debug("not the hour", "job", job, "off_peak", wait.Hours, "next", wait.Next)
+				err = nil
+			}
+		}()
 		ctx = llm.WithBudget(ctx, a.Budget(day))
 		if job == reverie.JobMaintain {
 			_, err := a.MaintainDue(a.Keeper(), maintain.Request{}).Run(ctx, stop)

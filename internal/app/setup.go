@@ -18,6 +18,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
+	"reverie/store"
 )
 
 // Person is who answers the questions of a setup.
@@ -41,7 +42,7 @@ type Setup struct {
 	set      map[string]string // Input.Flags
 	chosen   offer
 	untried  bool // the model
-	outdated bool // the database is there, its tables are not
+	outdated bool // the tables are left as they are
 }
 
 // The settings of a setup, by path.
@@ -199,7 +200,7 @@ func (s *Setup) provider(ctx context.Context) (err error) {
 			}
 		}
 		if !asks {
-			return badRequest(fmt.Errorf("--provider %q: it is one of %s", word, strings.Join(Offers(), ", ")))
+			return badRequest(fmt.Errorf("--provider %q: give one of %s", word, strings.Join(Offers(), ", ")))
 		}
 		word = ""
 	}
@@ -290,11 +291,11 @@ func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string
 	there, embeds, err := openai.Models(ctx, llm.ClientOptions{BaseURL: at.BaseURL, APIKey: at.APIKey.Reveal()})
 	switch e, _ := errors.AsType[*llm.Error](err); {
 	case e != nil && s.chosen.name == ollama:
-		return nil, fmt.Errorf("is Ollama running, as by `ollama serve`? %s", e.Said())
+		return nil, fmt.Errorf("is Ollama running? `ollama serve` starts it: %s", e.Said())
 	case e != nil:
 		return nil, errors.New(e.Said())
 	case err == nil && s.chosen.name == ollama && len(there) == 0:
-		return nil, errors.New("there is no model yet; `ollama pull MODEL` brings one")
+		return nil, errors.New("there is no model in Ollama yet; `ollama pull MODEL` gets one")
 	}
 	if len(embeds) > 0 {
 		s.set[setEmbedder] = cmp.Or(s.set[setEmbedder], embeds[0])
@@ -382,14 +383,15 @@ func (s *Setup) database(ctx context.Context) error {
 			return err
 		}
 		s.tell("Opening the database ... ")
-		err = a.Open(ctx)
+		if err = a.Open(ctx); errors.Is(err, reverie.ErrOutdatedSchema) {
+			err = s.migrate(ctx, a)
+		} else if err == nil {
+			s.tell("it is there\n")
+		}
 		err = errors.Join(err, a.Close())
-		s.outdated = errors.Is(err, reverie.ErrOutdatedSchema)
 		switch {
 		case err == nil:
-			return s.Say("it is there\n")
-		case s.outdated:
-			return s.Say("it is there, its tables are not up to date\n")
+			return nil
 		case !s.Asks || ctx.Err() != nil:
 			return errors.Join(err, s.Say("\n"))
 		}
@@ -399,6 +401,25 @@ func (s *Setup) database(ctx context.Context) error {
 		}
 		s.forget(setDatabase)
 	}
+}
+
+// migrate brings the tables up to date, unless the person would rather do it later.
+func (s *Setup) migrate(ctx context.Context, a *App) error {
+	s.tell("it is there, but its tables do not fit this version\n")
+	if s.Asks {
+		if on, err := s.Confirm(ctx, "Bring them up to date?"); err != nil || !on {
+			s.outdated = true
+			return err
+		}
+	}
+	opts, err := a.MigrateOptions(ctx)
+	if err == nil {
+		_, err = store.Migrate(ctx, opts)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Say("They are up to date\n")
 }
 
 // write writes the file, and the key into one beside it, and says what is next.

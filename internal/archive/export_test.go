@@ -121,8 +121,8 @@ func TestDamage(t *testing.T) {
 	moved := slices.Clone(sample())
 	moved[1], moved[2] = moved[2], moved[1]
 	for _, c := range []struct{ name, text, words string }{
-		{"empty", "", "first line"},
-		{"another file", `{"id":"1","text":"hello"}` + "\n", "first line"},
+		{"empty", "", "not an export of memories"},
+		{"another file", `{"id":"1","text":"hello"}` + "\n", "not an export of memories"},
 		{"newer", strings.Replace(whole, `"version":2`, `"version":3,"colour":"red"`, 1), "newer one"},
 		{"one letter", strings.Replace(whole, "Mia sings", "Mia sinks", 1), "changed or damaged"},
 		{"line ends", strings.ReplaceAll(whole, "\n", "\r\n"), "line ends"},

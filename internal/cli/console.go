@@ -121,7 +121,7 @@ func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, erro
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open the file: %w", err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, errors.Unwrap(err))
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {

@@ -181,7 +181,7 @@ func changedBy(c reverie.EntityChange, shown string) string {
 	by := "by a person"
 	switch {
 	case c.UndoneRun != nil:
-		by = "takes back run " + *c.UndoneRun
+		by = "undoes run " + *c.UndoneRun
 	case c.RunID != nil:
 		by = "run " + *c.RunID
 	}

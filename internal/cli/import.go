@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// ImportShown is what an import was asked for, as far as its report shows it.
+// ImportShown is what an import or a pull was asked for, as far as its report shows it.
 type ImportShown struct {
 	Dry                 bool
 	Formats, PassedOver []string
@@ -92,10 +92,11 @@ type report struct {
 }
 
 // PrintPulled says what came of a pull.
-func (con *Console) PrintPulled(dry bool, source string, res ingest.Result, whole bool, failed any) error {
+func (con *Console) PrintPulled(o ImportShown, source string, res ingest.Result, whole bool, failed any) error {
 	if !con.JSON {
-		return con.PrintChats(ImportShown{Dry: dry, Formats: []string{source}}, res, nil)
+		o.Formats = []string{source}
+		return con.PrintChats(o, res, nil)
 	}
-	return con.WriteJSON(report{Success: whole && res.Bad == 0, DryRun: dry, Source: source, Result: res,
-		Failed: failed})
+	return con.WriteJSON(report{Success: whole && res.Bad == 0, DryRun: o.Dry, Source: source, Result: res,
+		Ahead: o.Ahead, Failed: failed})
 }

@@ -70,7 +70,7 @@ func (con *Console) setTables(page string) string {
 	columns := con.columns()
 	for {
 		before, rest, found := strings.Cut(page, tableBegins)
-		set.WriteString(before)
+		con.setText(&set, before, columns)
 		if !found {
 			return set.String()
 		}
@@ -87,6 +87,27 @@ func (con *Console) setTables(page string) string {
 			con.align(&set, rows, columns)
 		}
 		page = after
+	}
+}
+
+// setText sets what is between tables. On a terminal, what goes on in a further line stands
+// under its beginning. A command stays whole, since people copy it.
+func (con *Console) setText(set *strings.Builder, text string, columns int) {
+	for line := range strings.Lines(text) {
+		words := strings.TrimLeft(line, " ")
+		indent := len(line) - len(words)
+		if columns == 0 || Width(line) <= columns || strings.HasPrefix(words, "reverie ") {
+			set.WriteString(line)
+			continue
+		}
+		under := strings.Repeat(" ", min(indent+2, columns/2))
+		for i, part := range fold(strings.TrimSuffix(words, "\n"), columns-len(under)) {
+			if i == 0 {
+				set.WriteString(line[:indent] + part + "\n")
+			} else {
+				set.WriteString(under + part + "\n")
+			}
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"reverie/internal/diff"
+	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -91,7 +92,7 @@ func Visible(text string) string {
 // VisibleLines is an error, which may repeat what a chat or a server said, safe
 // for a terminal; its lines stay apart.
 func VisibleLines(err error) string {
-	lines := strings.Split(err.Error(), "\n")
+	lines := strings.Split(reverie.ErrorText(err), "\n")
 	for i, l := range lines {
 		lines[i] = Visible(l)
 	}

@@ -261,10 +261,16 @@ type shownChange struct {
 	Closed bool
 }
 
+// shortRun is how much of a run's id tells it from others: its time, and 12 bits of chance.
+const shortRun = 18
+
 // printOutcome shows a run of which the first line begins with of.
 func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duration, page outcome) error {
 	s := con.Style()
 	id := s.Dim("run " + r.RunID)
+	if con.columns() > 0 && len(r.RunID) > shortRun {
+		id = s.Dim("run " + r.RunID[:shortRun])
+	}
 	if r.DryRun {
 		id = s.Amber("dry run: nothing was written")
 	}

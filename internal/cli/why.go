@@ -175,7 +175,7 @@ func sourceWhat(src reverie.SourceMemory) string {
 var (
 	decidedAs = map[reverie.DecisionAction]string{
 		reverie.DecisionAdd:     "new, and added",
-		reverie.DecisionUpdate:  "more on what was known, and put together with it",
+		reverie.DecisionUpdate:  "more on what was known, and merged with it",
 		reverie.DecisionReplace: "against what was known, and took its place",
 		reverie.DecisionNone:    "known already",
 		reverie.DecisionHold:    "held for a person",

@@ -39,6 +39,11 @@ func textWidth(w io.Writer) int {
 // allows a break; a word that is wider than a line is broken within. Runs of spaces
 // become one. Text without anything to see is no line.
 func wrap(text string, columns int) []string {
+	return fold(strings.Join(strings.Fields(text), " "), columns)
+}
+
+// fold is wrap for a line whose runs of spaces stay.
+func fold(text string, columns int) []string {
 	var lines []string
 	line, used := "", 0
 	flush := func() {
@@ -47,7 +52,7 @@ func wrap(text string, columns int) []string {
 		}
 		line, used = "", 0
 	}
-	text, state := strings.Join(strings.Fields(text), " "), -1
+	state := -1
 	for text != "" {
 		var word string
 		word, text, _, state = uniseg.FirstLineSegmentInString(text, state)

@@ -47,6 +47,20 @@ func TestClip(t *testing.T) {
 	}
 }
 
+// TestPageText: on a terminal a long line goes on under its beginning, and a command stays whole.
+func TestPageText(t *testing.T) {
+	t.Parallel()
+	const page = "  v1  said of the book club  active\n\n    外拍用金二百外拍用金二百\n  reverie backfill --yes --from 2026-11-15 g1\nend\n"
+	const want = "  v1  said of the\n    book club\n    active\n\n    外拍用金二百外\n      拍用金二百\n" +
+		"  reverie backfill --yes --from 2026-11-15 g1\nend\n"
+	if got := (&Console{Columns: 20}).setTables(page); got != want {
+		t.Errorf("it is set as\n%s", got)
+	}
+	if got := (&Console{}).setTables(page); got != page {
+		t.Errorf("piped it is\n%s", got)
+	}
+}
+
 // FuzzWrap: nothing is lost but spaces, and no line is too wide but one that a
 // single character makes so.
 func FuzzWrap(f *testing.F) {

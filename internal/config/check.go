@@ -48,7 +48,7 @@ func (s *setting) refuse(v reflect.Value) error {
 }
 
 func (s *setting) refuseText(text string) error {
-	options := strings.FieldsFunc(s.tag.Get("options"), func(r rune) bool { return r == '|' })
+	options := s.options()
 	list, mustSay := strings.Join(options, ", "), s.tag.Get("empty") == "no"
 	switch {
 	case text == "" && mustSay && list != "":
@@ -145,6 +145,10 @@ var checks = map[string]func(text string) error{
 		_, err := reverie.Group{DayBoundary: text}.Boundary()
 		return unless(err == nil, "must be HH:MM, from 00:00 to 23:59, such as 04:00")
 	},
+	"off_peak": func(text string) error {
+		_, err := llm.ParseOffPeak(text)
+		return unless(err == nil, "must be hours and a time zone, such as 01:00-04:00 UTC or 22:30-08:30 Asia/Shanghai")
+	},
 	"schedule": func(text string) error {
 		_, err := specOf(text)
 		if err == nil {
@@ -162,7 +166,7 @@ var checks = map[string]func(text string) error{
 			"must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
 	},
 	"kind": func(text string) error {
-		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is none of %s", text,
+		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is not one of %s", text,
 			strings.Join(memoryKinds, ", ")))
 	},
 	"keyword": func(text string) error {

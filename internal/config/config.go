@@ -69,6 +69,11 @@ type LLMConfig struct {
 	JobConfig
 	Recorded string `toml:"recorded"`
 
+	FlexBaseURL  string   `toml:"flex_base_url" check:"url"`
+	FlexTimeout  Duration `toml:"flex_timeout" min:"1s" max:"24h"`
+	FlexDeadline Duration `toml:"flex_deadline" min:"1s" max:"24h"`
+	OffPeak      string   `toml:"off_peak" check:"off_peak"`
+
 	Attempts          int      `toml:"attempts" min:"1" max:"20"`
 	RequestsPerMinute int      `toml:"requests_per_minute" min:"0"`
 	TokensPerMinute   int      `toml:"tokens_per_minute" min:"0"`
@@ -94,6 +99,7 @@ type JobConfig struct {
 	APIKeyFile      string   `toml:"api_key_file"`
 	Model           string   `toml:"model"`
 	Timeout         Duration `toml:"timeout" min:"10ms" max:"1h"`
+	ServiceTier     string   `toml:"service_tier" options:"standard|flex"`
 	Temperature     *float64 `toml:"temperature" min:"0" max:"2"`
 	MaxOutputTokens int      `toml:"max_output_tokens" min:"16" max:"1000000"`
 }

@@ -216,7 +216,7 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 			problems = append(problems, goneFrom(name))
 			continue
 		case !ok:
-			warnings = append(warnings, name+" is no setting and has no effect")
+			warnings = append(warnings, name+" is not a setting and has no effect")
 			continue
 		}
 		if err := out.read(set, vars[name], Origin{Layer: LayerEnv, Name: name}); err != nil {

@@ -292,7 +292,7 @@ func TestProblems(t *testing.T) {
 			[]string{"short_term.max_items = 13 (reverie.toml:2:1): must be at most short_term.compression_threshold (12, default)"}},
 		{"bounds of weight", "[feedback]\nmin_weight = 1.5\nmax_weight = 1.0", nil, nil,
 			[]string{"feedback.min_weight = 1.5 (reverie.toml:2:1): must be at most feedback.max_weight (1, reverie.toml:3)"}},
-		{"kind", "[recall]\nkinds = [\"group\", \"sesion\"]", nil, nil, []string{`"sesion" is none of group, session, dream, team`}},
+		{"kind", "[recall]\nkinds = [\"group\", \"sesion\"]", nil, nil, []string{`"sesion" is not one of group, session, dream, team`}},
 		{"no kinds", "[recall]\nkinds = []", nil, nil, []string{"recall.kinds = [] (reverie.toml:2:1): must not be empty"}},
 		{"empty keyword", "", []string{"REVERIE_RECALL_TRIGGER_KEYWORDS=my,,your"}, nil, []string{"has an empty keyword, which every query would have"}},
 		{"no keywords", "[recall]\nlong_term_trigger = \"keywords\"\ntrigger_keywords = []", nil, nil,
@@ -336,9 +336,9 @@ func TestUnknownEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"REVERIE_ is no setting and has no effect",
-		"REVERIE_LLM_MODLE is no setting and has no effect",
-		"REVERIE_XYLOPHONE is no setting and has no effect",
+		"REVERIE_ is not a setting and has no effect",
+		"REVERIE_LLM_MODLE is not a setting and has no effect",
+		"REVERIE_XYLOPHONE is not a setting and has no effect",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Error(diff)

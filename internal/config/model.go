@@ -53,6 +53,8 @@ type ModelSettings struct {
 	BaseURL         string // "" = the provider's own
 	APIKey          Secret // "" where none is needed
 	Model           string
+	ServiceTier     string        // standard or flex
+	FlexBaseURL     string        // that answers flex calls; "" = BaseURL
 	Timeout         time.Duration // of one call
 	Temperature     *float64      // nil = not sent
 	MaxOutputTokens int
@@ -116,7 +118,7 @@ func (l *LLMConfig) of(use string) JobConfig {
 // Why there is no model for a job: the offline baseline cannot do it, or none is named.
 // Each is a [reverie.ErrConfiguration].
 var (
-	ErrNeedsModel error = problemError("offline cannot do this, a model is needed")
+	ErrNeedsModel error = problemError("offline cannot do this; it needs a model")
 	ErrNoModel    error = problemError("no model is configured")
 )
 
@@ -146,7 +148,21 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	if err := m.complete(section, DefaultModels); err != nil {
 		return ModelSettings{}, err
 	}
+	tier := cmp.Or(m.ServiceTier, llm.ServiceTier)
+	switch {
+	case tier != "flex", m.Provider == ProviderGemini, m.Provider == ProviderOpenAI:
+	case c.LLM.of(use).ServiceTier == "flex" || use == "" || c.LLM.of(use).ProviderInUse() == "":
+		return ModelSettings{}, problemError(fmt.Sprintf("%s has no flex tier: set [%s] service_tier to standard, or use "+
+			"gemini or openai", m.Provider, section))
+	default: // that of [llm] is for its own provider
+		tier = "standard"
+	}
+	flexURL := ""
+	if m.Provider == llm.ProviderInUse() && m.BaseURL == llm.BaseURL { // the address is that server's
+		flexURL = c.LLM.FlexBaseURL
+	}
 	return ModelSettings{Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
+		ServiceTier: tier, FlexBaseURL: flexURL,
 		Timeout:         cmp.Or(m.Timeout, llm.Timeout).Duration,
 		Temperature:     cmp.Or(m.Temperature, llm.Temperature),
 		MaxOutputTokens: cmp.Or(m.MaxOutputTokens, llm.MaxOutputTokens)}, nil

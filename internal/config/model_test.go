@@ -13,7 +13,7 @@ import (
 
 func TestGeneration(t *testing.T) {
 	temperature := 0.3
-	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192}
+	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
 	with := func(f func(*ModelSettings)) ModelSettings { m := base; f(&m); return m }
 	tests := []struct {
 		name  string
@@ -46,7 +46,19 @@ func TestGeneration(t *testing.T) {
 			flags: map[string]string{"llm.provider": "offline"},
 			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
 		{name: "job: own model", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\ntemperature = 0.3\n[llm.evolve]\nmodel = \"small\"\ntimeout = \"5s\"\nmax_output_tokens = 100",
-			want: ModelSettings{Provider: "gemini", APIKey: "k", Model: "small", Timeout: 5 * time.Second, MaxOutputTokens: 100, Temperature: &temperature}},
+			want: ModelSettings{Provider: "gemini", APIKey: "k", Model: "small", Timeout: 5 * time.Second, MaxOutputTokens: 100, Temperature: &temperature, ServiceTier: "standard"}},
+		{name: "job: flex", toml: "[llm]\nprovider = \"openai\"\napi_key = \"k\"\nflex_base_url = \"https://batch\"\n[llm.evolve]\nservice_tier = \"flex\"",
+			want: with(func(m *ModelSettings) {
+				m.Provider, m.APIKey, m.Model, m.ServiceTier, m.FlexBaseURL = "openai", "k", "gpt-5-mini", "flex", "https://batch"
+			})},
+		{name: "job: another server does not flex at that address", toml: "[llm]\nprovider = \"openai\"\napi_key = \"k\"\nservice_tier = \"flex\"\nflex_base_url = \"https://batch\"\n[llm.evolve]\nbase_url = \"http://h\"",
+			want: with(func(m *ModelSettings) {
+				m.Provider, m.BaseURL, m.Model, m.ServiceTier = "openai", "http://h", "gpt-5-mini", "flex"
+			})},
+		{name: "job: a provider without flex takes none over", toml: "[llm]\nprovider = \"openai\"\napi_key = \"k\"\nservice_tier = \"flex\"\n[llm.evolve]\nprovider = \"anthropic\"\napi_key = \"k\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "anthropic", "k", "claude-haiku-4-5" })},
+		{name: "flex where there is none", toml: "[llm]\nprovider = \"anthropic\"\napi_key = \"k\"\nservice_tier = \"flex\"",
+			err: []string{"anthropic has no flex tier", "[llm] service_tier"}},
 		{name: "job: own temperature", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\ntemperature = 1\n[llm.evolve]\ntemperature = 0.3",
 			want: with(func(m *ModelSettings) {
 				m.Provider, m.APIKey, m.Model, m.Temperature = "gemini", "k", "gemini-2.5-flash", &temperature
@@ -105,7 +117,7 @@ func wantError(t *testing.T, err error, parts []string) bool {
 // What a new fact is compared by, and people are observed by, follow [llm], or the
 // only model there is.
 func TestGenerationOfOtherUses(t *testing.T) {
-	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192}
+	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
 	with := func(f func(*ModelSettings)) ModelSettings { m := base; f(&m); return m }
 	for _, tt := range []struct {
 		name string
@@ -253,7 +265,7 @@ model = "gemini-2.5-flash-lite"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ModelSettings{Provider: "openai", APIKey: "k", Model: "gpt-5-mini", Timeout: 9 * time.Second, MaxOutputTokens: 8192}
+	want := ModelSettings{Provider: "openai", APIKey: "k", Model: "gpt-5-mini", Timeout: 9 * time.Second, MaxOutputTokens: 8192, ServiceTier: "standard"}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Error(diff)
 	}

@@ -77,6 +77,14 @@ func (s *schema) add(f reflect.StructField, section string, index []int) {
 	s.byEnv[set.env] = set
 }
 
+// options are the only words that it may be; none where it may be any.
+func (s *setting) options() []string {
+	return strings.FieldsFunc(s.tag.Get("options"), func(r rune) bool { return r == '|' })
+}
+
+// Options are the words that the setting of a path may be; none where it may be any.
+func Options(path string) []string { return configSchema().byPath[path].options() }
+
 // secret tells whether the value must not be shown whole.
 func (s *setting) secret() bool { return s.typ == reflect.TypeFor[Secret]() }
 

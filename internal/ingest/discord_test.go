@@ -64,7 +64,7 @@ func TestDiscordHeader(t *testing.T) {
 		"a thread":   {`"guild":{"id":"1","name":"Ferry"},"channel":{"id":"2","type":"GuildPublicThread","category":"deck","name":"tides"}`, "Ferry / deck / tides", ""},
 		"direct":     {`"guild":{"id":"0","name":"Direct Messages"},"channel":{"id":"2","type":"DirectTextChat","name":"suki"}`, "Direct Messages / suki", ""},
 		"no name":    {`"guild":{"id":"0"},"channel":{"id":"2"}`, "2", ""},
-		"no channel": {`"guild":{"id":"0"}`, "", "the channel must stand in front"},
+		"no channel": {`"guild":{"id":"0"}`, "", "the channel must come before"},
 		"no id":      {`"guild":{"id":"0"},"channel":{"name":"deck"}`, "", "channel: its id is missing"},
 		"no object":  {`"guild":{"id":"0"},"channel":7`, "", "channel: "},
 	} {

@@ -103,13 +103,13 @@ func TestHostileArchives(t *testing.T) {
 		"x.zip of two chats":          {content: zipOf(t, entry{"_chat.txt", waChat}, entry{"_chat.txt", waChat}), chats: map[string]int{"whatsapp x.zip of two chats": 4}},
 		"x.zip of a file in a file":   {content: zipOf(t, entry{"a", waChat}, entry{"a/_chat.txt", waChat}), chats: map[string]int{"whatsapp a": 4}},
 		"x.zip of paths out":          {content: zipOf(t, entry{"../../_chat.txt", waChat}, entry{"/abs/_chat.txt", waChat}, entry{`a\b\_chat.txt`, waChat}), chats: map[string]int{"whatsapp x.zip of paths out": 2, "whatsapp abs": 2, "whatsapp b": 2}},
-		"x.zip of nothing":            {content: zipOf(t), err: "no known format"},
-		"x.zip of no export":          {content: zipOf(t, entry{"a.txt", "hello"}, entry{"b.jpg", "\xff\xd8"}), passed: []string{"a.txt", "b.jpg"}, err: "no known format"},
+		"x.zip of nothing":            {content: zipOf(t), err: "not a chat export"},
+		"x.zip of no export":          {content: zipOf(t, entry{"a.txt", "hello"}, entry{"b.jpg", "\xff\xd8"}), passed: []string{"a.txt", "b.jpg"}, err: "not a chat export"},
 		"x.zip with a password":       {content: locked, err: "protected by a password"},
 		"x.zip whose files overlap":   {content: overlapping, err: "overlap"},
-		"x.zip that is broken":        {content: flipped, bad: []string{"_chat.txt: broken file"}, err: "no known format"},
+		"x.zip that is broken":        {content: flipped, bad: []string{"_chat.txt: broken file"}, err: "not a chat export"},
 		"x.zip cut off":               {content: flipped[:len(flipped)-9], err: "get the whole file"},
-		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not readable"}, err: "no known format"},
+		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not readable"}, err: "not a chat export"},
 		"x.tar with a link":           {content: tarOf(t, entry{"_chat.txt", "-> /etc/hostname"}, entry{"b/_chat.txt", waChat}), chats: map[string]int{"whatsapp b": 2}},
 		"x.tar of two of a name":      {content: tarOf(t, entry{"a.jsonl", message("1")}, entry{"a.jsonl", message("2")}), chats: map[string]int{"jsonl ": 2}},
 		"x.tar of paths out":          {content: tarOf(t, entry{"../../_chat.txt", waChat}), chats: map[string]int{"whatsapp x.tar of paths out": 2}},
@@ -118,7 +118,7 @@ func TestHostileArchives(t *testing.T) {
 		"x.json.gz cut off":           {content: zipped(t, discordFile(discordMessages(900)))[:2000], chats: map[string]int{"discord 2": -1}, err: "unexpected EOF"},
 		"x.json of depth":             {content: []byte(discordFile(discordMessages(1) + `,{"id":"x","y":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + "}," + discordMessages(1))), chats: map[string]int{"discord 2": 1}, err: "exceeded max depth"},
 		"x.json of depth without end": {content: []byte(strings.TrimSuffix(discordFile(discordMessages(1)+`,{"id":"x","y":`), `],"messageCount":1}`) + strings.Repeat("[", 9_000)), chats: map[string]int{"discord 2": 1}, err: "ends in the middle"},
-		"x.txt of zeros":              {content: make([]byte, 1000), err: "no known format"},
+		"x.txt of zeros":              {content: make([]byte, 1000), err: "not a chat export"},
 	} {
 		chats, bad, passed, err := brought(t, write(t, name, c.content))
 		if n := chats["discord 2"]; c.chats["discord 2"] < 0 && n > 0 && n < 900 {

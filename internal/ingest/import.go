@@ -98,7 +98,7 @@ const (
 	maxAhead = 24 * time.Hour
 )
 
-var errAhead = fmt.Errorf("sent_at is more than a day ahead of the clock here: %w", reverie.ErrInvalid)
+var errAhead = fmt.Errorf("sent_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
 
 // Importer filters records, gives each chat its group, and stores their messages in
 // batches. It holds a bounded number of them. It is for one caller at a time; the last

@@ -79,7 +79,7 @@ func Formats() []Format {
 func JSONL() Format { return jsonl.Format }
 
 // ErrUnknown is what [Detect] says of a source that is in no known format.
-var ErrUnknown = errors.New("it is in no known format")
+var ErrUnknown = errors.New("it is not a chat export that Reverie knows")
 
 // Named returns the format of a name. The error lists the names that there are.
 func Named(name string) (Format, error) {
@@ -88,7 +88,7 @@ func Named(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("format %q is none of %s: %w", name, names(Formats()), reverie.ErrInvalid)
+	return Format{}, fmt.Errorf("format %q is not one of %s: %w", name, names(Formats()), reverie.ErrInvalid)
 }
 
 // Detect returns the format that is surest of knowing the source. Where none knows it the
@@ -106,11 +106,11 @@ func Detect(src Source) (Format, error) {
 	}
 	switch {
 	case len(best) == 0:
-		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(Formats()))
+		return Format{}, fmt.Errorf("%s: %w; the formats are %s", src.Name, ErrUnknown, names(Formats()))
 	case len(best) == 1 || src.Files != nil: // there may be a chat of each
 		return best[0], nil
 	}
-	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best),
+	return Format{}, fmt.Errorf("%s: it may be any of %s; choose one with --format: %w", src.Name, names(best),
 		reverie.ErrInvalid)
 }
 

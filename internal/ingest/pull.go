@@ -226,7 +226,7 @@ func (p *pull) complete(onTheWay bool) time.Time {
 }
 
 func (p *pull) stuck(why string) error {
-	return fmt.Errorf("messages of %q: the server does not get on: %s; what has come is kept: %w",
+	return fmt.Errorf("messages of %q: the server repeats itself: %s; what has come is kept: %w",
 		text.Excerpt(p.chat.ID, 80), why, reverie.ErrInvalid)
 }
 
@@ -236,7 +236,7 @@ const (
 )
 
 // errNoAnswer is what a server's answer is that has nothing of the protocol.
-var errNoAnswer = fmt.Errorf("the answer is none of ChatLab's pull protocol; check the address: %w",
+var errNoAnswer = fmt.Errorf("the answer is not of ChatLab's pull protocol; check the address: %w",
 	reverie.ErrConfiguration)
 
 // Session is a chat that a server hands over, by the server's own id.
@@ -272,7 +272,7 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 		case !page.Page.HasMore:
 			return all, nil
 		case page.Page.NextCursor == "" || len(all) == before:
-			return nil, fmt.Errorf("%s: the server says that there are more, and not how to get on to them: %w", what,
+			return nil, fmt.Errorf("%s: the server says that there are more, but not how to get them: %w", what,
 				reverie.ErrInvalid)
 		case len(all) > maxSessions:
 			return nil, fmt.Errorf("%s has more than %d: %w", what, maxSessions, reverie.ErrInvalid)
@@ -359,13 +359,13 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 	base, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("the address of the server is no URL such as http://127.0.0.1:5031/api/v1: %w",
+		return nil, fmt.Errorf("the address of the server is not a URL; write one such as http://127.0.0.1:5031/api/v1: %w",
 			reverie.ErrInvalid) // it may hold a secret
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("the address %s://%s has a user or a query; a token is said by itself: %w", base.Scheme,
+		return nil, fmt.Errorf("the address %s://%s has a user or a query; leave it out, and give a token with --token-file: %w", base.Scheme,
 			base.Host, reverie.ErrInvalid)
 	case strings.ContainsFunc(opts.Token, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return nil, fmt.Errorf("the token holds what a header cannot: %w", reverie.ErrInvalid)
+		return nil, fmt.Errorf("the token has characters that an HTTP header cannot have: %w", reverie.ErrInvalid)
 	}
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
 	opts.PageSize = cmp.Or(opts.PageSize, 1000)
@@ -415,10 +415,10 @@ func (s *Server) redirect(to *http.Request, via []*http.Request) error {
 	secured := to.URL.Scheme == "https" && to.URL.Hostname() == s.base.Hostname()
 	switch {
 	case !same && !secured:
-		return fmt.Errorf("it sends on to another host, %s://%s, which is not followed; name that address if it is the "+
-			"right one: %w", to.URL.Scheme, to.URL.Host, reverie.ErrConfiguration)
+		return fmt.Errorf("it redirects to another host, %s://%s, which Reverie does not follow; use that "+
+			"address if it is right: %w", to.URL.Scheme, to.URL.Host, reverie.ErrConfiguration)
 	case len(via) >= 5:
-		return fmt.Errorf("it sends on and on: %w", reverie.ErrConfiguration)
+		return fmt.Errorf("it redirects too often: %w", reverie.ErrConfiguration)
 	}
 	return nil
 }
@@ -540,7 +540,7 @@ func (s *Server) get(ctx context.Context, what, at string) (a answer, err error)
 	case err != nil:
 		return a, &PullError{What: what, Err: err, passing: true}
 	case int64(len(a.body)) > s.opts.MaxBytes:
-		return a, fmt.Errorf("ask for %s: the answer is longer than %d bytes; the server has to hand it out in pages: %w",
+		return a, fmt.Errorf("ask for %s: the answer is longer than %d bytes; the server must split it into pages: %w",
 			what, s.opts.MaxBytes, reverie.ErrInvalid)
 	}
 	return a, nil

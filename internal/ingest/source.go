@@ -60,11 +60,11 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("open what is to be imported: %w", err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, errors.Unwrap(err))
 	case info.IsDir():
 		root, err := os.OpenRoot(name)
 		if err != nil {
-			return nil, fmt.Errorf("open the folder to import: %w", err)
+			return nil, fmt.Errorf("read the export: %w", err)
 		}
 		in.closes = append(in.closes, root)
 		in.folder(filesOnly{root.FS()})
@@ -128,7 +128,7 @@ func (in *Input) file(f fs.File) error {
 	case zipFile:
 		at, ok := f.(io.ReaderAt)
 		if !ok {
-			return fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
+			return fmt.Errorf("%s: Reverie does not read an archive within an archive; unpack the outer one: %w", in.Name,
 				reverie.ErrInvalid)
 		}
 		info, err := f.Stat()
@@ -262,7 +262,7 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh",
 		"xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, 0, fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name,
+			return nil, 0, fmt.Errorf("it is compressed with %s, which Reverie cannot read; unpack it first: %w", name,
 				reverie.ErrInvalid)
 		}
 	}
@@ -312,7 +312,7 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 		packed += min(f.CompressedSize64, uint64(size)+1)
 		switch {
 		case packed > uint64(size): // each of many files may be the same bytes, and expand to gigabytes
-			return fmt.Errorf("%s: the files of the archive overlap, as no packer writes them: %w", in.Name,
+			return fmt.Errorf("%s: the files of the archive overlap, so it is broken or forged; get the export again: %w", in.Name,
 				reverie.ErrInvalid)
 		case f.Flags&1 != 0:
 			return fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name,

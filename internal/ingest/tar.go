@@ -18,7 +18,7 @@ const (
 	maxPacked = 256 << 20 // how much is held of it, in bytes, packed
 )
 
-var errHoldsTooMuch = fmt.Errorf("it holds too much; unpack it first: %w", reverie.ErrInvalid)
+var errHoldsTooMuch = fmt.Errorf("it is too large; unpack it first: %w", reverie.ErrInvalid)
 
 // held is what is held of an archive, and how much of it may be.
 type held struct {

@@ -318,18 +318,15 @@ func parseUSD(s string) (float64, error) {
 // ask half the standard price for flex and batch.
 func priceOf(prices map[string]Price, model string, tier Tier) (Price, bool) {
 	bare := model[strings.LastIndexByte(model, '/')+1:]
-	if tier != "" && tier != TierStandard {
-		for _, name := range []string{model, bare} {
-			if p, ok := prices[name+"@"+string(tier)]; ok {
-				return p, true
-			}
+	for _, name := range []string{model + "@" + string(tier), bare + "@" + string(tier), model, bare} {
+		p, ok := prices[name]
+		switch {
+		case !ok:
+		case (tier == TierFlex || tier == TierBatch) && !strings.HasSuffix(name, "@"+string(tier)):
+			return Price{Input: p.Input / 2, Output: p.Output / 2, Cached: p.Cached / 2}, true
+		default:
+			return p, true
 		}
-		p, ok := priceOf(prices, model, TierStandard)
-		return Price{Input: p.Input / 2, Output: p.Output / 2, Cached: p.Cached / 2}, ok
 	}
-	if p, ok := prices[model]; ok {
-		return p, true
-	}
-	p, ok := prices[bare]
-	return p, ok
+	return Price{}, false
 }

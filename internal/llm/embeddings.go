@@ -207,19 +207,19 @@ func (e *Embeddings) call(ctx context.Context, meta Meta, texts []string) ([][]f
 		asked += text.EstimateTokens(s)
 	}
 	var vectors [][]float32
-	err := e.account.ask(ctx, meta, asked, 0, func(ctx context.Context) (Usage, string, error) {
+	err := e.account.ask(ctx, meta, asked, 0, func(ctx context.Context, _ Tier) (reply, error) {
 		var usage Usage
 		var err error
 		if vectors, usage, err = e.embedder.Embed(ctx, texts); err != nil {
-			return Usage{}, "", err
+			return reply{}, err
 		}
 		if usage == (Usage{}) {
 			usage.InputTokens = asked
 		}
 		if err := checkVectors(vectors, len(texts)); err != nil {
-			return usage, "", &Error{Provider: e.account.Provider, Fault: FaultServer, Embedding: true, Err: err}
+			return reply{usage: usage}, &Error{Provider: e.account.Provider, Fault: FaultServer, Embedding: true, Err: err}
 		}
-		return usage, outcomeOK, nil
+		return reply{usage: usage, outcome: outcomeOK}, nil
 	})
 	return vectors, err
 }

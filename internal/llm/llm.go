@@ -46,6 +46,7 @@ const (
 	TierStandard Tier = "standard" // within minutes
 	TierFlex     Tier = "flex"     // when there is capacity, within an hour
 	TierBatch    Tier = "batch"    // handed in with others, within a day
+	TierOffPeak  Tier = "off_peak" // as standard, in the hours in which a provider asks less
 )
 
 // Usage is what a call consumed, as the provider reports it.

@@ -55,12 +55,13 @@ func (m *Model) Cost(u Usage) float64 {
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	asked := text.EstimateTokens(req.System) + text.EstimateTokens(req.User)
 	var resp Response
-	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context) (Usage, string, error) {
+	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context, tier Tier) (reply, error) {
 		var err error
 		fault.Reach(meta.Purpose, fault.Asked)
+		req.Tier = tier
 		if resp, err = m.generator.Generate(ctx, req); err != nil {
 			resp = Response{}
-			return Usage{}, "", err
+			return reply{}, err
 		}
 		fault.Reach(meta.Purpose, fault.Answered)
 		if fault.Off(fault.Finish) {
@@ -70,7 +71,7 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
 			resp.Usage = Usage{InputTokens: asked, OutputTokens: text.EstimateTokens(resp.Text)}
 		}
-		return resp.Usage, outcomeOf(resp.Finish), nil
+		return reply{resp.Usage, outcomeOf(resp.Finish), resp.Tier}, nil
 	})
 	if ledger := (*LedgerError)(nil); err != nil && !errors.As(err, &ledger) {
 		return Response{}, err
@@ -119,6 +120,8 @@ type Account struct {
 	Prices   map[string]Price // by model; one that is missing costs nothing
 	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
 	Timeout  time.Duration    // of one attempt; 0: none
+	Flex     *Flex            // how TierFlex is asked; nil: like TierStandard
+	OffPeak  *OffPeak         // when TierStandard has another price; nil: never
 	Calls    *Semaphore       // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
@@ -149,13 +152,67 @@ func (a Account) withDefaults() Account {
 	return a
 }
 
+// Flex is how a server is asked for answers that may take an hour.
+type Flex struct {
+	Policy  *Policy       // one with [PolicyOptions.Patience]
+	Timeout time.Duration // of one attempt; 0: none
+}
+
+// FlexAt asks flex questions at an address that answers nothing else, and does not know tiers.
+type FlexAt struct {
+	Generator           // of all other questions
+	Flex      Generator // of flex ones
+}
+
+// Generate implements [Generator].
+func (f FlexAt) Generate(ctx context.Context, req Request) (Response, error) {
+	if req.Tier != TierFlex {
+		return f.Generator.Generate(ctx, req)
+	}
+	req.Tier = TierStandard
+	resp, err := f.Flex.Generate(ctx, req)
+	resp.Tier = TierFlex
+	return resp, err
+}
+
+// reply is what a call has come to: what it used, how its row calls that, and the tier that
+// the provider has answered in, "" where it does not say.
+type reply struct {
+	usage   Usage
+	outcome string
+	tier    Tier
+}
+
+// caller makes one call in a tier.
+type caller func(context.Context, Tier) (reply, error)
+
 // ask makes call by the account's policy, again after passing faults, within the
 // context's budget. input and output are the tokens that it is expected to read,
-// and to write at most.
-func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
-	call func(context.Context) (Usage, string, error)) error {
+// and to write at most. Where the flex tier has no capacity for longer than there is
+// patience, the standard one is asked.
+func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call caller) error {
 	defer slotOf(ctx).ask(ctx)()
-	price, _ := priceOf(a.Prices, a.Model, cmp.Or(meta.Tier, a.Tier))
+	tier := cmp.Or(meta.Tier, a.Tier, TierStandard)
+	if tier == TierFlex && a.Flex != nil {
+		err := a.askIn(ctx, meta, TierFlex, input, output, call)
+		if err == nil || passing(err) == nil || ctx.Err() != nil || slotOf(ctx).stopped() {
+			return err
+		}
+		tier = TierStandard
+	}
+	return a.askIn(ctx, meta, tier, input, output, call)
+}
+
+// askIn asks in one tier.
+func (a *Account) askIn(ctx context.Context, meta Meta, tier Tier, input, output int, call caller) error {
+	if tier == TierStandard && a.OffPeak.Open(a.Now()) {
+		tier = TierOffPeak
+	}
+	policy, timeout := a.Policy, a.Timeout
+	if tier == TierFlex && a.Flex != nil {
+		policy, timeout = a.Flex.Policy, a.Flex.Timeout
+	}
+	price, _ := priceOf(a.Prices, a.Model, tier)
 	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
 	budget := budgetOf(ctx)
 	if a.Free {
@@ -169,22 +226,25 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
 	}
 	// Providers count the answer's limit against the tokens a minute until the
 	// answer is there, and so does the limiter.
-	return a.Policy.do(ctx, wait, a.Provider, input+output,
+	return policy.do(ctx, wait, a.Provider, input+output,
 		func() (*reservation, error) { return a.begin(ctx, budget, estimate) },
-		func(ctx context.Context, r *reservation) (Usage, error) { return a.attempt(ctx, meta, r, call) })
+		func(ctx context.Context, r *reservation) (Usage, error) {
+			return a.attempt(ctx, meta, tier, timeout, r, call)
+		})
 }
 
 // attempt makes one call, within the time that one may take, and writes its
-// row. The call returns its usage and outcome, or an error.
-func (a *Account) attempt(ctx context.Context, meta Meta, r *reservation,
-	call func(context.Context) (Usage, string, error)) (Usage, error) {
+// row.
+func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout time.Duration, r *reservation,
+	call caller) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
-	if a.Timeout > 0 {
-		callCtx, cancel = context.WithTimeout(ctx, a.Timeout)
+	if timeout > 0 {
+		callCtx, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
 	start := a.Now()
-	usage, outcome, err := call(callCtx)
+	answer, err := call(callCtx, tier)
+	outcome := answer.outcome
 	if r.budget == nil { // else the next question is asked when it is known what is left to spend
 		r.leave()
 	}
@@ -192,8 +252,10 @@ func (a *Account) attempt(ctx context.Context, meta Meta, r *reservation,
 		err = a.explain(ctx, err)
 		outcome = faultOf(err)
 	}
-	usage = usage.clamped()
-	tier := cmp.Or(meta.Tier, a.Tier, TierStandard)
+	usage := answer.usage.clamped()
+	if tier == TierFlex { // which a provider may answer, and bill, as a standard call
+		tier = cmp.Or(answer.tier, tier)
+	}
 	price, _ := priceOf(a.Prices, a.Model, tier)
 	row := reverie.Call{
 		GroupID: meta.GroupID, RunID: meta.RunID, ID: reverie.NewID(), Purpose: meta.Purpose,

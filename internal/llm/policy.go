@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -25,11 +26,17 @@ type PolicyOptions struct {
 	BreakerDelay      time.Duration // that it stays open before one call may try; default 30 s
 	RequestsPerMinute int           // 0: no limit
 	TokensPerMinute   int           // input and output; 0: no limit
+	// Patience waits for a tier that has no capacity: instead of Attempts and the breaker,
+	// calls are made again for so long after the first of the faults that have come in a row,
+	// over all calls. A call that found no answer in time is not made again: it may be paid
+	// for. 0: none.
+	Patience time.Duration
 }
 
 const (
 	maxBackoff    = 30 * time.Second
-	maxRetryAfter = time.Minute // the longest wait that a server may ask for; beyond it the call is given up
+	maxPatience   = 5 * time.Minute // the longest backoff of a policy with patience
+	maxRetryAfter = time.Minute     // the longest wait that a server may ask for; beyond it the call is given up
 )
 
 func (o PolicyOptions) withDefaults() PolicyOptions {
@@ -51,11 +58,18 @@ type Policy struct {
 	retry   retrypolicy.RetryPolicy[any]
 	breaker *breaker
 	limiter *limiter
+
+	mu    sync.Mutex
+	since time.Time // of the first of the passing faults that have come in a row; zero: the last call was answered
+	last  time.Time // of the newest of them
 }
 
 // NewPolicy returns a policy with the given rules.
 func NewPolicy(options PolicyOptions) *Policy {
 	o := options.withDefaults()
+	if o.Patience > 0 {
+		o.Attempts, o.BreakerFailures = -1, -1
+	}
 	p := &Policy{options: o, breaker: &breaker{most: o.BreakerFailures, delay: o.BreakerDelay}, limiter: newLimiter(o)}
 	p.retry = retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool { return p.retryable(err) }).
@@ -119,8 +133,46 @@ func (p *Policy) attempt(wait context.Context, report func(error), tokens int, c
 	}
 	usage, err := call()
 	p.limiter.settle(reserved, usage, err)
+	p.note(err)
 	went = err
 	return err
+}
+
+// Patient returns the policy for a tier of the same server that may have no capacity, with
+// the same limits of requests and tokens.
+func (p *Policy) Patient(patience time.Duration) *Policy {
+	o := p.options
+	o.Patience = patience
+	flex := NewPolicy(o)
+	flex.limiter = p.limiter
+	return flex
+}
+
+// note keeps since when calls have failed.
+func (p *Policy) note(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case passing(err) == nil && !gaveUp(err):
+		p.since = time.Time{}
+	case passing(err) != nil:
+		now := time.Now()
+		if p.since.IsZero() || now.Sub(p.last) > p.options.Patience { // that of another night says nothing
+			p.since = now
+		}
+		p.last = now
+	}
+}
+
+// waits tells whether a policy with patience has some left for a fault.
+func (p *Policy) waits(fault *Error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	patience := p.options.Patience
+	if fault.Fault != FaultRateLimited && fault.Status != http.StatusServiceUnavailable {
+		patience = min(patience, maxPatience) // it fails, which is not that it has no capacity
+	}
+	return fault.Fault != FaultTimeout && time.Since(p.since)+fault.RetryAfter < patience
 }
 
 // retryable tells the errors after which another attempt makes sense. One whose
@@ -134,6 +186,9 @@ func (p *Policy) retryable(err error) bool {
 		return false
 	}
 	fault := passing(err)
+	if fault != nil && p.options.Patience > 0 {
+		return p.waits(fault)
+	}
 	return fault != nil && fault.RetryAfter <= maxRetryAfter
 }
 
@@ -145,6 +200,9 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 		return fault.RetryAfter + rand.N(fault.RetryAfter/10+1)
 	}
 	backoff := maxBackoff
+	if p.options.Patience > 0 {
+		backoff = maxPatience
+	}
 	if shift := exec.Retries(); shift < 20 {
 		backoff = min(backoff, p.options.Backoff<<shift)
 	}

@@ -93,6 +93,19 @@ func (d *slot) untilStopped(ctx context.Context) (wait context.Context, end func
 	return wait, func() { cancel(nil) }
 }
 
+// stopped tells whether those who work in the slot have been told to stop.
+func (d *slot) stopped() bool {
+	if d == nil || d.stop == nil {
+		return false
+	}
+	select {
+	case <-d.stop:
+		return true
+	default:
+		return false
+	}
+}
+
 // acquire waits for a place, unless ctx ends.
 func (d *slot) acquire(ctx context.Context) {
 	if leave, err := d.places.enter(ctx, nil); err == nil {

@@ -250,7 +250,7 @@ func (r *RunRecorder) ending(err error, stats reverie.Stats) reverie.Run {
 	row, finished := r.Row, r.Now().UTC()
 	row.Status, row.FinishedAt, row.Stats = reverie.EndOf(err, stats.Held), &finished, stats
 	if err != nil {
-		row.Error = err.Error()
+		row.Error = reverie.ErrorText(err)
 	}
 	return row
 }

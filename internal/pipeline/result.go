@@ -45,7 +45,7 @@ func (r Result) Summary(none string) reverie.RunSummary {
 	s := reverie.RunSummary{Success: r.Err == nil, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun,
 		Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings)}
 	if r.Err != nil {
-		s.Error = r.Err.Error()
+		s.Error = reverie.ErrorText(r.Err)
 	}
 	if r.NoNew {
 		s.Message = none

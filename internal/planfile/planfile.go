@@ -107,7 +107,7 @@ func Read(in io.Reader) (*File, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("the plan is cut off: copy it again, or plan again: %w", reverie.ErrInvalid)
 	case f.Reverie != mark:
-		return nil, fmt.Errorf("it is no plan: %w: `reverie plan` writes them", reverie.ErrInvalid)
+		return nil, fmt.Errorf("it is not a plan: %w: `reverie plan` writes one", reverie.ErrInvalid)
 	case f.Format != Format:
 		return nil, fmt.Errorf("the plan is of format %d, and this binary reads %d: %w: plan again", f.Format, Format, reverie.ErrInvalid)
 	case err != nil:

@@ -44,8 +44,8 @@ func TestPlanFile(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]struct{ text, says string }{
-		"nothing":          {"", "it is no plan"},
-		"other JSON":       {`{"a":1}`, "it is no plan"},
+		"nothing":          {"", "it is not a plan"},
+		"other JSON":       {`{"a":1}`, "it is not a plan"},
 		"an older format":  {strings.Replace(text, `"format": 3`, `"format": 2`, 1), "plan again"},
 		"an unknown field": {strings.Replace(text, `"format": 3`, `"format": 3, "more": 1`, 1), "more"},
 		"cut off":          {text[:len(text)/2], "cut off"},

@@ -155,7 +155,7 @@ func (p *pastRun) count(chunk reverie.Chunk, state reverie.State) {
 func (p *pastRun) unfit(recorded bool) string {
 	switch {
 	case p.Run.UndoneAt != nil:
-		return "it was taken back"
+		return "it was undone"
 	case len(p.chunks) == 0:
 		return "it took no messages: it ended as " + string(p.Run.Status)
 	case p.unknown != "":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,6 +41,24 @@ var (
 	// newer than this binary.
 	ErrOutdatedSchema = errors.New("database schema does not fit this binary")
 )
+
+// plainly leaves out the words of the errors above that sort an error, and tell people nothing.
+var plainly = func() *strings.Replacer {
+	var pairs []string
+	for _, end := range []string{"\n", ";", ")", ": "} {
+		for _, kind := range []error{ErrInvalid, ErrConflict, ErrConfiguration, ErrUnauthorized} {
+			pairs = append(pairs, ": "+kind.Error()+end, end)
+		}
+		pairs = append(pairs, ": "+ErrNotFound.Error()+end, " "+ErrNotFound.Error()+end)
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// ErrorText is an error as people read it.
+func ErrorText(err error) string {
+	said := plainly.Replace(": " + err.Error() + "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(said, ": "), "\n")
+}
 
 // BusyError says who holds a group's lease and until when. It is an [ErrBusy].
 type BusyError struct {

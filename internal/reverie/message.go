@@ -87,11 +87,11 @@ func (m *Message) Normalize() error {
 	case m.ID == "":
 		return fmt.Errorf("id is missing: %w", ErrInvalid)
 	case m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool:
-		return fmt.Errorf("role %q is none of user, assistant, tool: %w", m.Role, ErrInvalid)
+		return fmt.Errorf("role %q is not one of user, assistant, tool: %w", m.Role, ErrInvalid)
 	case m.AuthorID == "" && m.Role == RoleUser && m.Filter != FilterEvent:
 		return fmt.Errorf("author and author_id are both missing: %w", ErrInvalid)
 	case !slices.Contains([]Filter{FilterNone, FilterEmpty, FilterEvent, FilterCommand, FilterBot}, m.Filter):
-		return fmt.Errorf("filter %q is none of empty, event, command, bot: %w", m.Filter, ErrInvalid)
+		return fmt.Errorf("filter %q is not one of empty, event, command, bot: %w", m.Filter, ErrInvalid)
 	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
 	}

@@ -5,19 +5,19 @@ import "time"
 // OverviewQuery asks how a group stands, "" for all groups together.
 type OverviewQuery struct {
 	GroupID                 string
-	Night, Today, Month     time.Time // from when on runs, and spend, are lately
+	Night, Today            time.Time // from when on runs are lately, and spend is of today
 	SpokeSince, SilentSince time.Time // a silent group's last message is from the one to the other
 	Limit                   int       // rows at most, of each list
 }
 
 // Overview is how groups stand together.
 type Overview struct {
-	LastRun      *time.Time    `db:"last_run"`
-	Waiting      int           // runs of which something waits for a person
-	Runs         []RunCount    `db:"-"` // by status, those lately
-	Today, Month Spend         `db:"-"`
-	Failing      []Failing     `db:"-"` // what waits for a person first, then the newest
-	Silent       []SilentGroup `db:"-"` // the last to speak first
+	LastRun          *time.Time    `db:"last_run"`
+	Waiting          int           // runs of which something waits for a person
+	Runs             []RunCount    `db:"-"` // by status, those lately
+	Today, Yesterday Spend         `db:"-"`
+	Failing          []Failing     `db:"-"` // what waits for a person first, then the newest
+	Silent           []SilentGroup `db:"-"` // the last to speak first
 }
 
 // RunCount counts runs of one status, and what they did.

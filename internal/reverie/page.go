@@ -95,6 +95,7 @@ type Cost struct {
 	Date    string `json:"date,omitempty"`
 	GroupID string `db:"group_id" json:"group_id,omitempty"`
 	Model   string `json:"model,omitempty"`
+	Tier    string `json:"tier,omitempty"` // of a model: standard, flex, batch or off_peak
 	Purpose string `json:"purpose,omitempty"`
 	Failed  int    `json:"failed"` // of the calls: their outcome was not ok
 	Spend

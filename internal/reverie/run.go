@@ -222,18 +222,20 @@ type Spend struct {
 	Calls        int     `db:"calls" json:"calls"`
 	InputTokens  int     `db:"input_tokens" json:"input_tokens"`
 	OutputTokens int     `db:"output_tokens" json:"output_tokens"`
+	CachedTokens int     `db:"cached_tokens" json:"cached_tokens"` // of input_tokens
 	CostUSD      float64 `db:"cost_usd" json:"cost_usd"`
 }
 
 // Add counts one call.
 func (s *Spend) Add(c Call) {
-	*s = s.Plus(Spend{1, c.InputTokens, c.OutputTokens, c.CostUSD})
+	*s = s.Plus(Spend{1, c.InputTokens, c.OutputTokens, c.CachedTokens, c.CostUSD})
 }
 
 // Plus is both together.
 func (s Spend) Plus(o Spend) Spend {
 	return Spend{Calls: s.Calls + o.Calls, InputTokens: s.InputTokens + o.InputTokens,
-		OutputTokens: s.OutputTokens + o.OutputTokens, CostUSD: s.CostUSD + o.CostUSD}
+		OutputTokens: s.OutputTokens + o.OutputTokens, CachedTokens: s.CachedTokens + o.CachedTokens,
+		CostUSD: s.CostUSD + o.CostUSD}
 }
 
 // RunEntry is a run in a list, with what it has spent.

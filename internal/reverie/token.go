@@ -29,7 +29,7 @@ func (s Scope) Covers(other Scope) bool {
 // ReadScope reads the name of a scope.
 func ReadScope(s string) (Scope, error) {
 	if !slices.Contains(Scopes, Scope(s)) {
-		return "", fmt.Errorf("scope %q: it is read, write or admin: %w", s, ErrInvalid)
+		return "", fmt.Errorf("scope %q: give read, write or admin: %w", s, ErrInvalid)
 	}
 	return Scope(s), nil
 }

@@ -49,7 +49,7 @@ func Dial(address, token string, timeout time.Duration, allowHTTP bool) (*HTTP, 
 	base, err := url.Parse(address)
 	switch {
 	case err != nil, base.Host == "", base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("[team] remote: it is no address such as https://reverie.example.com: %w",
+		return nil, fmt.Errorf("[team] remote is not an address such as https://reverie.example.com: %w",
 			reverie.ErrConfiguration) // not repeated: it may hold a password
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
 		return nil, fmt.Errorf("[team] remote: leave out user, password, ? and #; the token goes into [team] token: %w",

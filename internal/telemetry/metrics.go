@@ -83,10 +83,10 @@ var table = []struct {
 	{counter, "messages_total", "job outcome",
 		"Messages by what runs did with them: cited, considered, filtered; or deferred, by each run that left them pending.",
 		nil},
-	{counter, "llm_calls_total", "purpose provider model outcome",
+	{counter, "llm_calls_total", "purpose provider model tier outcome",
 		"Calls to models, failed and repeated ones included, by outcome: ok, truncated, refused, or the fault.", nil},
-	{counter, "llm_tokens_total", "purpose provider model direction", "Tokens of calls to models: input or output.", nil},
-	{counter, "llm_cost_usd_total", "purpose provider model",
+	{counter, "llm_tokens_total", "purpose provider model direction", "Tokens of calls to models: input, output, or cached, which is part of the input.", nil},
+	{counter, "llm_cost_usd_total", "purpose provider model tier",
 		"What calls to models cost, in USD, by the configured prices.", nil},
 	{histogram, "llm_call_seconds", "purpose provider model", "How long one call to a model took.", callBuckets},
 	{counter, "http_requests_total", "route method status",
@@ -260,9 +260,10 @@ func (l *countingLedger) RecordCall(ctx context.Context, c reverie.Call) error {
 }
 
 func (m *Metrics) count(c reverie.Call) {
-	m.record("llm_calls_total", 1, c.Purpose, c.Provider, c.Model, c.Outcome)
+	m.record("llm_calls_total", 1, c.Purpose, c.Provider, c.Model, c.Tier, c.Outcome)
 	m.record("llm_tokens_total", float64(c.InputTokens), c.Purpose, c.Provider, c.Model, "input")
 	m.record("llm_tokens_total", float64(c.OutputTokens), c.Purpose, c.Provider, c.Model, "output")
-	m.record("llm_cost_usd_total", c.CostUSD, c.Purpose, c.Provider, c.Model)
+	m.record("llm_tokens_total", float64(c.CachedTokens), c.Purpose, c.Provider, c.Model, "cached")
+	m.record("llm_cost_usd_total", c.CostUSD, c.Purpose, c.Provider, c.Model, c.Tier)
 	m.record("llm_call_seconds", c.Latency.Seconds(), c.Purpose, c.Provider, c.Model)
 }

@@ -32,7 +32,7 @@ func (l *ledger) RecordCall(_ context.Context, c reverie.Call) error {
 }
 
 func call(outcome string) reverie.Call {
-	return reverie.Call{GroupID: "book-club", Purpose: "evolve", Provider: "gemini", Model: "gemini-2.5-flash", InputTokens: 1200,
+	return reverie.Call{GroupID: "book-club", Purpose: "evolve", Provider: "gemini", Model: "gemini-2.5-flash", InputTokens: 1200, CachedTokens: 800, Tier: "flex",
 		OutputTokens: 34, CostUSD: 0.25, Latency: 1500 * time.Millisecond, Outcome: outcome}
 }
 
@@ -127,12 +127,13 @@ func TestLedger(t *testing.T) {
 	}
 	expect(t, m, `# HELP reverie_llm_calls_total Calls to models, failed and repeated ones included, by outcome: ok, truncated, refused, or the fault.
 # TYPE reverie_llm_calls_total counter
-reverie_llm_calls_total{model="gemini-2.5-flash",outcome="ok",provider="gemini",purpose="evolve"} 3
+reverie_llm_calls_total{model="gemini-2.5-flash",outcome="ok",provider="gemini",purpose="evolve",tier="flex"} 3
 # HELP reverie_llm_cost_usd_total What calls to models cost, in USD, by the configured prices.
 # TYPE reverie_llm_cost_usd_total counter
-reverie_llm_cost_usd_total{model="gemini-2.5-flash",provider="gemini",purpose="evolve"} 0.75
-# HELP reverie_llm_tokens_total Tokens of calls to models: input or output.
+reverie_llm_cost_usd_total{model="gemini-2.5-flash",provider="gemini",purpose="evolve",tier="flex"} 0.75
+# HELP reverie_llm_tokens_total Tokens of calls to models: input, output, or cached, which is part of the input.
 # TYPE reverie_llm_tokens_total counter
+reverie_llm_tokens_total{direction="cached",model="gemini-2.5-flash",provider="gemini",purpose="evolve"} 2400
 reverie_llm_tokens_total{direction="input",model="gemini-2.5-flash",provider="gemini",purpose="evolve"} 3600
 reverie_llm_tokens_total{direction="output",model="gemini-2.5-flash",provider="gemini",purpose="evolve"} 102
 `, "reverie_llm_calls_total", "reverie_llm_cost_usd_total", "reverie_llm_tokens_total")

@@ -181,7 +181,7 @@ func (r recordTable) key() []string { return store.ExportedKeys[r.Name] }
 func recordTableOf(kind reverie.RecordType) (recordTable, error) {
 	i := slices.IndexFunc(recordTables, func(r recordTable) bool { return r.Kind == kind })
 	if i < 0 {
-		return recordTable{}, fmt.Errorf("%q is no type of record: %w", kind, reverie.ErrInvalid)
+		return recordTable{}, fmt.Errorf("%q is not a type of record: %w", kind, reverie.ErrInvalid)
 	}
 	return recordTables[i], nil
 }

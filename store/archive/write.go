@@ -140,7 +140,7 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	}
 	found, err := b.compare(ctx, t)
 	if err == nil && found != len(b.records) {
-		err = fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found,
+		err = fmt.Errorf("%d of %d %s records are missing after they were written: %w", len(b.records)-found,
 			len(b.records), b.table.Kind, reverie.ErrConflict)
 	}
 	return len(b.records) - n, err
@@ -218,10 +218,10 @@ func (b recordBatch) check() error {
 			return err
 		}
 		if err := json.Unmarshal(r.Row, &row); err != nil {
-			return fmt.Errorf("a %s record is no row: %w: %w", r.Type, err, reverie.ErrInvalid)
+			return fmt.Errorf("a %s record is not a row: %w: %w", r.Type, err, reverie.ErrInvalid)
 		}
 		if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
-			return fmt.Errorf("a %s record has the columns %s, and those we know are %s; it may be of another version: %w",
+			return fmt.Errorf("a %s record has the columns %s, and should have %s; it may come from another version of Reverie: %w",
 				r.Type, strings.Join(got, ", "), strings.Join(want, ", "), reverie.ErrInvalid)
 		}
 		if r.Type != reverie.RecordMemory {
@@ -291,7 +291,7 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	}
 	for _, r := range rows {
 		if r.Differs != "" {
-			return 0, fmt.Errorf("%s %s is there with other content (%s); an export does not go over what has moved on since, or is of another origin: %w",
+			return 0, fmt.Errorf("%s %s is there with other content (%s); an import never overwrites what has changed since, or is of another origin: %w",
 				b.table.Kind, r.Key, r.Differs, reverie.ErrConflict)
 		}
 	}
@@ -310,7 +310,7 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	case err != nil:
 		return 0, err
 	case taken.Lineage:
-		return 0, fmt.Errorf("memory %s: its lineage has gone on with %s; an export does not go over what has moved on since: %w", taken.ID, taken.Other, reverie.ErrConflict)
+		return 0, fmt.Errorf("memory %s: it has a newer version here, %s; an import never overwrites what has changed since: %w", taken.ID, taken.Other, reverie.ErrConflict)
 	}
 	return 0, fmt.Errorf("memory %s: memory %s is active and says the same; delete that one first: %w", taken.ID,
 		taken.Other, reverie.ErrConflict)

@@ -245,7 +245,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 		found = append(found, fmt.Sprintf("%s (%d)", name, e.left[name]))
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("the final check has found something of the author in %s, so that nothing is erased; please report this: %w",
+		return fmt.Errorf("the final check still found something of the author in %s, so nothing is erased; please report this: %w",
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
 	if e.counts.Nothing() {

@@ -22,8 +22,8 @@ const (
 		from runs where started_at >= $2::timestamptz and job <> 'propose' and ($1 = '' or group_id = $1)
 		group by status order by status`
 
-	lateSpendQuery = `select created_at >= $3::timestamptz as today, ` + store.SpendColumns + ` from llm_calls
-		where created_at >= $2::timestamptz and ($1 = '' or group_id = $1) group by 1`
+	lateSpendQuery = `select created_at >= $2::timestamptz as today, ` + store.SpendColumns + ` from llm_calls
+		where created_at >= $2::timestamptz - interval '24 hours' and ($1 = '' or group_id = $1) group by 1`
 
 	failingQuery = `select group_id, job, failures, error, retry_at, parked_at, updated_at, count(*) over () as total
 		from setbacks where $1 = '' or group_id = $1
@@ -72,11 +72,12 @@ func (h *History) Overview(ctx context.Context, q reverie.OverviewQuery) (reveri
 		spent, err := pg.Select[struct {
 			Today bool
 			reverie.Spend
-		}](ctx, t, lateSpendQuery, q.GroupID, q.Month, q.Today)
+		}](ctx, t, lateSpendQuery, q.GroupID, q.Today)
 		for _, s := range spent {
-			o.Month = o.Month.Plus(s.Spend)
 			if s.Today {
 				o.Today = s.Spend
+			} else {
+				o.Yesterday = s.Spend
 			}
 		}
 		if err != nil {

@@ -38,11 +38,11 @@ type Rewindable struct {
 // and all runs of evolve and of maintenance after it. Where texts of their messages are gone,
 // so that nothing could be learnt from them again, it is [reverie.ErrConflict].
 func (h *History) Rewindable(ctx context.Context, groupID string, since time.Time) (r Rewindable, err error) {
-	what := fmt.Sprintf("look for runs of group %q to take back", groupID)
+	what := fmt.Sprintf("look for runs of group %q to undo", groupID)
 	err = h.db.QueryRow(ctx, what, &r, rewoundRunsQuery, groupID, since)
 	if err == nil && r.Pruned > 0 {
-		err = fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
-			"begin after them: %w", r.Pruned, reverie.ErrConflict)
+		err = fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so what they led to could not be learnt again; "+
+			"choose a later date: %w", r.Pruned, reverie.ErrConflict)
 	}
 	return r, err
 }

@@ -117,8 +117,11 @@ func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.Un
 			}
 			for _, q.RunID = range runIDs {
 				res, err := h.undo(ctx, t, q)
+				if err != nil && len(runIDs) > 1 {
+					err = fmt.Errorf("run %s: %w", q.RunID, err)
+				}
 				if err != nil {
-					return fmt.Errorf("run %s: %w", q.RunID, err)
+					return err
 				}
 				list = append(list, res)
 			}
@@ -214,7 +217,7 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	case q.Again:
 		result.Over = true
 	default:
-		return nil, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.Format(time.RFC3339),
+		return nil, fmt.Errorf("it was already undone at %s: %w", run.UndoneAt.Format(time.RFC3339),
 			reverie.ErrConflict)
 	}
 	return list, nil

@@ -63,7 +63,7 @@ func explain(list []lineageReturn, was, is []reverie.Memory, result *reverie.Und
 				Reason: "it waits to be judged again"})
 		default:
 			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.HeadID, Statement: w.Statement,
-				Reason: "what it said before the run was taken back, or erased, meanwhile"})
+				Reason: "what it said before the run has since been undone or erased"})
 		}
 	}
 }

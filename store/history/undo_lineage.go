@@ -277,7 +277,7 @@ func (r TouchedRow) since() string {
 	by := r.LastRunID
 	if r.LastAction == reverie.ActionUndo {
 		if !r.stands() && r.UndoneID != nil {
-			return fmt.Sprintf("it ended since, when run %s was taken back", *r.UndoneID)
+			return fmt.Sprintf("it ended since, when run %s was undone", *r.UndoneID)
 		}
 		by = r.HeadRunID
 		if by == nil {

@@ -44,7 +44,7 @@ func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, 
 		return 0, err
 	}
 	if pruned > 0 {
-		return 0, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
+		return 0, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so what they led to could not be learnt again; "+
 			"undo it without requeue: %w", pruned, reverie.ErrConflict)
 	}
 	freed, err := t.Exec(ctx, freeMessagesQuery, run.GroupID, run.ID)

@@ -58,7 +58,7 @@ func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit i
 			return nil, err
 		}
 		if !reverie.IsID(after) {
-			return nil, fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
+			return nil, fmt.Errorf("after %q is not the id of a memory: %w", after, reverie.ErrInvalid)
 		}
 		heads, err := pg.Select[reverie.Memory](ctx, t, teamHeadsQuery, groupID, after, limit)
 		if err != nil {
@@ -392,7 +392,7 @@ func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head 
 	if head, err = headOf(ctx, t, groupID, before.LineageID); err != nil {
 		return head, false, err
 	}
-	what := fmt.Sprintf("says %q by now (version %d)", head.Statement, head.Version)
+	what := fmt.Sprintf("now says %q (version %d)", head.Statement, head.Version)
 	switch active := head.Status == reverie.StatusActive; {
 	case before.VersionID == share.Memory.ID && active:
 		return head, true, nil
@@ -401,8 +401,8 @@ func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head 
 	case !active:
 		what = fmt.Sprintf("was deleted (version %d; it said %q)", head.Version, head.Statement)
 	}
-	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its "+
-		"place: %w", head.ID, what, reverie.ErrConflict)
+	return head, false, fmt.Errorf("team memory %s, into which this one was shared, %s: --overwrite replaces it with "+
+		"this one: %w", head.ID, what, reverie.ErrConflict)
 }
 
 // fillOrigin says where a version of a group's memory was made, without a word that names

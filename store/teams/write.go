@@ -171,7 +171,7 @@ func mayBeNew(ctx context.Context, t *pg.Tx, groupID, id string) error {
 	case found.Taken:
 		return fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", id, reverie.ErrConflict)
 	case found.Has >= reverie.MaxTeamMemories:
-		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w",
+		return fmt.Errorf("the team has %d memories, deleted ones included, the most that it may have: change one of them: %w",
 			found.Has, reverie.ErrConflict)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestImportSaysWhatIsAhead(t *testing.T) {
 		t.Errorf("nothing is imported, and %s", o.stdout)
 	}
 	const command = "reverie backfill --from 2025-03-03 --to 2025-03-05 'my group'"
-	load(s).shows(t, "2 nights, about 2 calls, less than $0.01 with openai/gpt-5-mini:\n  "+command+"\n")
+	load(s).shows(t, "2 nights, about 2 calls by openai/gpt-5-mini, less than $0.01:\n  "+command+"\n")
 	ahead := load(s, "--json").document(t)["ahead"].(object)
 	if ahead["windows"] != 2.0 || ahead["command"] != command || ahead["cost_usd"].(float64) <= 0 {
 		t.Errorf("%v", ahead)

@@ -96,7 +96,7 @@ func TestBackfillCosts(t *testing.T) {
 	}
 	free := s.runAt(later, append(args, "--dry-run", "--llm", "offline", "--llm-base-url", "", "--llm-model", "")...).want(t, 0).silent(t)
 	free.shows(t, "offline", "at no cost")
-	s.runAt(later, append(args, "--dry-run", "--llm-model", "unheard-of")...).want(t, 0).shows(t, "at a price that [llm] prices does not know")
+	s.runAt(later, append(args, "--dry-run", "--llm-model", "unheard-of")...).want(t, 0).shows(t, "at a price that is not known ([llm] prices)")
 	s.runAt(later, append(args, "--yes")...).want(t, 0)
 	if s.pending("g1") != "0" {
 		t.Error("it did nothing")

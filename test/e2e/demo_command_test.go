@@ -70,6 +70,9 @@ func TestCompletion(t *testing.T) {
 	s.run("demo").want(t, 0)
 	memory := s.one(`select memory_id from memories where status = 'active' limit 1`)
 	run := s.one(`select run_id from runs order by run_id desc limit 1`)
+	s.run("groups", "add", "other").want(t, 0)
+	s.run("token", "create", "demo", "--name", "the bot").want(t, 0)
+	token := s.one(`select token_id from api_tokens`)
 	for _, c := range []struct {
 		words []string
 		want  string
@@ -80,6 +83,11 @@ func TestCompletion(t *testing.T) {
 		{[]string{"runs", "show", ""}, run},
 		{[]string{"sessions", "show", "tu"}, "tuesday\t"},
 		{[]string{"memory", "list", "--status", "a"}, "archived\n"},
+		{[]string{"team", "share", memory[:14]}, memory},
+		{[]string{"token", "revoke", ""}, token + "\tthe bot"},
+		{[]string{"groups", "set", "demo", "--impressions", ""}, "default\n"},
+		{[]string{"init", "--provider", "o"}, "ollama\n"},
+		{[]string{"evolve", "--log-level", "d"}, "debug\n"},
 	} {
 		if o := s.run(append([]string{"__complete"}, c.words...)...).want(t, 0); !strings.Contains(o.stdout, c.want) {
 			t.Errorf("%v completes to %q, want %q", c.words, o.stdout, c.want)

@@ -283,14 +283,14 @@ func TestOfflineCannot(t *testing.T) {
 	s.run("evolve", "--group", "g1").want(t, 0)
 	before := s.rows(`select session_id || new_messages from sessions union all select job || message_id from message_uses where run_id is null order by 1`)
 	for _, args := range [][]string{{"dream", "--group", "g1"}, {"extract", "--session", "s1"}, {"extract", "--all"}, {"impression", "--group", "g1"}} {
-		o := s.run(args...).want(t, 2, "offline cannot do this, a model is needed", "REVERIE_LLM_API_KEY")
+		o := s.run(args...).want(t, 2, "offline cannot do this; it needs a model", "REVERIE_LLM_API_KEY")
 		if n := strings.Count(strings.TrimSpace(o.stderr), "\n"); n != 0 || o.stdout != "" {
 			t.Errorf("%v: %s%s", args, o.stdout, o.stderr)
 		}
 	}
 	for _, job := range []string{"dream", "extract", "impression"} {
 		o := s.run(job, "--due").want(t, 0)
-		if strings.Count(o.stderr, "a model is needed") != 1 || o.stdout != "" {
+		if strings.Count(o.stderr, "it needs a model") != 1 || o.stdout != "" {
 			t.Errorf("%s --due: %s%s", job, o.stdout, o.stderr)
 		}
 	}

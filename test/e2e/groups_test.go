@@ -232,7 +232,7 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"add", "g2", "--time-zone", "Local"}, 2, []string{"Local"}},
 		{[]string{"add", "g2", "--day-boundary", "4am"}, 2, []string{"4am", "04:00"}},
 		{[]string{"add", "g2", "--language", "fr"}, 2, []string{"fr", "zh"}},
-		{[]string{"set", "g1"}, 2, []string{"nothing is to be set", "--time-zone"}},
+		{[]string{"set", "g1"}, 2, []string{"there is nothing to set", "--time-zone"}},
 		{[]string{"set", "g1", "--time-zone", ""}, 2, []string{"--time-zone is empty"}},
 		{[]string{"set", "g1", "--day-boundary", "24:00"}, 2, []string{"24:00", "23:59"}},
 		{[]string{"set", "g1", "--impressions", "yes"}, 2, []string{`--impressions "yes": write on, off or default`}},
@@ -253,7 +253,7 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"list", "--state", "dead"}, 2, []string{"active, paused or parked"}},
 		{[]string{"list", "--limit", "0"}, 2, []string{"--limit"}},
 		{[]string{"list", "--group", ""}, 2, []string{"--group"}},
-		{[]string{"list", "g1", "g2"}, 2, []string{"g1"}},
+		{[]string{"list", "g1", "g2"}, 2, []string{"2 arguments given"}},
 		{[]string{"list", "--group", "nobody"}, 1, []string{"not found"}},
 		{[]string{"park", "g1"}, 2, []string{`unknown command "park"`}},
 	} {

@@ -90,8 +90,8 @@ func TestApprove(t *testing.T) {
 		t.Error("what was approved later is told as said later than the chat said it")
 	}
 	before := s.dump("leases")
-	s.run("runs", "approve", run).want(t, 1, "conflict")
-	s.run("runs", "reject", run).want(t, 1, "conflict")
+	s.run("runs", "approve", run).want(t, 1, "pending review")
+	s.run("runs", "reject", run).want(t, 1, "pending review")
 	if diff := cmp.Diff(before, s.dump("leases")); diff != "" {
 		t.Errorf("a second decision changed something:\n%s", diff)
 	}
@@ -109,7 +109,7 @@ func TestReject(t *testing.T) {
 	if got := s.one(`select status from runs where run_id = $1`, run) + s.pending("g1"); got != "rejected0" {
 		t.Errorf("status and pending are %s", got)
 	}
-	s.run("runs", "approve", run).want(t, 1, "conflict")
+	s.run("runs", "approve", run).want(t, 1, "pending review")
 }
 
 func TestRejectRequeue(t *testing.T) {

@@ -132,7 +132,7 @@ func TestImportStrict(t *testing.T) {
 	if strings.Contains(o.stderr, "line 21:") {
 		t.Error("more than 20 bad lines are listed")
 	}
-	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "in no known format")
+	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "not a chat export")
 }
 
 // TestImportMany: an export of more than one batch, within one group. Where another message has the id of one

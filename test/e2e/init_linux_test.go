@@ -115,7 +115,7 @@ language = "zh"
 	}
 	s.run("--config", file, "doctor").want(t, 0).silent(t).shows(t, "openai/small answers")
 	s.feed(jsonLines(t, chat("2025-03-03", "note Lin drinks tea")), "--config", file, "import", "-", "--group", "g1").want(t, 0).silent(t).
-		shows(t, "1 night, about 1 call, at a price that [llm] prices does not know with openai/small:\n  reverie evolve g1\n")
+		shows(t, "1 night, about 1 call by openai/small, at a price that is not known ([llm] prices):\n  reverie evolve g1\n")
 	s.run("--config", file, "evolve", "g1").want(t, 0).shows(t, "+ Lin drinks tea")
 
 	screen = terminalTalk(t, []reply{{question: "Write anew?", answer: "n"}}, func(tty *os.File) {
@@ -152,13 +152,43 @@ func TestInitYes(t *testing.T) {
 	if got := contents(t, file); !strings.Contains(got, `api_key_file = "`+good+`"`) || strings.Contains(got, "sk-") {
 		t.Errorf("written is\n%s", got)
 	}
-	init(args...).want(t, 2, "--force writes it anew")
+	init(args...).want(t, 2, "--force overwrites it")
 	s.exec(`drop schema public cascade`)
 	s.exec(`create schema public`)
 	s.fork("REVERIE_LLM_MODEL=other").run(append([]string{"--config", file, "init", "--force"}, args...)...).want(t, 0).
-		shows(t, "REVERIE_LLM_MODEL is set in the environment", "Next:\n  reverie --config "+file+" migrate up\n")
+		shows(t, "REVERIE_LLM_MODEL is set in the environment", "They are up to date", "Next:\n  reverie --config "+file+" import FILE\n")
+	if o := s.run("migrate", "up").want(t, 0); strings.Contains(o.stdout, "applied") {
+		t.Errorf("init has left out\n%s", o.stdout)
+	}
 	s.fork("REVERIE_DATABASE_URL=postgres://127.0.0.1:1/none").run(append([]string{"--config", file, "init", "--force"}, args...)...).
 		want(t, 1, "connection refused")
+}
+
+// TestInitMigrates: an empty database gets its tables, if the person agrees.
+func TestInitMigrates(t *testing.T) {
+	t.Parallel()
+	s, server, file := newcomer(t, "big")
+	key := filepath.Join(s.home, "good.key")
+	write(t, key, "sk-good\n")
+	for _, c := range []struct{ answer, next, then string }{
+		{"n", "Next:\n  reverie --config " + file + " migrate up\n", "applied 1 "},
+		{"y", "They are up to date\n", "schema is at version"},
+	} {
+		s.exec(`drop schema public cascade`)
+		s.exec(`create schema public`)
+		screen := terminalTalk(t, []reply{{question: "Bring them up to date?", answer: c.answer}}, func(tty *os.File) {
+			if err := run(t.Context(), []string{"--config", file, "init", "--force", "--base-url", server + "/v1", "--key-file", key,
+				"--model", "big", "--time-zone", "UTC", "--language", "en"}, s.env, tty, tty, tty); err != nil {
+				t.Error(err)
+			}
+		})
+		if !strings.Contains(screen, c.next) {
+			t.Errorf("after %q the screen lacks %q:\n%s", c.answer, c.next, screen)
+		}
+		if o := s.run("migrate", "up").want(t, 0); !strings.HasPrefix(o.stdout, c.then) {
+			t.Errorf("after %q there was left\n%s", c.answer, o.stdout)
+		}
+	}
 }
 
 // TestInitProviders: Ollama says which of its models answer, and which make vectors; a

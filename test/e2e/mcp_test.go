@@ -106,7 +106,7 @@ func TestMCP(t *testing.T) {
 		t.Errorf("proposals made the group due: %s", due)
 	}
 	s.run("runs", "approve", run).want(t, 0)
-	s.run("runs", "approve", run).want(t, 1, "holds nothing that waits")
+	s.run("runs", "approve", run).want(t, 1, "has nothing pending review")
 	s.run("runs", "reject", forget["run_id"].(string)).want(t, 0)
 	if diff := cmp.Diff([]string{"Lin drinks green tea", "the group meets on Fridays"}, s.active(mine)); diff != "" {
 		t.Error(diff)

@@ -42,7 +42,7 @@ func TestNothingSaysWhy(t *testing.T) {
 			}
 			s.run(append(c.args, "--group", group, "--json")...).want(t, 0).silent(t).document(t)
 		}
-		s.run(append(c.args, "--group", "nobody")...).want(t, 1, `group "nobody": not found`)
-		s.run(append(c.args, "--group", "nobody", "--json")...).want(t, 1, `group "nobody": not found`)
+		s.run(append(c.args, "--group", "nobody")...).want(t, 1, `group "nobody" not found`)
+		s.run(append(c.args, "--group", "nobody", "--json")...).want(t, 1, `group "nobody" not found`)
 	}
 }

@@ -88,6 +88,9 @@ func TestPull(t *testing.T) {
 	if failed := doc["failed"].([]any); doc["success"] != false || doc["new"] != 3.0 || len(failed) != 1 || failed[0].(object)["chat_id"] != "2" {
 		t.Errorf("%v", doc)
 	}
+	if ahead := doc["ahead"].(object); ahead["windows"] != 1.0 || ahead["command"] != "reverie evolve chatlab-1@chatroom" {
+		t.Errorf("what is next is %v", ahead)
+	}
 	server.fails = 0
 	server.take()
 	s.run("pull", url, "--json").want(t, 0).silent(t)

@@ -86,7 +86,7 @@ func TestReplayRecorded(t *testing.T) {
 	s.untouched(func() {
 		asked := len(s.model.Requests())
 		o := s.run("replay", "--group", "g1", "--from", night(1), "--recorded")
-		o.want(t, 0).silent(t).shows(t, "no difference", "it was taken back", "it took no messages: it ended as failed",
+		o.want(t, 0).silent(t).shows(t, "no difference", "it was undone", "it took no messages: it ended as failed",
 			"recorded by openai/gpt-5-mini, replayed from the stored answers", "2025-03-09", "8 nights")
 		from := s.run("replay", "--group", "g1", "--from", night(6), "--recorded", "--json").want(t, 0).silent(t).document(t)
 		nights := from["nights"].(list)

@@ -130,7 +130,7 @@ func TestSessionsClear(t *testing.T) {
 		t.Errorf("after an erasure, the context is\n%s", told)
 	}
 	s.run("audit").want(t, 0)
-	s.run("sessions", "clear", "s9", "--group", "g1").want(t, 1, `session "s9" of group "g1": not found`, "reverie sessions list")
+	s.run("sessions", "clear", "s9", "--group", "g1").want(t, 1, `session "s9" of group "g1" not found`, "reverie sessions list")
 	if _, err := ask[any](t.Context(), "DELETE", base+"/v1/groups/g1/sessions/s9/buffer", nil); err != statusError(404) {
 		t.Errorf("an unknown session is %v", err)
 	}

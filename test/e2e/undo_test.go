@@ -34,7 +34,7 @@ func TestRunsUndo(t *testing.T) {
 		{[]string{"--since", "2025-03-03", "--group", ""}, 2, "--group is empty"},
 		{[]string{"--since", "2025-03-03", "--group", "g1", "--job", "decide"}, 2, "give evolve"},
 		{[]string{reverie.NewID()}, 1, "`reverie runs list` has the ids"},
-		{[]string{newest, "--group", "g2"}, 1, "is not a run of group"},
+		{[]string{newest, "--group", "g2"}, 1, "not found; `reverie runs list --group g2`"},
 	} {
 		if o := s.run(append([]string{"runs", "undo"}, c.args...)...).want(t, c.code); !strings.Contains(o.stderr, c.says) {
 			t.Errorf("%q: %s, want %q", c.args, o.stderr, c.says)
@@ -55,7 +55,7 @@ func TestRunsUndo(t *testing.T) {
 	if o := s.run("memory", "changes", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, "undo of run "+newest) {
 		t.Errorf("the changes do not say what was taken back:\n%s", o.stdout)
 	}
-	if o := s.run("runs", "undo", newest).want(t, 1); !strings.Contains(o.stderr, "taken back already") {
+	if o := s.run("runs", "undo", newest).want(t, 1); !strings.Contains(o.stderr, "already undone") {
 		t.Errorf("%s", o.stderr)
 	}
 	if o := s.run("runs", "undo", newest, "--requeue").want(t, 0); !strings.Contains(o.stdout, "2 messages to be read again") {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,14 +14,12 @@ import (
 )
 
 const (
-	module       = "reverie/"
-	architecture = "docs/architecture.md"
-	deepest      = 8 // arrows on the longest way from the command down
+	module      = "reverie/"
+	importTable = "test/house/imports.txt"
+	deepest     = 8 // arrows on the longest way from the command down
 )
 
-var importTable = regexp.MustCompile("(?s)```imports\n(.*?)```")
-
-// TestAllowedImports holds each package to its row of the table in docs/architecture.md.
+// TestAllowedImports holds each package to its row of the table in imports.txt.
 // Two of our packages may be joined only by an arrow that the table has, and the table
 // has no arrow that no package uses.
 func TestAllowedImports(t *testing.T) {
@@ -66,19 +63,18 @@ func TestAddedArrow(t *testing.T) {
 // readImportTable reads lines of "package: package package", without the module's name.
 func readImportTable(t *testing.T) map[string][]string {
 	t.Helper()
-	page, err := os.ReadFile(architecture)
+	text, err := os.ReadFile(importTable)
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := importTable.FindSubmatch(page)
-	if block == nil {
-		t.Fatalf("%s has no block ```imports", architecture)
-	}
 	table := map[string][]string{}
-	for line := range strings.Lines(string(block[1])) {
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
 		name, list, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if !ok || table[name] != nil {
-			t.Fatalf("%s: %q is no row of the table, or the second for its package", architecture, line)
+			t.Fatalf("%s: %q is no row of the table, or the second for its package", importTable, line)
 		}
 		table[name] = append([]string{}, strings.Fields(list)...)
 	}
@@ -117,22 +113,22 @@ func compareImports(allowed, imports map[string][]string) (problems []string) {
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		row, ok := allowed[name]
 		if !ok {
-			problems = append(problems, name+" has no row in the table of "+architecture)
+			problems = append(problems, name+" has no row in "+importTable)
 		}
 		for _, to := range imports[name] {
 			if ok && !slices.Contains(row, to) {
-				problems = append(problems, name+" imports "+to+", which the table of "+architecture+" does not allow")
+				problems = append(problems, name+" imports "+to+", which "+importTable+" does not allow")
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(allowed)) {
 		if _, ok := imports[name]; !ok {
-			problems = append(problems, "the table of "+architecture+" has "+name+", which is no package")
+			problems = append(problems, importTable+" has "+name+", which is no package")
 			continue
 		}
 		for _, to := range allowed[name] {
 			if !slices.Contains(imports[name], to) {
-				problems = append(problems, "the table of "+architecture+" lets "+name+" import "+to+", which it does not")
+				problems = append(problems, importTable+" lets "+name+" import "+to+", which it does not")
 			}
 		}
 	}

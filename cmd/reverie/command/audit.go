@@ -20,7 +20,7 @@ func newAudit(a *app) *cobra.Command {
 		list, err := a.audit(ctx, groupID)
 		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
 		if err != nil {
-			reply.Error = withHint(err).Error()
+			reply.Error = reverie.ErrorText(withHint(err))
 		}
 		if err != nil && !a.JSON {
 			return err

@@ -1,8 +1,8 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
 
@@ -24,7 +24,7 @@ func (a *app) completions(cmd *cobra.Command) {
 	}
 	if _, arguments, _ := strings.Cut(cmd.Use, " "); cmd.ValidArgsFunction == nil {
 		first, _, _ := strings.Cut(strings.Trim(arguments, "[]"), " ")
-		first, _, _ = strings.Cut(strings.TrimRight(first, "]"), "|")
+		first, _, _ = strings.Cut(strings.TrimRight(first, "]."), "|")
 		if _, known := completable[first]; known {
 			cmd.ValidArgsFunction = a.completed(first)
 		}
@@ -44,12 +44,32 @@ var completable = map[string]func(ctx context.Context, a *app, groupID string) (
 		return found, err
 	},
 	"MEMORY": func(ctx context.Context, a *app, groupID string) (found []string, err error) {
-		if err := errors.Join(a.needsGroup(&groupID, ""), a.onlyGroup(ctx)); err != nil {
-			return nil, err
+		groups := []string{cmp.Or(groupID, a.Getenv("REVERIE_GROUP"))}
+		if groups[0] == "" {
+			list, err := a.Store.GroupList(ctx, reverie.GroupQuery{Limit: most})
+			if err != nil {
+				return nil, err
+			}
+			groups = nil
+			for _, g := range list {
+				groups = append(groups, g.ID)
+			}
 		}
-		list, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Limit: most})
-		for _, m := range list {
-			found = append(found, m.ID+"\t"+m.Statement)
+		for _, id := range groups {
+			list, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: id, Limit: most - len(found)})
+			for _, m := range list {
+				found = append(found, m.ID+"\t"+m.Statement)
+			}
+			if err != nil || len(found) >= most {
+				return found, err
+			}
+		}
+		return found, nil
+	},
+	"TOKEN-ID": func(ctx context.Context, a *app, _ string) (found []string, err error) {
+		list, err := a.Store.Tokens(ctx, "")
+		for _, t := range list {
+			found = append(found, t.ID+"\t"+t.Name)
 		}
 		return found, err
 	},

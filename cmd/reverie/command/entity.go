@@ -156,7 +156,7 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	var groupID, reason string
 	cmd := a.command("reverie entity unmerge", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		if _, _, begins := reverie.IDPrefix(args[0]); !begins && !reverie.IsID(args[0]) {
-			return usageError(fmt.Errorf("entity %q is not an id: `reverie entity show` of the entity it is part of shows "+
+			return usageError(fmt.Errorf("entity %q is not an id; `reverie entity show` of the entity it is part of shows "+
 				"the id", args[0]))
 		}
 		if err := a.open(ctx); err != nil {

@@ -44,21 +44,28 @@ var hints = []struct{ missing, hint string }{
 	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` creates a team"},
 	{"group ", "`reverie groups list` shows all groups, `reverie groups add` creates one"},
 	{"run ", "`reverie runs list` has the ids"},
+	{"session ", "`reverie sessions list` shows all sessions"},
 	{"entity ", "`reverie entity list --group G` has the ids"},
 	{"memory ", "`reverie memory list --group G --status all` has the ids"},
 	{"token ", "`reverie token list` shows all tokens"},
 }
 
-// withHint adds to an error about something that is not there where to look for it, unless
-// it says so itself.
+// withHint says of something that is not there only what that is, and where to look for it,
+// unless the error says so itself.
 func withHint(err error) error {
-	if !errors.Is(err, reverie.ErrNotFound) || strings.Contains(err.Error(), "`reverie ") {
+	if !errors.Is(err, reverie.ErrNotFound) || strings.Contains(err.Error(), "\n") {
 		return err
 	}
 	for _, h := range hints {
-		if strings.Contains(": "+err.Error(), ": "+h.missing) {
-			return fmt.Errorf("%w; %s", err, h.hint)
+		said := err.Error()
+		i := strings.LastIndex(": "+said, ": "+h.missing)
+		if i < 0 {
+			continue
 		}
+		if said = said[i:]; !strings.Contains(said, "`reverie ") {
+			said += "; " + h.hint
+		}
+		return &codeError{ExitCode(err, false), errors.New(said)}
 	}
 	return err
 }

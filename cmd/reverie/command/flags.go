@@ -184,7 +184,7 @@ func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usag
 	for i, w := range words {
 		offered[i] = string(w)
 	}
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
+	completeWords(cmd, name, offered)
 	check(cmd, func() error {
 		if *to != byDefault && !slices.Contains(words, *to) {
 			return fmt.Errorf("--%s %q: give %s", name, *to, either(words))
@@ -264,7 +264,7 @@ func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
 			return nil
 		}
 		if *to, err = jobs.ParseShard(*text); err != nil {
-			return fmt.Errorf("--shard: %w", err)
+			return fmt.Errorf("--%w", err)
 		}
 		return nil
 	})
@@ -422,6 +422,13 @@ type settingFlag struct {
 func (f *settingFlag) String() string     { return "" }
 func (f *settingFlag) Set(s string) error { f.values[f.path] = s; return nil }
 func (f *settingFlag) Type() string       { return "string" }
+
+// completeWords has a shell complete the words that a flag takes, if it takes no others.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	if len(words) > 0 {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
 
 // removed marks a flag that does nothing any more; its error says what to do instead.
 func removed(cmd *cobra.Command, name, instead string) {

@@ -125,6 +125,7 @@ const asConfigured = "default"
 // instead: "default" on the command line, "" in the database.
 var groupSettings = []struct {
 	flag, usage string
+	words       []string // that a shell completes
 	of          func(*reverie.Group) *string
 	change      func(*reverie.GroupChange) **string
 
@@ -143,10 +144,10 @@ var groupSettings = []struct {
 		usage:  "local time HH:MM at which a date begins, such as 04:00",
 		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
 		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
-	{flag: "language", usage: `language of the memories: zh, en, or "" for that of the messages`,
+	{flag: "language", words: []string{"zh", "en"}, usage: `language of the memories: zh, en, or "" for that of the messages`,
 		of:     func(g *reverie.Group) *string { return &g.Language },
 		change: func(c *reverie.GroupChange) **string { return &c.Language }},
-	{flag: "impressions",
+	{flag: "impressions", words: []string{"on", "off", asConfigured},
 		usage:  "follow people and things: on, off, or default ([impression] enabled)",
 		of:     func(g *reverie.Group) *string { return &g.Impressions },
 		change: func(c *reverie.GroupChange) **string { return &c.Impressions },
@@ -217,6 +218,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 			byDefault = asConfigured
 		}
 		cmd.Flags().StringVar(s.of(g), s.flag, byDefault, s.usage)
+		completeWords(cmd, s.flag, s.words)
 	}
 	check(cmd, func() error {
 		for _, s := range groupSettings {
@@ -302,7 +304,7 @@ func newGroupsSet(a *app) *cobra.Command {
 			}
 		}
 		if change == (reverie.GroupChange{}) {
-			return fmt.Errorf("nothing is to be set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
+			return fmt.Errorf("there is nothing to set: give %s\nsee '%s --help'", either(flags), cmd.CommandPath())
 		}
 		return nil
 	})

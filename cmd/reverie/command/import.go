@@ -16,6 +16,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -106,7 +107,7 @@ type badRecords struct {
 
 func (b *badRecords) show(bad *ingest.Bad) {
 	if b.seen++; b.seen <= shownBad {
-		fmt.Fprintln(b.Stderr, cli.Visible(bad.Error()))
+		fmt.Fprintln(b.Stderr, cli.Visible(reverie.ErrorText(bad)))
 	}
 }
 
@@ -136,9 +137,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.Group.ID})
 	}
 	shown := cli.ImportShown{Dry: o.DryRun, Formats: formats, PassedOver: passedOver}
-	if ahead := a.Ahead(ctx, res.Groups); ahead != nil && err == nil && !o.DryRun {
-		shown.Ahead = ahead
-	}
+	shown.Ahead = a.ahead(ctx, !o.DryRun && err == nil, res)
 	perr := a.PrintChats(shown, res, err)
 	if perr != nil {
 		return errors.Join(err, perr)
@@ -160,6 +159,14 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 			"--chat lists them", o.Read.Chat))
 	}
 	return nil
+}
+
+// ahead is what evolving the chats that were brought in takes, nil where there is nothing to say.
+func (a *app) ahead(ctx context.Context, brought bool, res ingest.Result) (next any) {
+	if ahead := a.Ahead(ctx, res.Groups); brought && ahead != nil {
+		next = ahead
+	}
+	return next
 }
 
 func newPull(a *app) *cobra.Command {
@@ -217,7 +224,8 @@ func (a *app) pull(ctx context.Context, o application.Pull, address, tokenFile s
 	o.OnBad = bad.show
 	res, failed, err := a.PullAll(ctx, o, sessions, a.watchPull)
 	bad.end()
-	return errors.Join(err, a.PrintPulled(o.DryRun, source, res, len(failed) == 0, failed),
+	shown := cli.ImportShown{Dry: o.DryRun, Ahead: a.ahead(ctx, !o.DryRun && err == nil, res)}
+	return errors.Join(err, a.PrintPulled(shown, source, res, len(failed) == 0, failed),
 		pullError(res, failed, len(sessions)))
 }
 

@@ -29,6 +29,11 @@ func newInit(a *app) *cobra.Command {
 		{"language", "group.language", "language of memories: zh or en (default that of the messages)"},
 	} {
 		f.Var(&settingFlag{path: s.path, values: a.flags}, s.name, s.help)
+		words := config.Options(s.path)
+		if s.name == "provider" {
+			words = application.Offers()
+		}
+		completeWords(cmd, s.name, words)
 	}
 	f.BoolVar(&yes, "yes", false, "ask nothing: what no flag says has its default")
 	f.BoolVar(&force, "force", false, "write the file anew where it is there already")
@@ -47,14 +52,14 @@ func (a *app) setUp(ctx context.Context, yes, force bool) error {
 	s := application.Setup{Person: &a.Console, Asks: !yes, LookupEnv: a.Getenv, Log: log, Clock: a.Now, WriteFile: cli.WriteWhole,
 		Input: config.Input{Path: a.configPath, Env: a.Env, Flags: a.flags, WorkDir: dir, Home: a.Getenv("HOME")}}
 	if s.Asks && !a.CanAsk() {
-		return usageError(errors.New("init asks on a terminal, and this is none: say --yes, with --provider and --key-file, " +
-			"or what else 'reverie init --help' has"))
+		return usageError(errors.New("init asks its questions on a terminal, and there is none: use --yes with --provider " +
+			"and --key-file\nsee 'reverie init --help'"))
 	}
 	if there := strings.Join(s.There(), " and "); there != "" && !force {
 		if !s.Asks {
-			return usageError(fmt.Errorf("already there: %s; --force writes it anew", there))
+			return usageError(fmt.Errorf("already there: %s; --force overwrites it", there))
 		}
-		if on, err := a.Confirm(ctx, "Already there: "+there+". Write anew?"); err != nil || !on {
+		if on, err := a.Confirm(ctx, "Already there: "+there+". Overwrite?"); err != nil || !on {
 			return errors.Join(err, a.Say("nothing is changed\n"))
 		}
 	}

@@ -386,7 +386,7 @@ func newMemoryClean(a *app) *cobra.Command {
 			q.UnusedSince = a.Now().Add(-unused)
 		}
 		if q.Empty() {
-			return errors.New("at least one of --below, --kind, --session, --tag and --unused-for is needed")
+			return errors.New("give at least one of --below, --kind, --session, --tag and --unused-for")
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/replay"
+	"reverie/internal/reverie"
 )
 
 // replayFlags are what `reverie replay` was asked for.
@@ -88,7 +89,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	}
 	reply := replayReply{Success: err == nil, From: past.From, To: past.To, Report: report}
 	if err != nil {
-		reply.Error = err.Error()
+		reply.Error = reverie.ErrorText(err)
 	}
 	return errors.Join(err, a.Show(reply, func() error { return a.PrintReplay(past.From, past.To, report, f.all) }))
 }

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"reverie/internal/cli"
+	"reverie/internal/config"
 	"reverie/internal/fault"
 )
 
@@ -104,6 +106,12 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("reverie {{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var wrong *pflag.InvalidValueError
+		if errors.As(err, &wrong) {
+			if asks := valueWords[wrong.GetFlag().Value.Type()]; asks != "" {
+				err = fmt.Errorf("--%s %q: give %s", wrong.GetFlag().Name, wrong.GetValue(), asks)
+			}
+		}
 		return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
 	flags := root.PersistentFlags()
@@ -118,18 +126,24 @@ func newRoot(a *app) *cobra.Command {
 		{"log-format", "log.format", "text or json"},
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
+		completeWords(root, f.name, config.Options(f.path))
 	}
 	markUsage(root)
 	a.completions(root)
 	return root
 }
 
+// valueWords say what flags of a type take.
+var valueWords = map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
+	"bool": "true or false", "duration": "a duration, such as 90m or 12h"}
+
 // markUsage makes wrong arguments of any command a usage error.
 func markUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				if first, _, _ := strings.Cut(err.Error(), " "); first == "accepts" || first == "requires" {
+				if first, _, _ := strings.Cut(err.Error(), " "); first == "accepts" || first == "requires" ||
+					first == "unknown" && !cmd.HasSubCommands() {
 					err = fmt.Errorf("%s given; the usage is: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
 				}
 				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))

@@ -204,7 +204,7 @@ func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, er
 		return none, err
 	}
 	if q.GroupID != "" && q.GroupID != d.Run.GroupID {
-		return none, fmt.Errorf("run %s is not a run of group %q: %w; `reverie runs list --group %[2]s` has its runs",
+		return none, fmt.Errorf("run %s of group %q: %w; `reverie runs list --group %[2]s` has its runs",
 			d.Run.ID,
 			q.GroupID, reverie.ErrNotFound)
 	}

@@ -34,10 +34,10 @@ func (s *Server) readingTools() {
 			"of a session: text that is ready to stand before your answer. Call it before you answer for a group.",
 	}, s.groupContext)
 	add(s, tool{name: "search_memories", title: "Search memories",
-		about: "Find the memories of a group that are nearest to a text in meaning and in words, best first. With as_of, " +
+		about: "Find the memories of a group that are nearest to a text in meaning and in words, best first. With at, " +
 			"what was remembered at that time of the chat."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
-		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the " +
+		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With at, the " +
 			"versions that there were at that time, as they stood then."}, s.memoryHistory)
 	add(s, tool{name: "get_memory", title: "Get a memory",
 		about: "Get one memory: what it says, its type, strength and dates, who wrote it, and the words of members that it " +
@@ -185,14 +185,16 @@ func (s *Server) again(ctx context.Context, group string, ids []string, at time.
 
 // past is as of when a tool reads.
 type past struct {
-	AsOf       string `json:"as_of,omitempty" jsonschema:"as of this time of the chat: RFC 3339, or a date, which is its beginning in UTC; now by default"`
-	RecordedAt string `json:"recorded_at,omitempty" jsonschema:"as of this time, by when memories were written and not by when things were said; instead of as_of"`
+	At         string `json:"at,omitempty" jsonschema:"as of this time of the chat: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	AsOf       string `json:"as_of,omitempty" jsonschema:"the former name of at"`
+	RecordedAt string `json:"recorded_at,omitempty" jsonschema:"as of this time, by when memories were written and not by when things were said; instead of at"`
 }
 
 // when is the instant that is asked for; zero is now.
 func (p past) when() (reverie.When, error) {
 	var times [2]time.Time
-	for i, in := range []struct{ name, text string }{{"as_of", p.AsOf}, {"recorded_at", p.RecordedAt}} {
+	asked := cmp.Or(p.At, p.AsOf)
+	for i, in := range []struct{ name, text string }{{"at", asked}, {"recorded_at", p.RecordedAt}} {
 		if in.text == "" {
 			continue
 		}
@@ -201,8 +203,8 @@ func (p past) when() (reverie.When, error) {
 			return reverie.When{}, problem.New(422, in.name+": "+err.Error())
 		}
 	}
-	if p.AsOf != "" && p.RecordedAt != "" {
-		return reverie.When{}, problem.New(422, "as_of and recorded_at: give one of them; as_of goes by when things "+
+	if asked != "" && p.RecordedAt != "" {
+		return reverie.When{}, problem.New(422, "at and recorded_at: give one of them; at goes by when things "+
 			"were said, recorded_at by when they were written")
 	}
 	return api.When(times[0], times[1])

@@ -159,7 +159,7 @@ func TestHistoryAndAsOf(t *testing.T) {
 	find := func(as string) []string {
 		a := args{"group_id": ours, "query": "the projector is in room 3", "threshold": 0.9}
 		if as != "" {
-			a["as_of"] = as
+			a["at"] = as
 		}
 		_, out := s.call("search_memories", a)
 		return list(out, "results", "memory_id")
@@ -176,7 +176,8 @@ func TestHistoryAndAsOf(t *testing.T) {
 		as, recorded string
 		want         []string
 	}{{"2024-03-05", "", []string{id}}, {"2024-03-06", "", nil}, {"2026-03-11", "", nil}, {"", "2026-03-11", []string{id}}, {"", "2024-03-05", nil}} {
-		_, out := s.call("search_memories", args{"group_id": ours, "query": "the projector is in room 3", "threshold": 0.9, "as_of": c.as, "recorded_at": c.recorded})
+		_, out := s.call("search_memories", args{"group_id": ours, "query": "the projector is in room 3", "threshold": 0.9,
+			"as_of": c.as, "recorded_at": c.recorded}) // as_of: the former name of at
 		if diff := cmp.Diff(c.want, list(out, "results", "memory_id")); diff != "" {
 			t.Errorf("as of %q, recorded at %q: %s", c.as, c.recorded, diff)
 		}
@@ -267,8 +268,8 @@ func TestRefusedArguments(t *testing.T) {
 		"many":           {"search_memories", args{"group_id": ours, "query": "x", "limit": 51}, "limit 51: it is 1 to 50"},
 		"no limit":       {"list_groups", args{"limit": 0}, "limit 0"},
 		"below":          {"search_memories", args{"group_id": ours, "query": "x", "threshold": -0.1}, "0 to 1"},
-		"no time":        {"search_memories", args{"group_id": ours, "query": "x", "as_of": "yesterday"}, "as_of"},
-		"two times":      {"search_memories", args{"group_id": ours, "query": "x", "as_of": "2026-01-15", "recorded_at": "2026-01-15"}, "give one of them"},
+		"no time":        {"search_memories", args{"group_id": ours, "query": "x", "at": "yesterday"}, "at"},
+		"two times":      {"search_memories", args{"group_id": ours, "query": "x", "at": "2026-01-15", "recorded_at": "2026-01-15"}, "give one of them"},
 		"before all":     {"search_memories", args{"group_id": ours, "query": "x", "as_of": "0001-01-01T00:00:00+14:00"}, "1970"},
 		"after all":      {"search_memories", args{"group_id": ours, "query": "x", "as_of": "9999-12-31T23:59:59-12:00"}, "1970"},
 		"no tokens":      {"get_group_context", args{"group_id": ours, "query": "x", "max_tokens": -1}, "max_tokens"},

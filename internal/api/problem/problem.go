@@ -114,7 +114,7 @@ func Of(err error, now time.Time) *Problem {
 		}
 		p := New(r.status, r.says)
 		if r.says == "" {
-			p = New(r.status, err.Error())
+			p = New(r.status, reverie.ErrorText(err))
 		}
 		p.retryAfter = r.retry
 		p.more(err, now)

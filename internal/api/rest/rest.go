@@ -72,7 +72,7 @@ func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-const noRoute = "there is no such route; /openapi.json has them all"
+const noRoute = "there is no such route; /openapi.json lists all"
 
 // unknown answers what no route does.
 func (r *room) unknown(w http.ResponseWriter, req *http.Request) {

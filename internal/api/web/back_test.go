@@ -54,11 +54,11 @@ func decideOnProposals(t *testing.T, s *sample, handler http.Handler, admin stri
 	check(t, err)
 	v := visit(t, handler, "en").login(admin)
 	a := v.get("/ui/held")
-	if text := words(a.doc); !strings.Contains(text, "runs wait.") {
+	if text := words(a.doc); !strings.Contains(text, "runs to review.") {
 		t.Errorf("what waits: %s", text)
 	}
 	run := "/ui/runs/" + proposed.RunID
-	if text := words(v.get(run).doc); strings.Contains(text, "read again") || strings.Contains(text, "messages stay read") || strings.Contains(text, "All of part") ||
+	if text := words(v.get(run).doc); strings.Contains(text, "read again") || strings.Contains(text, "stay marked as read") || strings.Contains(text, "All of part") ||
 		!strings.Contains(text, "Proposed byAda") || strings.Contains(text, "Model") || strings.Contains(text, "Window") {
 		t.Errorf("a proposal: %s", text)
 	}
@@ -69,7 +69,7 @@ func decideOnProposals(t *testing.T, s *sample, handler http.Handler, admin stri
 	if text := words(v.get(run).doc); strings.Contains(text, "Chunk") || !strings.Contains(text, "Proposed byAda") {
 		t.Errorf("a proposal that was rejected: %s", text)
 	}
-	if text := words(v.get("/ui/held?before=" + proposed.RunID).doc); !strings.Contains(text, "first page") {
+	if text := words(v.get("/ui/held?before=" + proposed.RunID).doc); !strings.Contains(text, "First page") {
 		t.Errorf("the second page of what waits: %s", text)
 	}
 }

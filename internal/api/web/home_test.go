@@ -44,7 +44,7 @@ func TestHome(t *testing.T) {
 	a := v.get("/ui/")
 	a.whole(t)
 	text := words(a.doc)
-	for _, want := range []string{"Last 24 hours 0 runs nothing has run yet", "0 runs failed 11 jobs are held up", "Pending review 0 runs Nothing waits.", "Spent today 0 USD 0 USD and 0 calls in 30 days",
+	for _, want := range []string{"Last 24 hours 0 runs nothing has run yet", "0 runs failed 11 jobs are held up", "Pending review 0 runs Nothing to review.", "Spent today 0 USD 0 USD yesterday",
 		"parked g00 evolve failed 3 timesno <answer>", "The first 10 of 11.", "g07 last message 2026-03-22"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the first page does not say %q:\n%s", want, text)

@@ -132,7 +132,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("%v", watching.Header)
 	}
 	first := watching.news()
-	if !strings.HasPrefix(first, "retry: 3000\ndata: <h2>Under way</h2>\ndata: ") || !strings.Contains(first, `href="/ui/groups/a"`) {
+	if !strings.HasPrefix(first, "retry: 3000\ndata: <h2>In progress</h2>\ndata: ") || !strings.Contains(first, `href="/ui/groups/a"`) {
 		t.Errorf("the first event: %q", first)
 	}
 	if e := other.news(); e != "retry: 3000\ndata: \n" {

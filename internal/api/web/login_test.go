@@ -29,7 +29,7 @@ func TestLogin(t *testing.T) {
 	v := visit(t, h, "en-GB")
 
 	a := v.get("/")
-	if text := words(a.doc); a.url != "/ui/" || !strings.Contains(text, "only this machine can reach this page") || !strings.Contains(text, "reverie token create") ||
+	if text := words(a.doc); a.url != "/ui/" || !strings.Contains(text, "only this machine can open this page") || !strings.Contains(text, "reverie token create") ||
 		!strings.Contains(text, "There are no groups yet") || strings.Contains(text, "Log out") {
 		t.Errorf("the first page: %s\n%s", a.url, text)
 	}
@@ -39,19 +39,19 @@ func TestLogin(t *testing.T) {
 	for _, id := range []string{"a", "b/c %", "d"} {
 		check(t, db.AddGroup(t.Context(), reverie.Group{ID: id, TimeZone: "Asia/Shanghai"}))
 	}
-	if a := v.get("/ui/?q=b%2Fc+%25"); a.url != "/ui/groups/b%2Fc%20%25" || !strings.Contains(words(a.doc), "Nothing was done in this group yet") {
+	if a := v.get("/ui/?q=b%2Fc+%25"); a.url != "/ui/groups/b%2Fc%20%25" || !strings.Contains(words(a.doc), "Nothing has happened in this group yet") {
 		t.Errorf("the search for a group: %s\n%s", a.url, words(a.doc))
 	}
 	searchGroups(t, v, db)
 
 	whole := token(t, service, "", reverie.ScopeRead)
 	a = v.get("/ui/groups/b%2Fc%20%25?before=2026-01-01")
-	if want := "/ui/login?next=" + url.QueryEscape("/ui/groups/b%2Fc%20%25?before=2026-01-01"); a.url != want || !strings.Contains(words(a.doc), "Scope read is enough") {
+	if want := "/ui/login?next=" + url.QueryEscape("/ui/groups/b%2Fc%20%25?before=2026-01-01"); a.url != want || !strings.Contains(words(a.doc), "Scope read lets you look around") {
 		t.Errorf("without a login: %s, want %s\n%s", a.url, want, words(a.doc))
 	}
 	next := attr(a.named("input", "next"), "value")
 	bad := v.send(http.MethodPost, "/ui/login", url.Values{"token": {whole[:20]}, "next": {next}})
-	if text := words(bad.doc); bad.Code != http.StatusUnauthorized || !strings.Contains(text, "not, or no longer, good") || attr(bad.named("input", "next"), "value") != next ||
+	if text := words(bad.doc); bad.Code != http.StatusUnauthorized || !strings.Contains(text, "not valid, or no longer is") || attr(bad.named("input", "next"), "value") != next ||
 		strings.Contains(bad.Body.String(), whole[:20]) || len(v.cookies) != 0 {
 		t.Errorf("a token that is not good: status %d, cookies %v\n%s", bad.Code, v.cookies, text)
 	}
@@ -92,7 +92,7 @@ func searchGroups(t *testing.T, v *visitor, db *store.Store) {
 			next = attr(n, "href")
 		}
 	}
-	if text := words(v.get(next).doc); !strings.Contains(text, "x50") || strings.Contains(text, "x49") || !strings.Contains(text, "first page") {
+	if text := words(v.get(next).doc); !strings.Contains(text, "x50") || strings.Contains(text, "x49") || !strings.Contains(text, "First page") {
 		t.Errorf("the second page of a search, %q: %s", next, text)
 	}
 }

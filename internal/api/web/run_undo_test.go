@@ -76,7 +76,7 @@ func takeBack(t *testing.T, s *sample, handler http.Handler, admin, reader strin
 	form := undoForm(a, "force")
 	form.Set("reason", "it <b>dreamt</b> 太多")
 	a = v.post(run+"/undo", form)
-	if a.whole(t); a.url != run || !strings.Contains(words(a.doc), "Taken back") || !strings.Contains(words(a.doc), "undone") || strings.Contains(words(a.doc), "read again.") {
+	if a.whole(t); a.url != run || !strings.Contains(words(a.doc), "Undone.") || !strings.Contains(words(a.doc), "undone") || strings.Contains(words(a.doc), "read again.") {
 		t.Errorf("taken back: %s, status %d\n%s", a.url, a.Code, words(a.doc))
 	}
 	list, _, err := s.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: halfFrame, Status: reverie.StatusActive, Kind: reverie.KindDream})
@@ -89,7 +89,7 @@ func takeBack(t *testing.T, s *sample, handler http.Handler, admin, reader strin
 	if text := words(v.get("/ui/memories/" + theme.ID).doc); !strings.Contains(text, "it <b>dreamt</b> 太多") {
 		t.Errorf("the memory: %s", text)
 	}
-	if a := v.post(run+"/undo", undoForm(v.get(run+"/undo"))); a.Code != http.StatusConflict || !strings.Contains(words(a.doc), "taken back already") {
+	if a := v.post(run+"/undo", undoForm(v.get(run+"/undo"))); a.Code != http.StatusConflict || !strings.Contains(words(a.doc), "already undone") {
 		t.Errorf("twice: status %d\n%s", a.Code, words(a.doc))
 	}
 	a = v.post(run+"/undo", undoForm(v.get(run+"/undo"), "requeue"))

@@ -191,11 +191,11 @@ func newUser(t *testing.T, s *sample, b *browser) {
 			t.Errorf("%q leads to %q", link, got)
 		}
 	}
-	follow("Held", "Waiting for a person")
-	v.says("needs a token of scope admin")
+	follow("Review", "Pending review")
+	v.says("need a token of scope admin")
 	follow("Overview", "Overview")
 	follow("半格 Half Frame", "Timeline")
-	follow("Dream", "What the dreams have left")
+	follow("Dream", "Dreams")
 	follow("People", "People and things")
 	follow("Tomas", "Tomas")
 	follow("Memories", "Memories")
@@ -218,9 +218,11 @@ func deleteAndRestore(t *testing.T, s *sample, b *browser) {
 	v.logsIn(s, reverie.ScopeWrite)
 	m := s.memory(halfFrame, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "Lightleak is written") })
 	v.goes("/ui/memories/" + m.ID + "?lang=en")
+	v.run(chromedp.Click("summary.button"))
 	v.run(chromedp.SetValue("#strength", "0.75"))
 	v.moves(chromedp.Submit("#strength"))
-	v.says("Its strength is set.")
+	v.says("The strength was set.")
+	v.run(chromedp.Click("summary.button"))
 	v.moves(chromedp.Click("a.danger"))
 	v.run(chromedp.SetValue("#reason", strings.Repeat("很", reverie.MaxReason+1)))
 	v.moves(chromedp.Evaluate[chromedp.Void](`document.querySelector("main form").submit()`))
@@ -239,7 +241,7 @@ func deleteAndRestore(t *testing.T, s *sample, b *browser) {
 		t.Errorf("afterwards: %+v", why)
 	}
 	v.goes("/ui/memories/" + m.ID)
-	v.says("You asked for version 1.")
+	v.says("You opened version 1.")
 	if eval[bool](v, `!!document.querySelector("main form")`) {
 		t.Error("an old version can be edited")
 	}
@@ -253,13 +255,13 @@ func nightGoesOn(t *testing.T, s *sample, b *browser) {
 	s.write(`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at)
 		values ('pier', gen_random_uuid(), 'evolve', now() - interval '1 day', now(), 'running', 1, now())`)
 	v.run(chromedp.WaitVisible(`[data-run]`))
-	v.says("its process is gone")
+	v.says("interrupted; the next run resumes it")
 	if eval[bool](v, `!document.getElementById("ended").hidden`) {
 		t.Error("it is said to have ended at once")
 	}
 	s.write(`update runs set status = 'succeeded', finished_at = now() where group_id = 'pier'`)
 	v.run(chromedp.WaitVisible(`#ended`))
-	v.says("A run has ended since this page was loaded.")
+	v.says("A run has ended since you opened this page.")
 	if problems := v.takeProblems(); len(problems) > 0 {
 		t.Errorf("%q", problems)
 	}
@@ -300,7 +302,7 @@ func byKeys(t *testing.T, s *sample, b *browser) {
 	}
 	v.types("?")
 	open := `document.getElementById("keys").open`
-	if !eval[bool](v, open) || !strings.Contains(eval[string](v, `document.getElementById("keys").innerText`), "the next and the previous row") {
+	if !eval[bool](v, open) || !strings.Contains(eval[string](v, `document.getElementById("keys").innerText`), "next and previous row") {
 		t.Error("? shows no keys")
 	}
 	v.types(kb.Escape)
@@ -327,7 +329,7 @@ func searchAsTyped(t *testing.T, s *sample, b *browser) {
 	v.logsIn(s, reverie.ScopeRead)
 	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/memories?lang=en")
 	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/memories")
-	v.tabTo("Words of it")
+	v.tabTo("Search")
 	found := func(want string, rows int) {
 		t.Helper()
 		v.run(chromedp.Poll[chromedp.Void](`document.querySelectorAll("#results tbody tr").length === ` + fmt.Sprint(rows) + ` && document.getElementById("results").ariaBusy === "false"`))
@@ -344,9 +346,9 @@ func searchAsTyped(t *testing.T, s *sample, b *browser) {
 		t.Errorf("after the search the focus is on %q", at)
 	}
 	v.types(" nobody")
-	found("Nothing is remembered that fits.", 0)
+	found("No memories match.", 0)
 	v.goes(eval[string](v, "location.pathname + location.search"))
-	v.says("Nothing is remembered that fits.")
+	v.says("No memories match.")
 	v.goes("/ui/?lang=en")
 	v.goes("/ui/")
 	v.run(chromedp.SendKeys("#q", "harb"))
@@ -368,7 +370,7 @@ func editInPlace(t *testing.T, s *sample, b *browser) {
 	}
 	v.run(chromedp.SetValue("#statement", "The annual fee is waived for helpers"), chromedp.SendKeys("#reason", "the meeting of March"))
 	v.moves(chromedp.Submit("#reason"))
-	v.says("Saved: this is its new version.")
+	v.says("Saved as a new version.")
 	v.says("The annual fee is waived for helpers")
 	if at := eval[string](v, "location.search"); at != "?q=fee&sort=strength" {
 		t.Errorf("after the edit one is at %q", at)
@@ -388,7 +390,7 @@ func recallDebugger(t *testing.T, s *sample, b *browser) {
 	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/recall?lang=en")
 	v.run(chromedp.SendKeys("#q", "is Tomas allergic to peanuts?"))
 	v.moves(chromedp.Submit("#q"))
-	v.says("What the bot is given")
+	v.says("What the bot gets")
 	statement := "Tomas is allergic to peanuts, so no peanut snacks at meetups"
 	if first := eval[string](v, `document.querySelector("table tbody th a").innerText`); first != statement {
 		t.Errorf("the best candidate is %q", first)
@@ -421,5 +423,5 @@ func approveHeld(t *testing.T, s *sample, b *browser) {
 	v.moves(chromedp.Click(`//button[text()="Reject"]`))
 	v.says("Rejected: nothing was written.")
 	v.goes("/ui/held")
-	v.says("Nothing waits.")
+	v.says("Nothing to review.")
 }

@@ -31,7 +31,7 @@ func tell(t *export.Teller, src export.Source) error {
 		case part.Pattern != "messages[]":
 			return d.header(part)
 		case d.chat.ID == "":
-			return fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place, reverie.ErrInvalid)
+			return fmt.Errorf("%s: the channel must come before its messages: %w", part.Place, reverie.ErrInvalid)
 		case !t.Wants(d.chat):
 			return export.ErrEnoughRead
 		}

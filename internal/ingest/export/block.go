@@ -49,7 +49,7 @@ func EachBlock[T any](t *Teller, r io.Reader, begins func(line string) (T, bool)
 			open = &Block[T]{Place: l.Place, Head: head}
 			return err
 		case open == nil && strings.TrimSpace(s) != "":
-			return &Bad{Reason: "no header", Err: fmt.Errorf("it stands in front of the first message: %w", reverie.ErrInvalid)}
+			return &Bad{Reason: "no header", Err: fmt.Errorf("it comes before the first message: %w", reverie.ErrInvalid)}
 		case open != nil && why == nil:
 			open.Lines = append(open.Lines, s)
 			if size += len(s) + 1; size > reverie.MaxMessageTextLength {

@@ -18,7 +18,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-var errCharset = fmt.Errorf("its text is not UTF-8, and what it is cannot be told; convert it first, as with iconv "+
+var errCharset = fmt.Errorf("its text is not UTF-8, and the encoding is unknown; convert it first, such as with iconv "+
 	"-f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
 
 // Decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is

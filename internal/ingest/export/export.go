@@ -134,7 +134,7 @@ func Reason(err error) string {
 
 // NoChat tells, as the last of a file, that its messages come before what says which chat they are of.
 func (t *Teller) NoChat(place, key string) error {
-	bad := &Bad{Reason: "no chat", Err: fmt.Errorf("%s is missing, or comes behind the messages; put it in front of them: %w",
+	bad := &Bad{Reason: "no chat", Err: fmt.Errorf("%s is missing, or comes after the messages; put it before them: %w",
 		key, reverie.ErrInvalid)}
 	return cmp.Or(t.Skip(place, bad), ErrEnoughRead)
 }

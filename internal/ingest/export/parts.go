@@ -166,7 +166,7 @@ func JSONParts(r io.Reader, patterns ...string) Parts {
 			if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
 				return
 			}
-			err = cmp.Or(err, fmt.Errorf("something stands behind the end of the document: %w", ErrNoJSON))
+			err = cmp.Or(err, fmt.Errorf("there is more after the end of the document: %w", ErrNoJSON))
 		}
 		d.tellError(err)
 	}
@@ -231,7 +231,7 @@ func below(live []jsonPattern, step string) (fit []jsonPattern, star bool) {
 
 // Why a JSON document is not read on.
 var (
-	ErrNoJSON  = errors.New("it is no JSON")
+	ErrNoJSON  = errors.New("it is not JSON")
 	errStopped = errors.New("nobody listens any more")
 )
 

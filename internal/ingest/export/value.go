@@ -61,7 +61,7 @@ func Readable(err error) error {
 	case !errors.As(err, &wrong):
 		return err
 	case wrong.Field == "":
-		return fmt.Errorf("the line is no object but a JSON %s", wrong.Value)
+		return fmt.Errorf("the line is a JSON %s, not an object", wrong.Value)
 	}
 	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }

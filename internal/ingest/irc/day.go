@@ -128,8 +128,8 @@ func (o dayOrder) day(d nameDay) calendar {
 
 // errUnclear says that nothing tells which day a name means.
 func errUnclear(shown string) error {
-	return fmt.Errorf("the date %s in the name of the file can be read in more than one way, and nothing tells which: "+
-		"say it with --date-order dmy, mdy or ymd: %w", shown, reverie.ErrInvalid)
+	return fmt.Errorf("the date %s in the name of the file can be read in more than one way: "+
+		"choose one with --date-order dmy, mdy or ymd: %w", shown, reverie.ErrInvalid)
 }
 
 // without is a path, split, without a date in it. A folder's date counts where that is all of its name.

@@ -235,7 +235,7 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 	}
 	if !timed && (!said.sure || stamp != ircStamp{none: true}) {
 		return &export.Bad{Reason: "no time",
-			Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)}
+			Err: fmt.Errorf("it begins neither with a time nor with a name: %w", reverie.ErrInvalid)}
 	}
 	at, err := r.calendar.at(stamp)
 	if err != nil && r.calendar.unclear != "" && r.calendar.year == 0 {

@@ -310,13 +310,13 @@ func (c *calendar) at(s ircStamp) (time.Time, error) {
 		case c.year > 0:
 			return time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC), nil
 		}
-		return time.Time{}, fmt.Errorf("neither the line nor one above it says when: %w", reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("neither this line nor one above it has a time: %w", reverie.ErrInvalid)
 	}
 	year, month, day := s.year, s.month, s.day
 	switch {
 	case year == 0 && c.year == 0:
-		return time.Time{}, fmt.Errorf("neither a line above nor the name of the file says on which day; name it after "+
-			"its first one, as in #chat.2026-01-15.log: %w", reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("neither a line above nor the name of the file has a date; name the file after "+
+			"its first day, such as #chat.2026-01-15.log: %w", reverie.ErrInvalid)
 	case year == 0 && month == 0:
 		year, month, day = c.year, c.month, c.day
 	case year == 0:
@@ -326,7 +326,7 @@ func (c *calendar) at(s ircStamp) (time.Time, error) {
 		}
 	}
 	if !realDate(year, month, day) {
-		return time.Time{}, fmt.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("%04d-%02d-%02d is not a date: %w", year, month, day, reverie.ErrInvalid)
 	}
 	at := time.Date(year, time.Month(month), day, s.hour, s.minute, s.second, 0, time.UTC)
 	if s.month == 0 && c.last.Sub(at) > night {

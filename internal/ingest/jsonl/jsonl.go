@@ -53,9 +53,9 @@ var listed = export.Sign{Sure: 90, Paths: "[].id [].sent_at [].text"}
 
 // Lines of which something would be lost if they were stored: JSON replaces it without a word.
 var (
-	errNoUTF8 = fmt.Errorf("it is not UTF-8, convert it first, as with iconv -f GB18030 -t UTF-8: %w",
+	errNoUTF8 = fmt.Errorf("it is not UTF-8; convert it first, such as with iconv -f GB18030 -t UTF-8: %w",
 		reverie.ErrInvalid)
-	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself), send the whole letter: %w",
+	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself); send the whole character: %w",
 		reverie.ErrInvalid)
 )
 
@@ -90,7 +90,7 @@ func readMessage(line []byte, group string) (reverie.Message, error) {
 		return reverie.Message{}, errHalfPair
 	}
 	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
-		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", text.Excerpt(group, 40),
+		return reverie.Message{}, fmt.Errorf("it names a group other than %q: %w", text.Excerpt(group, 40),
 			reverie.ErrInvalid)
 	}
 	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost

@@ -175,7 +175,7 @@ func (r *reader) take(b export.Block[head]) error {
 		return nil
 	}
 	if r.day.IsZero() {
-		return &export.Bad{Reason: "no time", Err: fmt.Errorf("no date stands in front of it: %w", reverie.ErrInvalid)}
+		return &export.Bad{Reason: "no time", Err: fmt.Errorf("there is no date before it: %w", reverie.ErrInvalid)}
 	}
 	author, said := r.author(b.Head)
 	said = strings.TrimRight(strings.Join(append([]string{said}, b.Lines...), "\n"), " \n")

@@ -42,7 +42,7 @@ func mannerOf(ahead []byte, asked string) (m manner, err error) {
 		}
 	}
 	if len(dates) == 0 {
-		return m, fmt.Errorf("no line of it is a date, as LINE writes them: %w", reverie.ErrInvalid)
+		return m, fmt.Errorf("no line of it is a date, as in exports of LINE: %w", reverie.ErrInvalid)
 	}
 	if m.tab = tabs*2 >= len(messages); !m.tab {
 		m.longer = longerNames(messages)
@@ -116,7 +116,7 @@ func orderOf(dates []head, asked string) (best string, labels map[string]time.We
 		}
 	}
 	if tie && asked != best {
-		err = fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+
+		err = fmt.Errorf("a date such as %s can be read in more than one way: choose one with "+
 			"--date-order dmy, mdy or ymd: %w", strings.Join(dates[0].date[:], "/"), reverie.ErrInvalid)
 	}
 	return best, labels, err

@@ -157,7 +157,7 @@ func (m *reader) learn(e matrixEvent, room string) {
 	}
 }
 
-var errNotDecrypted = errors.New("the event is encrypted; export it where its keys are")
+var errNotDecrypted = errors.New("the event is encrypted; export from a client that has its keys")
 
 // read reads what an event says into its record, and what it changes of another one.
 func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error) {

@@ -120,7 +120,7 @@ func (e event) chat() (export.Chat, error) {
 		peer = e.TargetID
 	}
 	if peer == "" || !private {
-		return export.Chat{}, fmt.Errorf("neither group_id nor the other side of a private chat is there: %w",
+		return export.Chat{}, fmt.Errorf("group_id is missing, and so is the other side of a private chat: %w",
 			reverie.ErrInvalid)
 	}
 	c := export.Chat{ID: "private-" + string(peer), Name: string(peer)}

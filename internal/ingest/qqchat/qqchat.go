@@ -152,7 +152,7 @@ func (q *reader) folder(files fs.FS, manifest string) error {
 		_, err := fs.Stat(files, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			err = fmt.Errorf("%s names it, and it is not there; export the chat again: %w", manifest, fs.ErrNotExist)
+			err = fmt.Errorf("%s names it, but it is missing; export the chat again: %w", manifest, fs.ErrNotExist)
 			err = q.Skip(name, &export.Bad{Reason: "no chunk", Err: err})
 		default:
 			err = q.File(files, name, func(f io.Reader) error { return q.parts(export.JSONLines(f)) })

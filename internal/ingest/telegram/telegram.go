@@ -124,7 +124,7 @@ func (c *chat) is(key string, value json.RawMessage) {
 func (c *chat) begin(oneGroup bool) error {
 	if c.id == "" || c.kind == "" && !oneGroup {
 		return &export.Bad{Reason: "no chat",
-			Err: fmt.Errorf("the id or type of its chat is missing, or comes behind the messages; put name, type and id in front of "+
+			Err: fmt.Errorf("the id or type of its chat is missing, or comes after the messages; put name, type and id before "+
 				"them: %w", reverie.ErrInvalid)}
 	}
 	c.chat.ID = cmp.Or(kinds[c.kind], "peer") + c.id

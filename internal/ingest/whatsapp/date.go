@@ -281,7 +281,7 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	}) {
 		return orders[0], nil
 	}
-	return "", fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+
+	return "", fmt.Errorf("a date such as %s can be read in more than one way: choose one with "+
 		"--date-order dmy, mdy or ymd: %w",
 		strings.Join(stamps[0].date[:], string(stamps[0].sep)), reverie.ErrInvalid)
 }

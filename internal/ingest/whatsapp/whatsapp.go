@@ -261,7 +261,7 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 	wall, ok := h.stamp.in(w.order, time.UTC)
 	if !ok {
 		return &export.Bad{Reason: "no such date",
-			Err: fmt.Errorf("%s is no date when it is read as %s, as the others are: %w",
+			Err: fmt.Errorf("%s is not a date when read as %s, like the others: %w",
 				strings.Join(h.stamp.date[:], string(h.stamp.sep)), w.order, reverie.ErrInvalid)}
 	}
 	at, _ := h.stamp.in(w.order, w.Zone)
@@ -339,7 +339,7 @@ func (m *waManner) dates(stamps []waStamp, asked int) error {
 		until, year := len(stamps), asked
 		if asked == 0 {
 			if until = slices.IndexFunc(stamps, told); until < 0 {
-				return fmt.Errorf("its dates, such as %s, have no year: say with --year of which year its last messages are: %w",
+				return fmt.Errorf("its dates, such as %s, have no year: give the year of its last messages with --year: %w",
 					stamps[first].shown(), reverie.ErrInvalid)
 			}
 			year = stamps[until].year()
@@ -397,7 +397,7 @@ func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
 		}
 	}
 	if len(headers) == 0 {
-		return waManner{}, fmt.Errorf("no line of it begins with a date and a time, as WhatsApp writes them: %w",
+		return waManner{}, fmt.Errorf("no line of it begins with a date and a time, as in exports of WhatsApp: %w",
 			reverie.ErrInvalid)
 	}
 	most := headers[0].style()

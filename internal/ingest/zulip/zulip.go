@@ -330,7 +330,7 @@ func (z *reader) export(files fs.FS, e zulipExport) error {
 	for _, f := range all {
 		if unfinished.MatchString(f.Name()) {
 			err := z.Skip(path.Join(e.root, f.Name()), &export.Bad{Reason: "unfinished",
-				Err: fmt.Errorf("the export did not come to its end: export again: %w", reverie.ErrInvalid)})
+				Err: fmt.Errorf("the export is incomplete: export again: %w", reverie.ErrInvalid)})
 			if err != nil {
 				return err
 			}

@@ -118,7 +118,7 @@ func TestBrokenModels(t *testing.T) {
 		"cut off":         {string(spec), string(table[:len(table)-100]), "cut off"},
 		"no tensors":      {string(spec), "\x02\x00\x00\x00\x00\x00\x00\x00{}", `no tensor "embeddings"`},
 		"less than none":  {string(spec), "\x43\x00\x00\x00\x00\x00\x00\x00" + `{"embeddings":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}` + "four", "shape [-1 -1]"},
-		"another file":    {string(spec), "PK\x03\x04 this is a zip file", "no safetensors file"},
+		"another file":    {string(spec), "PK\x03\x04 this is a zip file", "not a safetensors file"},
 		"no tokenizer":    {"", string(table), "tokenizer.json"},
 		"bytes":           {strings.Replace(string(spec), `"BertPreTokenizer"`, `"ByteLevel"`, 1), string(table), `"ByteLevel" is not supported`},
 		"pairs":           {strings.Replace(string(spec), `"WordPiece"`, `"BPE"`, 1), string(table), `"BPE"; WordPiece and Unigram are supported`},

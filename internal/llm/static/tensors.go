@@ -90,7 +90,7 @@ func readTensors(file *os.File) (*tensors, error) {
 	}
 	size := binary.LittleEndian.Uint64(length[:])
 	if size > maxHeader || int64(size) > info.Size()-8 {
-		return nil, fmt.Errorf("it is no safetensors file: its header would have %d bytes", size)
+		return nil, fmt.Errorf("it is not a safetensors file: its header would have %d bytes", size)
 	}
 	header := make([]byte, size)
 	t := &tensors{file: file, size: info.Size(), list: map[string]*tensor{}}
