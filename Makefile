@@ -23,7 +23,7 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots notices man snapshot clean
+.PHONY: help setup build demo eval eval-local test lint cover bench bench-compare torture fuzz fresh screenshots notices man snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ demo: setup build ## set up, build, and show a sample chat, without a model or k
 
 eval: setup build ## play the scenarios with their recorded answers (EVAL="--llm gemini" for a model)
 	@bin/reverie eval internal/eval/scenarios $(or $(EVAL),--recorded)
+
+eval-local: setup build ## play the scenarios with a small model on this machine (EVAL="--scenario zh-*" for some)
+	@scripts/eval_local.py -- $(EVAL)
 
 # The vetting is left to make lint, which vets everything. Without GORACE each test
 # binary would wait a second as it ends.

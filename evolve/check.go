@@ -159,6 +159,7 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 	case reverie.ActionDelete:
+		l.quoted = l.quoted && !slices.ContainsFunc(l.evidence, isOrder)
 		l.silent = !l.quoted && c.silence(*l.target).Stale()
 		unproven := !l.quoted && !l.silent
 		rule, detail := decide.Asked(*l.target, reverie.Step{Action: reverie.ActionDelete})
@@ -173,6 +174,13 @@ func (c *checker) line(p proposal) (line, bool) {
 		}
 	}
 	return l, true
+}
+
+// isOrder tells whether a quote gives orders to the model, or poses as one of its roles: then it proves no delete.
+func isOrder(e reverie.Evidence) bool {
+	var broken *safety.StatementError
+	return errors.As(safety.CheckStatement(e.Quote), &broken) &&
+		(broken.Rule == safety.RuleInstruction || broken.Rule == safety.RuleMarkup)
 }
 
 // says tells whether the group remembers the statement of a hash: then a person has
@@ -212,6 +220,12 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 		return nil, false
 	}
 	evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc)
+	isNew := func(e reverie.Evidence) bool {
+		return slices.ContainsFunc(c.fresh, func(m reverie.Message) bool { return m.ID == e.MessageID })
+	}
+	if !slices.ContainsFunc(evidence, isNew) { // its quote stands in an earlier message, too
+		return nil, false
+	}
 	return evidence, verified
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,7 @@ const dropPatience = 30 * time.Second
 type PlayOptions struct {
 	Recorded bool                        // with the answers that they bring with them
 	Record   bool                        // and keep the answers of the model
+	Answers  io.Writer                   // takes each question and its raw answer; nil: nobody does
 	K        int                         // memories that a question is answered from
 	Playing  func(i, n int, name string) // hears of each before it is played, and at the end of n
 	Refused  func(reason string)         // hears of each line that is refused; nil: nobody does
@@ -140,6 +142,12 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 		p.Script, p.Pipeline.Model = script, script.Of(p.Pipeline.Model)
 		if compares {
 			layer.Model = script.Of(layer.Model)
+		}
+	}
+	if f.Answers != nil {
+		p.Pipeline.Model = eval.Transcript{Model: p.Pipeline.Model, To: f.Answers}
+		if compares {
+			layer.Model = eval.Transcript{Model: layer.Model, To: f.Answers}
 		}
 	}
 	p.Searcher = a.searcherWith(a.Config)

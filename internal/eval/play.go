@@ -63,6 +63,7 @@ type Played struct {
 	Versions  []reverie.Memory           // all that were ever written
 	Cited     map[string]map[string]bool // lineage -> messages that the runs cited for it
 	Refused   int                        // lines of answers
+	Refusals  []reverie.Refusal          // why
 	Held      int                        // lines that wait for a person
 	Asked     map[string]reverie.Action  // lineage -> what a held line would have done to it; a delete goes first
 	Unusable  int                        // nights whose answer was of no use
@@ -189,6 +190,7 @@ func (t *turn) standing(ctx context.Context) (map[string]string, error) {
 // record counts what a run did. Support names a lineage, a change a version.
 func (t *turn) record(res evolve.Result) {
 	t.played.Refused += res.Stats.Refused
+	t.played.Refusals = append(t.played.Refusals, res.Refusals...)
 	t.played.Held += res.Stats.Held
 	if t.cited == nil {
 		t.cited = map[string][]string{}

@@ -24,6 +24,7 @@ type Figures struct {
 	Actions      Actions       `json:"actions"`
 	Evidence     Evidence      `json:"evidence"`
 	Refused      int           `json:"refused"`         // lines of answers
+	RefusedBy    Tally         `json:"refused_by"`      // of these, by rule
 	Held         int           `json:"held"`            // lines that wait for a person
 	Unusable     int           `json:"unusable_nights"` // whose answer was of no use
 	Recall       Recall        `json:"recall"`
@@ -31,6 +32,9 @@ type Figures struct {
 	Embedding    reverie.Spend `json:"embedding"` // what the embedder was asked
 	Seconds      float64       `json:"seconds"`
 }
+
+// Tally counts by name.
+type Tally map[string]int
 
 // Facts counts expected facts by what became of them.
 type Facts struct {
@@ -92,6 +96,19 @@ func addNumbers(to, from reflect.Value) {
 		for i := range to.NumField() {
 			addNumbers(to.Field(i), from.Field(i))
 		}
+	case reflect.Map: // a copy of a struct shares its maps
+		sums := reflect.MakeMap(to.Type())
+		for _, m := range []reflect.Value{to, from} {
+			for _, name := range m.MapKeys() {
+				sum := reflect.New(to.Type().Elem()).Elem()
+				if had := sums.MapIndex(name); had.IsValid() {
+					sum.Set(had)
+				}
+				addNumbers(sum, m.MapIndex(name))
+				sums.SetMapIndex(name, sum)
+			}
+		}
+		to.Set(sums)
 	case reflect.Int:
 		to.SetInt(to.Int() + from.Int())
 	default:

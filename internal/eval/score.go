@@ -49,7 +49,8 @@ type Result struct {
 	Topics   []string `json:"topics"`
 	Marks    []Mark   `json:"marks"`
 	Figures
-	Error string `json:"error,omitempty"` // why it could not be played to the end
+	Refusals []reverie.Refusal `json:"refusals,omitempty"`
+	Error    string            `json:"error,omitempty"` // why it could not be played to the end
 }
 
 // judge is one scenario being scored.
@@ -212,7 +213,11 @@ func quoted(list []reverie.Memory) string {
 // count adds what was counted while it was played.
 func (j *judge) count() {
 	p, r := j.played, j.res
-	r.Refused, r.Held, r.Unusable = p.Refused, p.Held, p.Unusable
+	r.Refused, r.Held, r.Unusable, r.Refusals = p.Refused, p.Held, p.Unusable, p.Refusals
+	r.RefusedBy = Tally{}
+	for _, f := range p.Refusals {
+		r.RefusedBy[f.Rule]++
+	}
 	for _, a := range p.Questions {
 		r.Recall.Questions++
 		if a.Known {

@@ -35,6 +35,7 @@ func paper(t *testing.T) (*Scenario, Played) {
 		Nights: []Night{
 			{"2026-03-02", []reverie.Memory{memory("L1", "Anna lives in Berlin."), memory("L2", "The list is public."), memory("L3", "No calls after ten."), memory("L4", "Ben drinks tea.")}},
 			{"2026-03-03", []reverie.Memory{memory("L1", "Anna lives in Berlin."), memory("L3", "No calls after ten."), memory("L4", "Ben drinks tea."), memory("L5", "Mia has a cat.")}}},
+		Refused: 3, Refusals: []reverie.Refusal{{Rule: "evidence"}, {Rule: "form"}, {Rule: "evidence"}},
 		Cited:     map[string]map[string]bool{"L1": {"a": true, "b": true}, "L5": {"b": true}},
 		Questions: []Answered{{Search: 1, Context: 2, BM25: 1}, {BM25: 3}}}
 	return s, p
@@ -48,7 +49,8 @@ func TestScoreOfWhatIsRight(t *testing.T) {
 	s, p := paper(t)
 	got := Score(s, p)
 	want := Figures{Right: 6, Points: 6, Nights: 2, Facts: Facts{Expected: 2, Right: 2}, Forbidden: Forbidden{Forbidden: 1},
-		Actions:  Actions{Kept: Count{2, 2}, Updated: Count{1, 1}, Created: Count{1, 1}, Deleted: Count{1, 1}},
+		Actions: Actions{Kept: Count{2, 2}, Updated: Count{1, 1}, Created: Count{1, 1}, Deleted: Count{1, 1}},
+		Refused: 3, RefusedBy: Tally{"evidence": 2, "form": 1},
 		Evidence: Evidence{Cited: 3, CitedRight: 3, Expected: 3, Found: 3}, Recall: Recall{Questions: 2, Search: 1, Context: 1, BM25: 2}}
 	if d := cmp.Diff(want, got.Figures); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
@@ -58,7 +60,8 @@ func TestScoreOfWhatIsRight(t *testing.T) {
 	}
 	twice := got.Figures
 	twice.Add(got.Figures)
-	if twice.Points != 12 || twice.Evidence.Found != 6 || twice.Actions.Kept.Want != 4 || twice.Recall.BM25 != 4 {
+	if twice.Points != 12 || twice.Evidence.Found != 6 || twice.Actions.Kept.Want != 4 || twice.Recall.BM25 != 4 ||
+		twice.RefusedBy["evidence"] != 4 || got.RefusedBy["evidence"] != 2 {
 		t.Errorf("added to itself: %+v", twice)
 	}
 }

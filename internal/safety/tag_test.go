@@ -31,6 +31,7 @@ func TestCleanReason(t *testing.T) {
 		"key AKIAIOSFODNN7EXAMPLE given": "key [secret:aws-key] given",
 		"bad \xff":                       "bad \uFFFD",
 		"loves ❤️":                       "loves ❤️",
+		"...":                            "", " …… ": "",
 	} {
 		if got := CleanReason(in); got != want {
 			t.Errorf("CleanReason(%q) = %q, want %q", in, got, want)

@@ -249,7 +249,13 @@ func TestEvalLive(t *testing.T) {
 	}
 
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "I would rather talk about cheese."} })
-	prose := s.run("eval", dir, "--json").want(t, 0).report(t)
+	file := filepath.Join(t.TempDir(), "raw.jsonl")
+	prose := s.run("eval", dir, "--json", "--answers", file).want(t, 0).report(t)
+	raw, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(raw), "\n") != 2 || strings.Count(string(raw), `"answer":"I would rather talk about cheese."`) != 2 ||
+		!strings.Contains(string(raw), `"scenario":"en-move-city"`) || !strings.Contains(string(raw), "I live in Berlin") {
+		t.Errorf("raw answers %v:\n%s", err, raw)
+	}
 	if prose.Total.Unusable != 1 || prose.Total.Facts.Missing != 1 || !prose.Success {
 		t.Errorf("prose: %+v", prose.Total)
 	}
@@ -258,7 +264,7 @@ func TestEvalLive(t *testing.T) {
 	if left := s.rows(`select nspname from pg_namespace where nspname like 'reverie_scratch%'`); len(left) > 0 {
 		t.Errorf("schemas are left: %q", left)
 	}
-	for _, c := range [][]string{{"--recorded", "--record"}, {"--check", "--record"}, {"--k", "0"}, {"--min-right", "101"}, {"--scenario", "zz"}} {
+	for _, c := range [][]string{{"--recorded", "--record"}, {"--check", "--record"}, {"--check", "--answers", "x"}, {"--k", "0"}, {"--min-right", "101"}, {"--scenario", "zz"}} {
 		s.run(append([]string{"eval", shippedScenarios}, c...)...).want(t, 2)
 	}
 	if err := os.Remove(filepath.Join(dir, "answers.jsonl")); err != nil {

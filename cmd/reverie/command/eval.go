@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 type evalFlags struct {
 	application.PlayOptions
 	names    []string
+	answers  string
 	checked  bool
 	minRight float64
 }
@@ -29,14 +31,15 @@ func newEval(a *app) *cobra.Command {
 	fl.BoolVar(&f.Recorded, "recorded", false, "play the recorded answers, and make no call")
 	fl.BoolVar(&f.Record, "record", false, "overwrite the scenarios' answers with those of the model")
 	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and print their faults")
+	fl.StringVar(&f.answers, "answers", "", "write each question and its raw answer to this file, as JSON Lines")
 	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search to look at")
 	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
 	check(cmd, func() error {
 		switch {
 		case f.Recorded && f.Record:
 			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
-		case f.checked && (f.Recorded || f.Record):
-			return errors.New("--check plays nothing: leave out --recorded and --record")
+		case f.checked && (f.Recorded || f.Record || f.answers != ""):
+			return errors.New("--check plays nothing: leave out --recorded, --record and --answers")
 		case f.minRight < 0 || f.minRight > 100:
 			return fmt.Errorf("--min-right %v: give a percentage from 0 to 100", f.minRight)
 		}
@@ -62,6 +65,14 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	}
 	if err := a.settings(); err != nil {
 		return err
+	}
+	if f.answers != "" {
+		file, err := os.Create(f.answers)
+		if err != nil {
+			return usageError(fmt.Errorf("--answers: %w", err))
+		}
+		defer file.Close()
+		f.PlayOptions.Answers = file
 	}
 	report, err := a.PlayScenarios(ctx, list, f.PlayOptions)
 	if len(report.Scenarios) > 0 {
