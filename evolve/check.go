@@ -220,12 +220,6 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 		return nil, false
 	}
 	evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc)
-	isNew := func(e reverie.Evidence) bool {
-		return slices.ContainsFunc(c.fresh, func(m reverie.Message) bool { return m.ID == e.MessageID })
-	}
-	if !slices.ContainsFunc(evidence, isNew) { // its quote stands in an earlier message, too
-		return nil, false
-	}
 	return evidence, verified
 }
 

@@ -77,16 +77,19 @@ func endsSentence(r rune, rest string) bool {
 	return false
 }
 
-// Cite verifies citations of messages, which are numbered from 1. Each must mean
-// one that a member wrote: by its number and, if one is given, by a quote; the others
+// Cite verifies citations of messages, which are numbered from 1. Each must name
+// one that a member wrote, and a quote that is given must stand in it; the others
 // are left out. Of a message that is cited several times, the first quote counts.
 // quoted says whether any was quoted, and not only named.
 func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Location) (evidence []reverie.Evidence, quoted bool) {
 	place, words := map[string]int{}, map[string]bool{} // of a message in evidence
 	for _, c := range cited {
-		quote := strings.TrimSpace(c.Quote)
-		m := citedMessage(c.Message, quote, messages)
-		if m == nil || m.Role != reverie.RoleUser {
+		n, err := strconv.Atoi(c.Message)
+		if err != nil || n < 1 || n > len(messages) || messages[n-1].Role != reverie.RoleUser {
+			continue
+		}
+		m, quote := messages[n-1], strings.TrimSpace(c.Quote)
+		if quote != "" && !text.VerifyQuote(quote, m.Text) {
 			continue
 		}
 		quoted = quoted || quote != ""
@@ -94,34 +97,12 @@ func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Locati
 		switch {
 		case !again:
 			place[m.ID], words[m.ID] = len(evidence), quote != ""
-			evidence = append(evidence, EvidenceOf(*m, quote, loc))
+			evidence = append(evidence, EvidenceOf(m, quote, loc))
 		case quote != "" && !words[m.ID]: // the words say more than the number did
-			evidence[at], words[m.ID] = EvidenceOf(*m, quote, loc), true
+			evidence[at], words[m.ID] = EvidenceOf(m, quote, loc), true
 		}
 	}
 	return evidence, quoted
-}
-
-// citedMessage is the message that a citation means, nil if there is none: that of its number
-// or, where its quote does not stand there, the only one in which it does. Small models miscount.
-func citedMessage(number, quote string, messages []reverie.Message) *reverie.Message {
-	n, err := strconv.Atoi(number)
-	if err == nil && n > 0 && n <= len(messages) && (quote == "" || text.VerifyQuote(quote, messages[n-1].Text)) {
-		return &messages[n-1]
-	}
-	var found *reverie.Message
-	for i := range messages {
-		switch {
-		case utf8.RuneCountInString(quote) < text.MinQuote:
-			return nil
-		case !text.VerifyQuote(quote, messages[i].Text):
-		case found != nil:
-			return nil
-		default:
-			found = &messages[i]
-		}
-	}
-	return found
 }
 
 // EvidenceOf is a message as evidence, by a quote that stands in it or, where that
