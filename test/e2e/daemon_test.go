@@ -66,7 +66,7 @@ func TestDaemon(t *testing.T) {
 	s.nightsOf("g1", 3, 7)
 	s.bring("held", chat(night(3), "note Lin drinks tea", "note The key is sk-proj-Abc123Def456Ghi789Jkl012Mno345Pqr678")...)
 	s.bring("held", chat(night(4), "drop Lin drinks tea")...)
-	s.bring("prose", chat(night(3), "tell me a story")...)
+	s.bring("story", chat(night(3), "tell me a story")...)
 	s.exec(`insert into leases (group_id, lease_name, holder, fence, expires_at) values ('g1', 'group', 'gone:1', 3, 'epoch')`)
 	answer := scribe(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
@@ -111,7 +111,7 @@ func TestDaemon(t *testing.T) {
 			t.Errorf("/metrics lacks %s", want)
 		}
 	}
-	for _, id := range []string{"g1", "prose", "run_id"} {
+	for _, id := range []string{"g1", "story", "run_id"} {
 		if strings.Contains(metrics, `"`+id+`"`) {
 			t.Errorf("the series grow with the groups: %q is in them", id)
 		}
@@ -128,10 +128,10 @@ func TestDaemon(t *testing.T) {
 			ended[fmt.Sprint(line["group_id"], " ", line["level"])]++
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"g1 INFO": 4, "held INFO": 2, "prose WARN": 1}, ended); diff != "" {
+	if diff := cmp.Diff(map[string]int{"g1 INFO": 4, "held INFO": 2, "story WARN": 1}, ended); diff != "" {
 		t.Errorf("runs in the log (-want +got):\n%s", diff)
 	}
-	if got := s.pending("g1") + s.pending("held") + s.pending("prose"); got != "101" {
+	if got := s.pending("g1") + s.pending("held") + s.pending("story"); got != "101" {
 		t.Errorf("pending messages are %s, want 1, 0 and 1", got)
 	}
 }
