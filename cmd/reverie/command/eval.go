@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/eval"
+	"reverie/internal/eval/dataset"
 )
 
 // evalFlags are what `reverie eval` was asked for.
@@ -18,6 +20,10 @@ type evalFlags struct {
 	names    []string
 	checked  bool
 	minRight float64
+
+	dataset, out string
+	only         []string
+	limit        int
 }
 
 func newEval(a *app) *cobra.Command {
@@ -30,9 +36,18 @@ func newEval(a *app) *cobra.Command {
 	fl.BoolVar(&f.Record, "record", false, "overwrite the scenarios' answers with those of the model")
 	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and print their faults")
 	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search to look at")
+	fl.StringVar(&f.dataset, "dataset", "", "play a public benchmark: locomo, longmemeval, qmsum or groupmembench")
+	fl.StringSliceVar(&f.only, "only", nil, "with --dataset: only conversations of these ids or patterns")
+	number(cmd, &f.limit, "limit", 0, 0, 1<<20, "with --dataset: only so many conversations; 0 = all")
+	fl.StringVar(&f.out, "out", "", "with --dataset: the file that every question is written to (default DATASET.jsonl)")
 	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
 	check(cmd, func() error {
+		ofScenarios := f.Recorded || f.Record || f.checked || len(f.names) > 0 || f.minRight > 0
 		switch {
+		case f.dataset != "" && ofScenarios:
+			return errors.New("--dataset goes with --only, --limit, --out and --k: leave out the other flags of scenarios")
+		case f.dataset == "" && (len(f.only) > 0 || f.limit > 0 || f.out != ""):
+			return errors.New("--only, --limit and --out go with --dataset: name the benchmark")
 		case f.Recorded && f.Record:
 			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
 		case f.checked && (f.Recorded || f.Record):
@@ -46,6 +61,9 @@ func newEval(a *app) *cobra.Command {
 }
 
 func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
+	if f.dataset != "" {
+		return a.evalDataset(ctx, dir, f)
+	}
 	list, err := eval.Load(dir, f.names)
 	for _, s := range list {
 		if f.Recorded && len(s.Answers) == 0 {
@@ -76,6 +94,28 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 		return fmt.Errorf("the score is %.1f%%, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
 	}
 	return nil
+}
+
+func (a *app) evalDataset(ctx context.Context, dir string, f evalFlags) error {
+	format, err := dataset.Named(f.dataset)
+	if err != nil {
+		return usageError(err)
+	}
+	list, err := format.Read(dir, f.only, f.limit)
+	if err != nil {
+		return usageError(err)
+	}
+	if err := a.settings(); err != nil {
+		return err
+	}
+	report, err := a.PlayDataset(ctx, format, list, cmp.Or(f.out, f.dataset+".jsonl"), f.PlayOptions)
+	if report.Total.Questions > 0 || err == nil {
+		err = errors.Join(err, a.Show(report, func() error { return a.Page("dataset", report) }))
+	}
+	if err == nil && !report.Success {
+		return errors.New("some conversations could not be played to the end; the report above names them")
+	}
+	return err
 }
 
 // tellPlaying says on a terminal what is being played; at the end it leaves the screen.
