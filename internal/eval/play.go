@@ -30,6 +30,9 @@ type Store interface {
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
+// importedAtOnce is how many messages a store is given at a time.
+const importedAtOnce = 1000
+
 // Script hears what is played, so that it can give or keep answers.
 type Script interface {
 	At(s *Scenario, night string, standing Standing)
@@ -136,8 +139,10 @@ func (t *turn) setUp(ctx context.Context) error {
 	if err := t.Store.AddGroup(ctx, group); err != nil {
 		return err
 	}
-	if _, err := t.Store.ImportMessages(ctx, t.s.Name, t.s.Messages); err != nil {
-		return err
+	for part := range slices.Chunk(t.s.Messages, importedAtOnce) {
+		if _, err := t.Store.ImportMessages(ctx, t.s.Name, part); err != nil {
+			return err
+		}
 	}
 	if len(t.s.Memories) == 0 {
 		return nil

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/eval"
-	"reverie/internal/eval/dataset"
 )
 
 // evalFlags are what `reverie eval` was asked for.
@@ -21,9 +19,7 @@ type evalFlags struct {
 	checked  bool
 	minRight float64
 
-	dataset, out string
-	only         []string
-	limit        int
+	dataset application.DatasetOptions
 }
 
 func newEval(a *app) *cobra.Command {
@@ -36,17 +32,17 @@ func newEval(a *app) *cobra.Command {
 	fl.BoolVar(&f.Record, "record", false, "overwrite the scenarios' answers with those of the model")
 	fl.BoolVar(&f.checked, "check", false, "only read the scenarios, and print their faults")
 	number(cmd, &f.K, "k", 5, 1, 100, "how many results of a search to look at")
-	fl.StringVar(&f.dataset, "dataset", "", "play a public benchmark: locomo, longmemeval, qmsum or groupmembench")
-	fl.StringSliceVar(&f.only, "only", nil, "with --dataset: only conversations of these ids or patterns")
-	number(cmd, &f.limit, "limit", 0, 0, 1<<20, "with --dataset: only so many conversations; 0 = all")
-	fl.StringVar(&f.out, "out", "", "with --dataset: the file that every question is written to (default DATASET.jsonl)")
+	fl.StringVar(&f.dataset.Name, "dataset", "", "play a public benchmark: locomo, longmemeval, qmsum or groupmembench")
+	fl.StringSliceVar(&f.dataset.Only, "only", nil, "with --dataset: only conversations of these ids or patterns")
+	number(cmd, &f.dataset.Limit, "limit", 0, 0, 1<<20, "with --dataset: only so many conversations; 0 = all")
+	fl.StringVar(&f.dataset.Out, "out", "", "with --dataset: the file that every question is written to (default DATASET.jsonl)")
 	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
 	check(cmd, func() error {
 		ofScenarios := f.Recorded || f.Record || f.checked || len(f.names) > 0 || f.minRight > 0
 		switch {
-		case f.dataset != "" && ofScenarios:
+		case f.dataset.Name != "" && ofScenarios:
 			return errors.New("--dataset goes with --only, --limit, --out and --k: leave out the other flags of scenarios")
-		case f.dataset == "" && (len(f.only) > 0 || f.limit > 0 || f.out != ""):
+		case f.dataset.Name == "" && (len(f.dataset.Only) > 0 || f.dataset.Limit > 0 || f.dataset.Out != ""):
 			return errors.New("--only, --limit and --out go with --dataset: name the benchmark")
 		case f.Recorded && f.Record:
 			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
@@ -61,7 +57,7 @@ func newEval(a *app) *cobra.Command {
 }
 
 func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
-	if f.dataset != "" {
+	if f.dataset.Name != "" {
 		return a.evalDataset(ctx, dir, f)
 	}
 	list, err := eval.Load(dir, f.names)
@@ -97,18 +93,10 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 }
 
 func (a *app) evalDataset(ctx context.Context, dir string, f evalFlags) error {
-	format, err := dataset.Named(f.dataset)
-	if err != nil {
-		return usageError(err)
-	}
-	list, err := format.Read(dir, f.only, f.limit)
-	if err != nil {
-		return usageError(err)
-	}
 	if err := a.settings(); err != nil {
 		return err
 	}
-	report, err := a.PlayDataset(ctx, format, list, cmp.Or(f.out, f.dataset+".jsonl"), f.PlayOptions)
+	report, err := a.PlayDataset(ctx, dir, f.dataset, f.PlayOptions)
 	if report.Total.Questions > 0 || err == nil {
 		err = errors.Join(err, a.Show(report, func() error { return a.Page("dataset", report) }))
 	}

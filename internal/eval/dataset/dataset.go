@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/eval"
 	"reverie/internal/reverie"
 )
 
@@ -34,8 +33,8 @@ type Question struct {
 	Abstain  bool     // the conversation does not answer it
 }
 
-// query is what is looked up: who asks counts.
-func (q Question) query() string {
+// Query is what is looked up: who asks counts.
+func (q Question) Query() string {
 	if q.Asker == "" {
 		return q.Text
 	}
@@ -91,21 +90,4 @@ func (f Format) Read(dir string, only []string, limit int) ([]Conversation, erro
 		list = list[:limit]
 	}
 	return list, nil
-}
-
-// scenario is the conversation as something to play.
-func (c Conversation) scenario() (*eval.Scenario, error) {
-	s := &eval.Scenario{Name: c.ID, Title: c.ID, Language: "en", TimeZone: "UTC", Messages: slices.Clone(c.Messages), AskedAt: c.AskedAt}
-	for i := range s.Messages {
-		if err := s.Messages[i].Normalize(); err != nil {
-			return nil, fmt.Errorf("conversation %s, message %q: %w", c.ID, s.Messages[i].ID, err)
-		}
-	}
-	slices.SortStableFunc(s.Messages, func(a, b reverie.Message) int { return a.SentAt.Compare(b.SentAt) })
-	for _, q := range c.Questions {
-		s.Questions = append(s.Questions, eval.Question{Text: q.query(), Evidence: q.Evidence})
-	}
-	var err error
-	s.Nights, err = eval.Nights(s)
-	return s, err
 }

@@ -10,14 +10,12 @@ import (
 
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/pelletier/go-toml/v2"
-
-	"reverie/internal/eval"
 )
 
 // Ask puts a question to the model, and returns what it says.
 type Ask func(ctx context.Context, group, system, user string) (string, error)
 
-// grade holds an answer against the gold one, as the benchmark does: measures from 0 to 1.
+// grade is [Format.Grade] of a benchmark.
 type grade func(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error)
 
 //go:embed words.toml
@@ -45,17 +43,22 @@ const (
 	measureRougeL = "rougeL"
 )
 
-// answer has the model answer from a context.
-func (f Format) answer(ctx context.Context, ask Ask, c Conversation, q Question, found eval.Looked) (string, error) {
+// Answer has the model answer from a context.
+func (f Format) Answer(ctx context.Context, ask Ask, c Conversation, q Question, found string) (string, error) {
 	w, err := readWordings()
 	if err != nil {
 		return "", err
 	}
-	user := map[string]string{"question": q.query(), "found": found.Reply.Text}
+	user := map[string]string{"question": q.Query(), "found": found}
 	if !c.AskedAt.IsZero() {
 		user["asked_at"] = c.AskedAt.Format("2006-01-02 15:04")
 	}
 	return put(ctx, ask, c, w.Answer+w.Style[f.Name], user)
+}
+
+// Grade holds an answer against the gold one, as the benchmark does: measures from 0 to 1.
+func (f Format) Grade(ctx context.Context, ask Ask, c Conversation, q Question, answer string) (map[string]float64, error) {
+	return f.grade(ctx, ask, c, q, f.Name, answer)
 }
 
 // put asks with an object as the question.
@@ -77,7 +80,7 @@ func byJudge(ctx context.Context, ask Ask, c Conversation, q Question, dataset, 
 	if q.Abstain {
 		rule = w.Rules["abstention"]
 	}
-	said, err := put(ctx, ask, c, w.Judge+rule, map[string]string{"question": q.query(), "gold": q.Gold, "answer": answer})
+	said, err := put(ctx, ask, c, w.Judge+rule, map[string]string{"question": q.Query(), "gold": q.Gold, "answer": answer})
 	if err != nil {
 		return nil, err
 	}

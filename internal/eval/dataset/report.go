@@ -2,15 +2,11 @@ package dataset
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"reverie/internal/eval"
 	"reverie/internal/reverie"
 )
 
@@ -44,68 +40,17 @@ type Found struct {
 	Any        float64 `json:"any"`
 	BM25Recall float64 `json:"bm25_recall"`
 	BM25Any    float64 `json:"bm25_any"`
+	Quoted     float64 `json:"quoted"` // share that is quoted, and not only cited by a memory
 	Tokens     float64 `json:"tokens"`
 }
 
-// Player plays a data set.
-type Player struct {
-	Play func(ctx context.Context, s *eval.Scenario) (eval.Played, error)
-	Ask  Ask       // nil: nothing is answered
-	Out  io.Writer // of the lines
+// NewLine is a question before anything is looked up.
+func NewLine(c Conversation, q Question) Line {
+	return Line{Conversation: c.ID, ID: q.ID, Kind: q.Kind, Question: q.Query(), Gold: q.Gold, Evidence: list(q.Evidence), Unknown: q.Unknown}
 }
 
-// One plays a conversation, and puts its questions. What was written of it is counted.
-func (p Player) One(ctx context.Context, f Format, c Conversation, report *Report) error {
-	s, err := c.scenario()
-	if err != nil {
-		return err
-	}
-	played, err := p.Play(ctx, s)
-	if err != nil {
-		return err
-	}
-	out := json.NewEncoder(p.Out)
-	out.SetEscapeHTML(false)
-	for i, q := range c.Questions {
-		line, err := p.line(ctx, f, c, q, played.Questions[i].Looked)
-		if err != nil {
-			return err
-		}
-		if err := out.Encode(line); err != nil {
-			return err
-		}
-		report.add(line)
-	}
-	report.Conversations++
-	report.Messages += len(s.Messages)
-	report.Nights += len(played.Nights)
-	report.Unusable += played.Unusable
-	report.Memories += len(played.Nights[len(played.Nights)-1].Active)
-	report.Spend, report.Embedding = report.Spend.Plus(played.Spend), report.Embedding.Plus(played.Embedding)
-	report.Seconds += played.Took.Seconds()
-	return nil
-}
-
-func (p Player) line(ctx context.Context, f Format, c Conversation, q Question, got eval.Looked) (Line, error) {
-	line := Line{Conversation: c.ID, ID: q.ID, Kind: q.Kind, Question: q.query(), Gold: q.Gold, Evidence: list(q.Evidence), Unknown: q.Unknown,
-		Search:  given(q, nil, got.HitTokens, got.BySearch, got.BM25AsSearch),
-		Context: given(q, []string{got.Reply.Text}, got.Reply.Tokens, got.ByContext, got.BM25AsContext)}
-	for _, h := range got.Hits {
-		line.Search.Text = append(line.Search.Text, h.Statement)
-	}
-	if p.Ask == nil {
-		return line, nil
-	}
-	answer, err := f.answer(ctx, p.Ask, c, q, got)
-	if err != nil {
-		return line, err
-	}
-	line.Answer = &answer
-	line.Judgement, err = f.grade(ctx, p.Ask, c, q, f.Name, answer)
-	return line, err
-}
-
-func given(q Question, text []string, tokens int, messages, bm25 []string) Given {
+// Give says what a question was given, the last quoted of the messages as they were written.
+func (q Question) Give(text []string, tokens int, messages []string, quoted int, bm25 []string) Given {
 	g := Given{Text: list(text), Messages: list(messages), Tokens: tokens, BM25: list(bm25)}
 	if n := float64(len(q.Evidence)); n > 0 {
 		share := func(of []string) float64 {
@@ -115,7 +60,8 @@ func given(q Question, text []string, tokens int, messages, bm25 []string) Given
 			}
 			return found / n
 		}
-		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens)}
+		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens),
+			Quoted: share(messages[len(messages)-quoted:])}
 		g.Found.Any, g.Found.BM25Any = oneIf(g.Found.Recall > 0), oneIf(g.Found.BM25Recall > 0)
 	}
 	return g
@@ -159,8 +105,8 @@ type Part struct {
 	Scores    map[string]float64 `json:"scores,omitempty"` // mean, by measure
 }
 
-// add counts a question. Means are kept up to date as it goes.
-func (r *Report) add(l Line) {
+// Add counts a question. Means are kept up to date as it goes.
+func (r *Report) Add(l Line) {
 	i := slices.IndexFunc(r.Kinds, func(p *Part) bool { return p.Kind == l.Kind })
 	if i < 0 {
 		i = len(r.Kinds)
@@ -191,7 +137,7 @@ func (p *Part) add(l Line) {
 // mean takes in the n-th.
 func (f *Found) mean(o Found, n int) {
 	for _, v := range [][2]*float64{{&f.Recall, &o.Recall}, {&f.Any, &o.Any}, {&f.BM25Recall, &o.BM25Recall}, {&f.BM25Any, &o.BM25Any},
-		{&f.Tokens, &o.Tokens}} {
+		{&f.Quoted, &o.Quoted}, {&f.Tokens, &o.Tokens}} {
 		*v[0] += (*v[1] - *v[0]) / float64(n)
 	}
 }
