@@ -100,8 +100,12 @@ func (f *files) records(file string) (list []record) {
 	if array && err == nil {
 		_, err = d.Token()
 	}
+	ended := errors.Is(err, io.EOF)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF) || array && err != nil:
+	case ended && array || errors.Is(err, io.ErrUnexpectedEOF):
+		f.wrong(whole.at(d.InputOffset()), "the file ends in the middle: fetch it again")
+		return nil
+	case err != nil && !ended:
 		f.wrong(whole.at(offsetOf(err, d.InputOffset())), "this is not JSON: %v: fetch the file again", err)
 		return nil
 	case len(list) == 0:
