@@ -11,6 +11,9 @@ import (
 	"reverie/internal/reverie"
 )
 
+// purposeAsk is the purpose of calls that answer and judge.
+const purposeAsk = "ask"
+
 // Benchmark plays conversations of a public data set.
 type Benchmark struct {
 	*Player
@@ -43,6 +46,15 @@ func (b *Benchmark) Play(ctx context.Context, c dataset.Conversation) error {
 		b.Report.Add(line)
 	}
 	r := &b.Report
+	costs, err := b.costs(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	for _, m := range costs.Models {
+		if m.Purpose == purposeAsk {
+			r.Asking = r.Asking.Plus(m.Spend)
+		}
+	}
 	r.Conversations++
 	r.Messages += len(s.Messages)
 	r.Nights += len(played.Nights)

@@ -273,7 +273,7 @@ func (t *turn) settle(ctx context.Context) (err error) {
 
 // bill sums up what the scenario's calls have cost.
 func (t *turn) bill(ctx context.Context) error {
-	costs, err := t.Store.Costs(ctx, reverie.CostQuery{GroupID: t.s.Name, Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 100})
+	costs, err := t.costs(ctx, t.s.Name)
 	if err != nil {
 		return err
 	}
@@ -285,6 +285,11 @@ func (t *turn) bill(ctx context.Context) error {
 		*sum = sum.Plus(c.Spend)
 	}
 	return nil
+}
+
+// costs are what the calls for a group have cost so far.
+func (p *Player) costs(ctx context.Context, groupID string) (reverie.CostsReply, error) {
+	return p.Store.Costs(ctx, reverie.CostQuery{GroupID: groupID, Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 100})
 }
 
 // ask puts the scenario's questions to the search, to the context for a bot, and to BM25

@@ -15,6 +15,7 @@ import (
 	"reverie/internal/eval"
 	"reverie/internal/eval/dataset"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 const shippedScenarios = "../../internal/eval/scenarios"
@@ -283,6 +284,7 @@ func TestEvalDataset(t *testing.T) {
 	type figures struct {
 		Baseline, Success bool
 		Answers           string
+		Asking            reverie.Spend `json:"answer_use"`
 		Conversations     int
 		Nights            int
 		Total             dataset.Part
@@ -329,7 +331,7 @@ func TestEvalDataset(t *testing.T) {
 		return llmtest.Lines(`{"action":"none"}`)
 	})
 	f, lines = play(s)
-	if !f.Success || f.Baseline || f.Answers != "openai/gpt-5-mini" || f.Total.Judged["judge"] != 4 || f.Total.Judged["f1"] != 5 || f.Total.Scores["judge"] != 1 {
+	if !f.Success || f.Baseline || f.Answers != "openai/gpt-5-mini" || f.Total.Judged["judge"] != 4 || f.Total.Judged["f1"] != 5 || f.Total.Scores["judge"] != 1 || f.Asking.Calls != 9 {
 		t.Errorf("with a model: %+v", f)
 	}
 	first, last := lines[0], lines[4]

@@ -88,8 +88,9 @@ type Report struct {
 	Unknown       int           `json:"unknown_evidence"`
 	Total         Part          `json:"total"`
 	Kinds         []*Part       `json:"kinds"`
-	Failed        []string      `json:"failed"`    // conversations that could not be played, and why
-	Spend         reverie.Spend `json:"model_use"` // of the nights
+	Failed        []string      `json:"failed"`     // conversations that could not be played, and why
+	Spend         reverie.Spend `json:"model_use"`  // of the nights
+	Asking        reverie.Spend `json:"answer_use"` // of the answers and their judges
 	Embedding     reverie.Spend `json:"embedding_use"`
 	Seconds       float64       `json:"seconds"`
 }
