@@ -260,7 +260,7 @@ func TestReport(t *testing.T) {
 
 // FuzzStems: no text of a model ends the evaluation.
 func FuzzStems(f *testing.F) {
-	for _, s := range []string{"", "y", "ies's", "über-naïve 山 ﷽ \x00\xff", "eeed sses ation"} {
+	for _, s := range []string{"", "y", "ies's", "über-naïve 山 ﷽ \x00\xff", "eeed sses ation", strings.Repeat("y", 200_000)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
