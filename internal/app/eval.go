@@ -41,12 +41,39 @@ func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOp
 	if err := CheckModels(cfg, reverie.JobEvolve); err != nil {
 		return report, fmt.Errorf("%w; --recorded plays the scenarios' own answers instead", err)
 	}
+	err = a.try(ctx, cfg, f, func(ctx context.Context, t *stage) (err error) {
+		var results []eval.Result
+		for i, s := range list {
+			f.Playing(i, len(list), s.Name)
+			var res eval.Result
+			if res, err = playOne(ctx, t.player, s, f.Record); err != nil {
+				break // what was played has been paid for
+			}
+			results = append(results, res)
+		}
+		f.Playing(len(list), len(list), "")
+		report = eval.NewReport(t.player.Pipeline.Model.Name(), t.embedder, f.K, results)
+		return err
+	})
+	report.Success = report.Success && err == nil
+	return report, err
+}
+
+// stage is where something is played.
+type stage struct {
+	*App
+	player   *eval.Player
+	embedder string
+}
+
+// try plays in a schema of its own, which is dropped at the end.
+func (a *App) try(ctx context.Context, cfg *config.Config, f PlayOptions, play func(context.Context, *stage) error) (err error) {
 	if err := a.Open(ctx); err != nil {
-		return report, err
+		return err
 	}
 	scratch, err := a.Store.Scratch(ctx)
 	if err != nil {
-		return report, err
+		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
@@ -57,27 +84,12 @@ func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOp
 	scratch.SetNow(clock.Now)
 	// Whoever works in it sees its store, its clock, and no more of the live one than
 	// the settings. The daemon's metrics are not told.
-	trial := &App{Config: cfg, Version: a.Version, Log: a.Log, Clock: clock.Now, LookupEnv: a.LookupEnv, Notify: a.Notify,
-		Store: scratch.Store, monitors: monitors{tracer: a.tracer}}
-	player, embedder, err := trial.player(ctx, f, clock)
-	if err != nil {
-		return report, err
+	t := &stage{App: &App{Config: cfg, Version: a.Version, Log: a.Log, Clock: clock.Now, LookupEnv: a.LookupEnv, Notify: a.Notify,
+		Store: scratch.Store, monitors: monitors{tracer: a.tracer}}}
+	if t.player, t.embedder, err = t.App.player(ctx, f, clock); err != nil {
+		return err
 	}
-	ctx = llm.WithBudget(ctx, a.Budget(a.DayBudget()))
-	model := player.Pipeline.Model.Name()
-	var results []eval.Result
-	for i, s := range list {
-		f.Playing(i, len(list), s.Name)
-		var res eval.Result
-		if res, err = playOne(ctx, player, s, f.Record); err != nil {
-			break // what was played has been paid for
-		}
-		results = append(results, res)
-	}
-	f.Playing(len(list), len(list), "")
-	report = eval.NewReport(model, embedder, f.K, results)
-	report.Success = report.Success && err == nil
-	return report, err
+	return play(llm.WithBudget(ctx, a.Budget(a.DayBudget())), t)
 }
 
 // playOne plays a scenario and scores it. One that cannot be played to the end earns

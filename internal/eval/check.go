@@ -33,7 +33,7 @@ func (s *Scenario) check() error {
 	}
 	c.checkMessages()
 	var err error
-	if s.Nights, err = nights(s); err != nil {
+	if s.Nights, err = Nights(s); err != nil {
 		c.says(scenarioFile, "time_zone", "%v", err)
 	}
 	c.checkMemories()

@@ -157,8 +157,8 @@ func readLines[T any](s *Scenario, name string, required bool) (list []T, err er
 	return list, nil
 }
 
-// nights are the windows of the local dates that have messages.
-func nights(s *Scenario) ([]reverie.Window, error) {
+// Nights are the windows of the local dates on which the scenario's messages were sent.
+func Nights(s *Scenario) ([]reverie.Window, error) {
 	c, err := jobs.CalendarOf(reverie.Group{ID: s.Name, TimeZone: s.TimeZone})
 	if err != nil {
 		return nil, err

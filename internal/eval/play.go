@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ type Store interface {
 	Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error)
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
+
+// importedAtOnce is how many messages a store is given at a time.
+const importedAtOnce = 1000
 
 // Script hears what is played, so that it can give or keep answers.
 type Script interface {
@@ -85,6 +89,19 @@ type Answered struct {
 	// Anywhere in the context, and in as many messages by BM25 as have room in its tokens.
 	WholeContext, AsManyTokens int
 	Known                      bool // a memory is an answer, found or not
+	Looked
+}
+
+// Looked is what a question was given: the memories of a search, and a context. Beside each stand
+// the ids of the messages behind it, and what BM25 gives in as many tokens, best first.
+type Looked struct {
+	Hits          []reverie.Hit
+	Reply         reverie.ContextReply
+	HitTokens     int
+	BySearch      []string // messages that the hits rest on
+	BM25AsSearch  []string
+	ByContext     []string // messages that its memories rest on, and those that it quotes
+	BM25AsContext []string
 }
 
 // Play plays a scenario in a group of its name. Answers of a model that are of no use
@@ -123,8 +140,10 @@ func (t *turn) setUp(ctx context.Context) error {
 	if err := t.Store.AddGroup(ctx, group); err != nil {
 		return err
 	}
-	if _, err := t.Store.ImportMessages(ctx, t.s.Name, t.s.Messages); err != nil {
-		return err
+	for part := range slices.Chunk(t.s.Messages, importedAtOnce) {
+		if _, err := t.Store.ImportMessages(ctx, t.s.Name, part); err != nil {
+			return err
+		}
 	}
 	if len(t.s.Memories) == 0 {
 		return nil
@@ -245,6 +264,9 @@ func (t *turn) settle(ctx context.Context) (err error) {
 	for _, v := range t.played.Versions {
 		t.cite(v.LineageID, t.cited[v.ID])
 	}
+	if t.s.AskedAt.After(t.Clock.at) {
+		t.Clock.at = t.s.AskedAt
+	}
 	if err := t.ask(ctx); err != nil {
 		return err
 	}
@@ -253,7 +275,7 @@ func (t *turn) settle(ctx context.Context) (err error) {
 
 // bill sums up what the scenario's calls have cost.
 func (t *turn) bill(ctx context.Context) error {
-	costs, err := t.Store.Costs(ctx, reverie.CostQuery{GroupID: t.s.Name, Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 100})
+	costs, err := t.costs(ctx, t.s.Name)
 	if err != nil {
 		return err
 	}
@@ -267,36 +289,65 @@ func (t *turn) bill(ctx context.Context) error {
 	return nil
 }
 
+// costs are what the calls for a group have cost so far.
+func (p *Player) costs(ctx context.Context, groupID string) (reverie.CostsReply, error) {
+	return p.Store.Costs(ctx, reverie.CostQuery{GroupID: groupID, Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 100})
+}
+
 // ask puts the scenario's questions to the search, to the context for a bot, and to BM25
 // over the messages, and says at which place the first answer stands.
 func (t *turn) ask(ctx context.Context) error {
 	words := newBM25(t.s.Messages)
 	for _, q := range t.s.Questions {
-		var a Answered
-		hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
+		a, err := t.look(ctx, q, words)
 		if err != nil {
 			return err
 		}
-		for i, h := range hits.Hits {
-			if a.Search == 0 && t.answers(q, h.LineageID, h.Statement) {
-				a.Search = i + 1
-			}
-		}
-		active := t.played.Nights[len(t.played.Nights)-1].Active
-		a.Known = a.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) })
-		reply, err := t.Recaller.Context(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
-		if err != nil {
-			return err
-		}
-		a.WholeContext = t.answeredBy(q, reply)
-		a.Context = within(a.WholeContext, t.K)
-		found := words.search(q.Text, len(t.s.Messages))
-		a.AsManyTokens = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
-		a.BM25 = within(a.AsManyTokens, t.K)
-		a.AsManyTokens = within(a.AsManyTokens, t.haveRoom(found, reply.Tokens))
 		t.played.Questions = append(t.played.Questions, a)
 	}
 	return nil
+}
+
+// look puts one question.
+func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Answered, err error) {
+	hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
+	if err != nil {
+		return a, err
+	}
+	a.Hits = hits.Hits
+	for i, h := range hits.Hits {
+		if a.Search == 0 && t.answers(q, h.LineageID, h.Statement) {
+			a.Search = i + 1
+		}
+		a.HitTokens += text.EstimateTokens(h.Statement + "\n")
+		a.BySearch = t.behind(a.BySearch, h.LineageID)
+	}
+	active := t.played.Nights[len(t.played.Nights)-1].Active
+	a.Known = a.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) })
+	reply, err := t.Recaller.Context(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
+	if err != nil {
+		return a, err
+	}
+	a.Reply = reply
+	for _, m := range reply.Memories {
+		a.ByContext = t.behind(a.ByContext, m.LineageID)
+	}
+	for _, m := range reply.Quotes {
+		a.ByContext = append(a.ByContext, m.MessageID)
+	}
+	a.WholeContext = t.answeredBy(q, reply)
+	a.Context = within(a.WholeContext, t.K)
+	found := words.search(q.Text, len(t.s.Messages))
+	a.BM25AsSearch, a.BM25AsContext = found[:t.haveRoom(found, a.HitTokens)], found[:t.haveRoom(found, reply.Tokens)]
+	a.AsManyTokens = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
+	a.BM25 = within(a.AsManyTokens, t.K)
+	a.AsManyTokens = within(a.AsManyTokens, len(a.BM25AsContext))
+	return a, nil
+}
+
+// behind adds the messages that a memory rests on, in the order of their ids.
+func (t *turn) behind(ids []string, lineage string) []string {
+	return append(ids, slices.Sorted(maps.Keys(t.played.Cited[lineage]))...)
 }
 
 // within is a place among the first n, 0 where it is none of them.

@@ -36,6 +36,7 @@ type Scenario struct {
 	Messages []reverie.Message `toml:"-"` // as sent, with group and defaults filled in
 	Nights   []reverie.Window  `toml:"-"` // the local dates that have messages
 	Answers  []Answer          `toml:"-"` // nil: none are recorded
+	AskedAt  time.Time         `toml:"-"` // of its questions; zero is the end of the last night
 }
 
 // Expect is a fact that must be remembered. Matches are statements that are the fact in

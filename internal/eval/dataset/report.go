@@ -1,0 +1,161 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// Line is a question as it is written out, with all that was found for it.
+type Line struct {
+	Conversation string             `json:"conversation"`
+	ID           string             `json:"id"`
+	Kind         string             `json:"kind"`
+	Question     string             `json:"question"`
+	Gold         string             `json:"gold"`
+	Evidence     []string           `json:"evidence"` // ids of messages
+	Search       Given              `json:"search"`
+	Context      Given              `json:"context"`
+	Answer       *string            `json:"answer,omitempty"`    // from the context
+	Judgement    map[string]float64 `json:"judgement,omitempty"` // by measure, 0 to 1
+	Unknown      int                `json:"unknown_evidence,omitempty"`
+}
+
+// Given is what a question was given, and BM25 in as many tokens.
+type Given struct {
+	Text     []string `json:"text"`
+	Messages []string `json:"messages"` // behind it
+	Tokens   int      `json:"tokens"`
+	BM25     []string `json:"bm25"` // messages in as many tokens
+	Found    *Found   `json:"found,omitempty"`
+}
+
+// Found is how much of the evidence was found: its share, and whether there is any at all, 0 or 1.
+type Found struct {
+	Recall     float64 `json:"recall"`
+	Any        float64 `json:"any"`
+	BM25Recall float64 `json:"bm25_recall"`
+	BM25Any    float64 `json:"bm25_any"`
+	Quoted     float64 `json:"quoted"` // share that is quoted, and not only cited by a memory
+	Tokens     float64 `json:"tokens"`
+}
+
+// NewLine is a question before anything is looked up.
+func NewLine(c Conversation, q Question) Line {
+	return Line{Conversation: c.ID, ID: q.ID, Kind: q.Kind, Question: q.Query(), Gold: q.Gold, Evidence: list(q.Evidence), Unknown: q.Unknown}
+}
+
+// Give says what a question was given, the last quoted of the messages as they were written.
+func (q Question) Give(text []string, tokens int, messages []string, quoted int, bm25 []string) Given {
+	g := Given{Text: list(text), Messages: list(messages), Tokens: tokens, BM25: list(bm25)}
+	if n := float64(len(q.Evidence)); n > 0 {
+		share := func(of []string) float64 {
+			found := 0.0
+			for _, id := range q.Evidence {
+				found += oneIf(slices.Contains(of, id))
+			}
+			return found / n
+		}
+		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens),
+			Quoted: share(messages[len(messages)-quoted:])}
+		g.Found.Any, g.Found.BM25Any = oneIf(g.Found.Recall > 0), oneIf(g.Found.BM25Recall > 0)
+	}
+	return g
+}
+
+// list is never nil, for JSON.
+func list(ids []string) []string { return append([]string{}, ids...) }
+
+// Report is what was measured.
+type Report struct {
+	Success       bool          `json:"success"`
+	Dataset       string        `json:"dataset"`
+	Model         string        `json:"model"`    // that evolves
+	Baseline      bool          `json:"baseline"` // no model evolves: the extractive baseline does
+	Embedder      string        `json:"embedder"`
+	Answers       string        `json:"answers,omitempty"` // the model that answers and judges; "" = none
+	K             int           `json:"k"`
+	Out           string        `json:"out"` // where each question is written
+	Conversations int           `json:"conversations"`
+	Messages      int           `json:"messages"`
+	Nights        int           `json:"nights"`
+	Unusable      int           `json:"unusable_nights"` // whose answer was of no use
+	Memories      int           `json:"memories"`        // at the end
+	Unknown       int           `json:"unknown_evidence"`
+	Total         Part          `json:"total"`
+	Kinds         []*Part       `json:"kinds"`
+	Failed        []string      `json:"failed"`     // conversations that could not be played, and why
+	Spend         reverie.Spend `json:"model_use"`  // of the nights
+	Asking        reverie.Spend `json:"answer_use"` // of the answers and their judges
+	Embedding     reverie.Spend `json:"embedding_use"`
+	Seconds       float64       `json:"seconds"`
+}
+
+// Part is the mean over the questions of a kind, or all.
+type Part struct {
+	Kind      string             `json:"kind"`
+	Questions int                `json:"questions"`
+	Evident   int                `json:"with_evidence"` // questions whose evidence is named: recall is of these
+	Search    Found              `json:"search"`
+	Context   Found              `json:"context"`
+	Judged    map[string]int     `json:"judged,omitempty"` // questions, by measure
+	Scores    map[string]float64 `json:"scores,omitempty"` // mean, by measure
+}
+
+// Add counts a question. Means are kept up to date as it goes.
+func (r *Report) Add(l Line) {
+	i := slices.IndexFunc(r.Kinds, func(p *Part) bool { return p.Kind == l.Kind })
+	if i < 0 {
+		i = len(r.Kinds)
+		r.Kinds = append(r.Kinds, &Part{Kind: l.Kind})
+	}
+	r.Unknown += l.Unknown
+	r.Kinds[i].add(l)
+	r.Total.add(l)
+	slices.SortStableFunc(r.Kinds, func(a, b *Part) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+func (p *Part) add(l Line) {
+	p.Questions++
+	if l.Search.Found != nil && l.Context.Found != nil {
+		p.Evident++
+		p.Search.mean(*l.Search.Found, p.Evident)
+		p.Context.mean(*l.Context.Found, p.Evident)
+	}
+	for measure, score := range l.Judgement {
+		if p.Scores == nil {
+			p.Scores, p.Judged = map[string]float64{}, map[string]int{}
+		}
+		p.Judged[measure]++
+		p.Scores[measure] += (score - p.Scores[measure]) / float64(p.Judged[measure])
+	}
+}
+
+// mean takes in the n-th.
+func (f *Found) mean(o Found, n int) {
+	for _, v := range [][2]*float64{{&f.Recall, &o.Recall}, {&f.Any, &o.Any}, {&f.BM25Recall, &o.BM25Recall}, {&f.BM25Any, &o.BM25Any},
+		{&f.Quoted, &o.Quoted}, {&f.Tokens, &o.Tokens}} {
+		*v[0] += (*v[1] - *v[0]) / float64(n)
+	}
+}
+
+// Percent is a mean of the part as people read it, a dash where no evidence is named.
+func (p Part) Percent(mean float64) string {
+	if p.Evident == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*mean)
+}
+
+// Judgement is what was judged, measure by measure, "" where nothing was.
+func (p Part) Judgement() string {
+	var parts []string
+	for _, m := range slices.Sorted(maps.Keys(p.Scores)) {
+		parts = append(parts, fmt.Sprintf("%s %.1f%% of %d", m, 100*p.Scores[m], p.Judged[m]))
+	}
+	return strings.Join(parts, ", ")
+}
