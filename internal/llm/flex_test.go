@@ -121,6 +121,21 @@ func TestFlexPatienceIsOfAll(t *testing.T) {
 	})
 }
 
+// A patience shorter than the pauses between two attempts ends, too.
+func TestFlexWithLittlePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ledger := flexModel(&tiered{plain: said, flex: func(time.Duration) step { return none() }})
+		m.account.Flex.Policy = m.account.Policy.Patient(time.Second)
+		begun := time.Now()
+		if _, err := m.Generate(t.Context(), meta, Request{User: "u"}); err != nil || time.Since(begun) > 5*time.Second {
+			t.Errorf("%v, after %s", err, time.Since(begun))
+		}
+		if last := ledger.calls[len(ledger.calls)-1]; last.Tier != "standard" {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
 func TestFlexIsNotWaitedForByWhoIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tiered{plain: said, flex: func(time.Duration) step { return none() }}

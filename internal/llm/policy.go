@@ -157,7 +157,7 @@ func (p *Policy) note(err error) {
 		p.since = time.Time{}
 	case passing(err) != nil:
 		now := time.Now()
-		if p.since.IsZero() || now.Sub(p.last) > p.options.Patience { // that of another night says nothing
+		if p.since.IsZero() || now.Sub(p.last) > p.options.Patience+maxPatience { // that of another night says nothing
 			p.since = now
 		}
 		p.last = now

@@ -146,7 +146,7 @@ func TestEntityMistakes(t *testing.T) {
 		{"merge " + mei + " " + alex2, 1, []string{"part of " + alex1 + " already"}},
 		{"merge " + alex2 + " " + mei, 1, []string{"part of " + alex1 + " already"}},
 		{"unmerge Mei", 2, []string{"is not an id"}},
-		{"unmerge " + mei, 1, []string{"no part of another"}},
+		{"unmerge " + mei, 1, []string{"not part of another"}},
 		{"unmerge " + nobody, 1, []string{"not found", "reverie entity list"}},
 		{"unmerge --group g2 " + alex2, 1, []string{"not found"}},
 		{"waiting", 2, []string{"a group is needed"}},

@@ -118,7 +118,7 @@ language = "zh"
 		shows(t, "1 night, about 1 call by openai/small, at a price that is not known ([llm] prices):\n  reverie evolve g1\n")
 	s.run("--config", file, "evolve", "g1").want(t, 0).shows(t, "+ Lin drinks tea")
 
-	screen = terminalTalk(t, []reply{{question: "Write anew?", answer: "n"}}, func(tty *os.File) {
+	screen = terminalTalk(t, []reply{{question: "Overwrite?", answer: "n"}}, func(tty *os.File) {
 		if err := run(t.Context(), []string{"--config", file, "init"}, s.env, tty, tty, tty); err != nil {
 			t.Error(err)
 		}

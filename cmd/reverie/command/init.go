@@ -36,7 +36,7 @@ func newInit(a *app) *cobra.Command {
 		completeWords(cmd, s.name, words)
 	}
 	f.BoolVar(&yes, "yes", false, "ask nothing: what no flag says has its default")
-	f.BoolVar(&force, "force", false, "write the file anew where it is there already")
+	f.BoolVar(&force, "force", false, "overwrite the file if it exists")
 	return cmd
 }
 
