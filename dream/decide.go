@@ -67,7 +67,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 // other; with what is remembered they are compared once more, but not with what is
 // done and over.
 func (r *run) request(s *chunkInput, lines []plannedLine) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindDream,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindDream,
 		Language: s.language,
 		Location: s.loc, Heads: s.state.Items, Archived: s.state.Archived, FactsExempt: true, Untagged: reverie.TagSummary,
 		Exempt: map[string]bool{}, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff,

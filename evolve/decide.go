@@ -43,7 +43,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *chunkInput, c checked) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
 		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Archived: s.state.Archived, MaxCreates: r.Limits.MaxCreates, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
 	if r.recorder.Hold != nil {
 		req.Lease = r.recorder.Hold.Lease

@@ -97,6 +97,9 @@ var calls = map[string]func(a asked) []any{
 	"PutQuestion": func(a asked) []any {
 		return r(a.PutQuestion(ctx(), reverie.BatchQuestion{GroupID: home, ID: reverie.NewID(), RunID: a.run, InputSHA256: "in", Nth: 7, Nonce: "n"}, 2, earlier))
 	},
+	"WithholdQuestion": func(a asked) []any {
+		return r(a.WithholdQuestion(ctx(), reverie.BatchQuestion{GroupID: home, RunID: a.run, InputSHA256: "in"}))
+	},
 	"KeepAnswer": func(a asked) []any { return r(a.KeepAnswer(ctx(), home, a.again, "x", "stop")) },
 	"TakeAnswer": func(a asked) []any {
 		return r(a.TakeAnswer(ctx(), a.batch, reverie.BatchAnswer{Question: reverie.BatchQuestion{GroupID: home, ID: a.question, Status: reverie.QuestionAnswered, Answer: "x"},

@@ -45,15 +45,10 @@ func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
 // inWaves works on all that is due, in as many waves as there are questions that build on
 // each other. The summary is that of all waves.
 func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.Summary, err error) {
-	models, err := f.batchModels(f.Job)
+	w, err := f.waves()
 	if err != nil {
 		return total, err
 	}
-	l := f.Config.LLM
-	w := batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
-		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
-		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
-		Called: f.metrics.Called})
 	var last error
 	err = w.Run(ctx, stop, func(ctx context.Context) (over bool) {
 		var s jobs.Summary
@@ -79,6 +74,35 @@ func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.
 		return total, e
 	}
 	return total, nil
+}
+
+// waves ask the questions of the job.
+func (f *FanOut) waves() (*batch.Waves, error) {
+	models, err := f.batchModels(f.Job)
+	if err != nil {
+		return nil, err
+	}
+	l := f.Config.LLM
+	return batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
+		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
+		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
+		Called: f.metrics.Called}), nil
+}
+
+// collect takes what has come for a job that asks directly.
+func (f *FanOut) collect(ctx context.Context) error {
+	out, err := f.Batches().BatchesOut(ctx, f.Job)
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	w, err := f.waves()
+	if errors.Is(err, reverie.ErrConfiguration) { // another model is asked now: its questions are others
+		return nil
+	}
+	if err == nil {
+		w.Collect(ctx)
+	}
+	return err
 }
 
 // progress says how far batches are.

@@ -79,8 +79,14 @@ func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
 
 // Run works on all that is due. When stop is closed nothing more is begun.
 func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
-	if f.InBatches && !f.DryRun && f.Use != "" {
+	if f.DryRun || f.Use == "" {
+		return f.once(ctx, stop)
+	}
+	if f.InBatches {
 		return f.inWaves(ctx, stop)
+	}
+	if err := f.collect(ctx); err != nil {
+		return jobs.Summary{}, err
 	}
 	return f.once(ctx, stop)
 }
@@ -109,7 +115,7 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 	// beside: leases, the rows of calls.
 	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
-	if show := f.Show; show != nil {
+	if show := f.Show; show != nil && f.InBatches {
 		f.Runner.Show = func(r jobs.Report) {
 			if !llm.IsPending(r.Err) {
 				show(r)
@@ -137,7 +143,7 @@ func (a *App) parkRule() reverie.ParkRule {
 }
 
 func (f *FanOut) report(r jobs.GroupResult) {
-	if llm.IsPending(r.Err) { // the next wave tells of it
+	if f.InBatches && llm.IsPending(r.Err) { // the next wave tells of it
 		return
 	}
 	f.metrics.GroupDone(f.Job, string(r.Outcome))

@@ -8,6 +8,7 @@ import (
 
 	"reverie/dream"
 	"reverie/evolve"
+	"reverie/internal/batch"
 	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/entity"
@@ -373,7 +374,9 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	if f, is := client.(llm.FlexAt); is {
 		batcher = f.Generator
 	}
-	account.Batcher, _ = batcher.(llm.Batcher)
+	if account.Batcher, _ = batcher.(llm.Batcher); a.Store != nil {
+		account.Asked = batch.Direct{Store: a.Batches()}
+	}
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 

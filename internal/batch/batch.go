@@ -91,18 +91,8 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 	if err != nil {
 		return llm.Queued{}, err
 	}
-	asked := llm.Queued{ID: q.ID}
-	switch q.Status {
-	case reverie.QuestionAnswered:
-		asked.Response = &llm.Response{Text: q.Answer, Finish: llm.Finish(q.Finish), Tier: llm.TierBatch}
-	case reverie.QuestionFailed:
-		asked.Fault = llm.Fault(q.Fault)
-	case reverie.QuestionAgain:
-		asked.Direct = true
-	default:
-		if q.BatchID != nil {
-			break
-		}
+	asked := queued(q)
+	if q.Status == reverie.QuestionWaiting && q.BatchID == nil {
 		if asked.Direct = w.late(q); !asked.Direct {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -157,6 +157,7 @@ func (w *world) process(l *life) *process {
 	l.mortal = mortal
 	of := &mortalProvider{w.provider, l}
 	account := llm.Account{Provider: "test", Model: "m", Ledger: mortal, Batcher: of, Now: w.clock.Now,
+		Asked:  batch.Direct{Store: batches.New(w.store.DB())},
 		Prices: map[string]llm.Price{"m": {Input: 10, Output: 20}},
 		Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
 	model := llm.NewModel(of, account)

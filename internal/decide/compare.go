@@ -269,7 +269,7 @@ func (r *round) decisions(settled []Settled) []reverie.Decision {
 
 // meta says on whose account a call is.
 func (r *round) meta(purpose string) llm.Meta {
-	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose}
+	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose, Continued: r.req.Continued}
 	if r.req.RunID != "" {
 		m.RunID = &r.req.RunID
 	}

@@ -39,16 +39,17 @@ type Line struct {
 
 // Request is what a pipeline wants to write at once, and what it knows.
 type Request struct {
-	GroupID  string
-	RunID    string // "" for a dry run
-	ChunkNo  int
-	Kind     reverie.Kind         // of the facts; memories of other kinds are other memories
-	Language string               // of the prompts: prompts.English or prompts.Chinese
-	Location *time.Location       // for the dates that a model sees
-	Lease    func() reverie.Lease // nil for a dry run
-	Heads    []reverie.HeadState  // active, those that lines rewrite or delete among them
-	Archived []reverie.HeadState  // heads that a fact brings back where it says one of them again
-	Lines    []Line               // in order; at most one on each memory
+	GroupID   string
+	RunID     string // "" for a dry run
+	Continued bool   // the run was begun before
+	ChunkNo   int
+	Kind      reverie.Kind         // of the facts; memories of other kinds are other memories
+	Language  string               // of the prompts: prompts.English or prompts.Chinese
+	Location  *time.Location       // for the dates that a model sees
+	Lease     func() reverie.Lease // nil for a dry run
+	Heads     []reverie.HeadState  // active, those that lines rewrite or delete among them
+	Archived  []reverie.HeadState  // heads that a fact brings back where it says one of them again
+	Lines     []Line               // in order; at most one on each memory
 	// Exempt are the ids of memories that the model had before it when it wrote the
 	// facts: it has compared them itself. Only the exact text counts for those.
 	Exempt map[string]bool

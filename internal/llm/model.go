@@ -53,7 +53,11 @@ func (m *Model) Cost(u Usage) float64 {
 // budget from being looked at, the context's, or a [*LedgerError]; beside the
 // last one stands the answer that was paid for, if there is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
-	if q, _ := ctx.Value(queueKey{}).(Queue); q != nil && m.account.Batcher != nil && meta.RunID != nil {
+	q, _ := ctx.Value(queueKey{}).(Queue)
+	if q == nil && meta.Continued {
+		q = m.account.Asked
+	}
+	if q != nil && m.account.Batcher != nil && meta.RunID != nil {
 		return m.queued(ctx, q, meta, req)
 	}
 	return m.generate(ctx, meta, req)
@@ -112,6 +116,8 @@ type Meta struct {
 	Purpose string  // evolve, embed, ...
 	Tier    Tier    // "" is the account's
 	Nth     int     // of the questions that are asked for the same, word for word alike
+	// Continued tells that the run was begun before: its questions may be in batches.
+	Continued bool
 }
 
 // Ledger keeps the row of each call.
@@ -131,6 +137,7 @@ type Account struct {
 	Flex     *Flex            // how TierFlex is asked; nil: like TierStandard
 	OffPeak  *OffPeak         // when TierStandard has another price; nil: never
 	Batcher  Batcher          // hands in questions; nil: the provider takes none
+	Asked    Queue            // what batches have of a run that goes on without them; nil: nothing
 	Calls    *Semaphore       // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down

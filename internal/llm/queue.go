@@ -21,10 +21,10 @@ type Queue interface {
 
 // Queued is a question in a [Queue].
 type Queued struct {
-	ID       string
+	ID       string    // "": nothing is kept of it
 	Response *Response // nil: there is none yet
 	Fault    Fault     // why there will be none; "" while one may come
-	Direct   bool      // batches have failed it: it is to be asked directly
+	Direct   bool      // it is to be asked directly: batches have failed it, or have none of it
 }
 
 type queueKey struct{}
@@ -39,7 +39,10 @@ func WithQueue(ctx context.Context, q Queue) context.Context {
 // [reverie.ErrDeferred]: whoever asks again later finds the answer.
 type PendingError struct{ Model string }
 
-func (e *PendingError) Error() string { return "the question waits for a batch of " + e.Model }
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("a question is out in a batch of %s, and is not paid for twice: wait with --batch or [schedule] batch, "+
+		"or find the batch by `reverie batches list` and end it by `reverie batches cancel`", e.Model)
+}
 
 // Is makes errors.Is(err, reverie.ErrDeferred) true.
 func (e *PendingError) Is(target error) bool { return target == reverie.ErrDeferred }
@@ -70,7 +73,7 @@ func (m *Model) queued(ctx context.Context, q Queue, meta Meta, req Request) (Re
 		return Response{}, &PendingError{Model: m.Name()}
 	}
 	resp, err := m.generate(ctx, meta, req)
-	if err == nil {
+	if err == nil && asked.ID != "" {
 		err = q.Keep(ctx, meta, asked.ID, resp)
 	}
 	return resp, err

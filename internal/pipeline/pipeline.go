@@ -60,6 +60,7 @@ type RunRecorder struct {
 	Stats         reverie.Stats
 	Account       string // on which calls are as long as there is no row; "" is none
 	Began         bool   // there was something to do
+	Continued     bool   // an earlier process, or an earlier wave of this one, began it
 	EmbeddingsOff bool   // the embedder failed, and is not waited for again in this run
 	Warnings      []string
 
@@ -89,7 +90,7 @@ func Then[In, Out any](ctx context.Context, r *RunRecorder, name string, in In,
 // that the end is as if nothing had happened.
 func (r *RunRecorder) Resume(row reverie.Run) {
 	r.Log.Info("continuing an interrupted run", "group_id", row.GroupID, "run_id", row.ID, "attempt", row.Attempt)
-	r.Row, r.Stats = row, row.Stats
+	r.Row, r.Stats, r.Continued = row, row.Stats, true
 }
 
 // Begin says which run it is, once there is something to do; the caller has filled in
@@ -206,7 +207,7 @@ type Model interface {
 
 // Meta says on whose account a call is, which is made when the run's row is written.
 func (r *RunRecorder) Meta(purpose string) llm.Meta {
-	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose}
+	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose, Continued: r.Continued}
 	if id := cmp.Or(r.Row.ID, r.Account); id != "" {
 		m.RunID = &id
 	}

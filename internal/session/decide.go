@@ -59,7 +59,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 // them with each other, as far as it goes; with what is remembered they are
 // compared once more.
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
-	return decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
+	return decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Archived: s.state.Archived, Lines: wanted, FactsExempt: true,
 		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared,
 		EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}

@@ -36,6 +36,10 @@ const (
 	questionQuery = `select ` + questionColumns + ` from batch_questions
 		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4`
 
+	// One that is in no batch is kept out of them while it is asked directly.
+	withholdQuery = `update batch_questions set status = 'again'
+		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4 and status = 'waiting' and batch_id is null`
+
 	keepQuery = `update batch_questions set status = 'answered', answer = $3, finish = $4
 		where group_id = $1 and question_id = $2 and (status = 'again' or status = 'waiting' and batch_id is null)`
 
@@ -96,6 +100,23 @@ func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, trie
 		}
 		return pg.Get[reverie.BatchQuestion](ctx, t, questionQuery, q.GroupID, q.RunID, q.InputSHA256, q.Nth)
 	})
+}
+
+// WithholdQuestion returns a question as it stands, the zero one where it was not put, and keeps
+// one that is in no batch out of them.
+func (s *Batches) WithholdQuestion(ctx context.Context, q reverie.BatchQuestion) (kept reverie.BatchQuestion, err error) {
+	return pg.Run(ctx, s.db, pg.Work{What: fmt.Sprintf("look for a question of run %s", q.RunID), ByKey: true},
+		func(ctx context.Context, t *pg.Tx) (kept reverie.BatchQuestion, err error) {
+			key := []any{q.GroupID, q.RunID, q.InputSHA256, q.Nth}
+			if _, err := t.Exec(ctx, withholdQuery, key...); err != nil {
+				return kept, err
+			}
+			list, err := pg.Select[reverie.BatchQuestion](ctx, t, questionQuery, key...)
+			if err != nil || len(list) == 0 {
+				return kept, err
+			}
+			return list[0], nil
+		})
 }
 
 // KeepAnswer stores the answer to a question that was asked directly in the end.

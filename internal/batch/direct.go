@@ -1,0 +1,53 @@
+package batch
+
+import (
+	"context"
+
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+)
+
+// Direct is the [llm.Queue] of runs that batches were asked for, and that go on without
+// them: an answer that has come is used, what is out is waited for, and all else is asked
+// directly.
+type Direct struct{ Store DirectStore }
+
+// DirectStore is what of a [Store] such runs need.
+type DirectStore interface {
+	WithholdQuestion(ctx context.Context, q reverie.BatchQuestion) (reverie.BatchQuestion, error)
+	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
+}
+
+// Put implements [llm.Queue]. It keeps nothing.
+func (d Direct) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Request) (llm.Queued, error) {
+	q, err := d.Store.WithholdQuestion(ctx, reverie.BatchQuestion{GroupID: meta.GroupID, RunID: *meta.RunID, Nth: meta.Nth,
+		InputSHA256: llm.InputSHA256(m.Name(), req.System, req.User)})
+	return queued(q), err
+}
+
+// Keep implements [llm.Queue].
+func (d Direct) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Response) error {
+	return d.Store.KeepAnswer(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
+}
+
+// queued says what has become of a question, the zero one where nothing is known of it.
+func queued(q reverie.BatchQuestion) llm.Queued {
+	asked := llm.Queued{ID: q.ID}
+	switch q.Status {
+	case reverie.QuestionAnswered:
+		asked.Response = &llm.Response{Text: q.Answer, Finish: llm.Finish(q.Finish), Tier: llm.TierBatch}
+	case reverie.QuestionFailed:
+		asked.Fault = llm.Fault(q.Fault)
+	case reverie.QuestionAgain, "":
+		asked.Direct = true
+	}
+	return asked
+}
+
+// Collect looks once at the batches of the job that are out, for a job that does not wait
+// for them: what has come is used.
+func (w *Waves) Collect(ctx context.Context) {
+	if _, _, err := w.step(ctx); err != nil && ctx.Err() == nil {
+		w.Log.Warn("a batch could not be looked at; the job goes on without it", "job", w.Job, "error", err)
+	}
+}
