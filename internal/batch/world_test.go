@@ -484,8 +484,9 @@ func (m *mortalBatches) TakeAnswer(ctx context.Context, id string, a reverie.Bat
 	return is, err
 }
 
-func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
-	return m.life.call("Close", func() error { return m.Batches.CloseBatch(ctx, id, status, why, tries) })
+func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (n int, err error) {
+	err = m.life.call("Close", func() error { n, err = m.Batches.CloseBatch(ctx, id, status, why, tries); return err })
+	return n, err
 }
 
 func (m *mortalBatches) BatchesOut(ctx context.Context, job reverie.Job) (list []reverie.Batch, err error) {
