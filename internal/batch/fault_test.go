@@ -18,7 +18,7 @@ import (
 
 func refusal(fault llm.Fault) error { return &llm.Error{Provider: "test", Fault: fault} }
 
-// end of a story with one question, which a provider holds up for good: it is asked directly
+// A question that a provider holds up for good is asked directly
 // at the deadline, or an hour later where what the provider says may pass.
 func TestDeadlineHoldsWhateverTheProviderSays(t *testing.T) {
 	deadline := 24 * time.Hour
