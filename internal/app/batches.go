@@ -126,10 +126,12 @@ func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error)
 		return b, err
 	}
 	if !is {
-		return b, fmt.Errorf("batch %s is %s, and only one that is running can be cancelled: %w", id, b.Status,
+		return b, fmt.Errorf("batch %s is %s, and only one that has not ended can be cancelled: %w", id, b.Status,
 			reverie.ErrConflict)
 	}
-	b.Status = reverie.BatchCancelling
+	if b.Status = reverie.BatchCancelling; b.ProviderID == "" { // the next start takes it back
+		return b, nil
+	}
 	models, err := a.batchModels(b.Job)
 	if err != nil {
 		return b, err

@@ -33,7 +33,7 @@ type Store interface {
 	WithdrawBatch(ctx context.Context, id string) error
 	BatchQuestions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
 	TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (bool, error)
-	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error
+	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (int, error)
 	CancellingBatch(ctx context.Context, id string) (bool, error)
 	BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
 	KnownBatches(ctx context.Context) ([]string, error)
@@ -53,6 +53,9 @@ type Options struct {
 	Tell     func(text string)           // tells a person how far it is
 	Count    func(outcome string, n int) // counts questions: submitted, answered, refused, failed
 	Called   func(reverie.Call)          // hears of each call whose row is written
+
+	// Within limits a call of the provider; nil: context.WithTimeout.
+	Within func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 const (
@@ -61,6 +64,9 @@ const (
 	patience = time.Hour           // for the answers of a batch that is cancelled
 	kept     = 30 * 24 * time.Hour // batches that have ended
 	overhead = 1024                // bytes of a question beside its texts
+
+	forLook  = 2 * time.Minute // that a call may take
+	forTexts = 30 * time.Minute
 )
 
 // Waves asks the questions of one job. It is an [llm.Queue], safe for concurrent use.
@@ -71,14 +77,29 @@ type Waves struct {
 	mu       sync.Mutex
 	asked    map[string][]reverie.BatchQuestion // that are in no batch yet, by model
 	reserved map[string]*llm.Reservation        // by question
-	most     map[string]int                     // questions of a batch that a model's provider takes; 0 is its limit
+	counted  map[string]bool                    // the batches whose questions are all reserved
+	room     map[string]*room                   // by model
 	told     string
+}
+
+// room is what a provider takes of a model's questions at a time.
+type room struct {
+	most   int       // questions of a batch; 0 is the provider's limit
+	within int       // of the first of those asked, which the provider has refused as they were
+	after  time.Time // when it may be asked again
 }
 
 // New returns the waves of a job.
 func New(store Store, o Options) *Waves {
-	return &Waves{Options: o, store: store, asked: map[string][]reverie.BatchQuestion{},
-		reserved: map[string]*llm.Reservation{}, most: map[string]int{}}
+	if o.Within == nil {
+		o.Within = context.WithTimeout
+	}
+	w := &Waves{Options: o, store: store, asked: map[string][]reverie.BatchQuestion{},
+		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}}
+	for _, m := range o.Models {
+		w.room[m.Name()] = &room{}
+	}
+	return w
 }
 
 // Put implements [llm.Queue].
@@ -120,19 +141,31 @@ func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context
 	if err := w.store.SweepBatches(ctx, w.Job, w.Clock.Now().Add(-kept)); err != nil {
 		return err
 	}
-	for !work(llm.WithQueue(ctx, w)) {
+	defer w.forget()
+	for {
+		list, err := w.store.BatchesOut(ctx, w.Job)
+		if err == nil {
+			err = w.count(ctx, list)
+		}
+		if err != nil || work(llm.WithQueue(ctx, w)) {
+			return err
+		}
 		any, err := w.Settle(ctx, stop)
-		if !any || err != nil && !errors.As(err, new(*reverie.BudgetError)) { // what has come is used all the same
+		if !any || err != nil && !waits(err) { // what has come is used all the same
 			return err
 		}
 	}
-	return nil
+}
+
+// waits tells whether an error leaves others that go on: of the budget, or of a provider.
+func waits(err error) bool {
+	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*llm.Error))
 }
 
 // Settle hands in the questions that were put, and waits until no batch of the job is out,
 // or stop is closed. It tells whether there was any: then the runs have answers to go on
 // with. Its error is a [*reverie.BudgetError] where questions were left for the sake of the
-// budget, and nothing is out any more.
+// budget, and nothing is out any more, and a provider's where it refuses all that is left.
 func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err error) {
 	defer w.forget()
 	for wait := w.Poll; ; wait = min(2*wait, maxWait*w.Poll) {
@@ -141,7 +174,7 @@ func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err
 		switch {
 		case ctx.Err() != nil:
 			return any, context.Cause(ctx)
-		case err != nil && (out == 0 || !reverie.Passing(err)):
+		case err != nil && (out == 0 || !reverie.Passing(err) && !waits(err)):
 			return any, err
 		case out == 0:
 			return any, nil
@@ -166,18 +199,62 @@ func (w *Waves) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.asked)
+	clear(w.counted)
+	for _, r := range w.room {
+		r.within = 0
+	}
 	for id, r := range w.reserved {
 		r.Release()
 		delete(w.reserved, id)
 	}
 }
 
+// count counts the questions of batches as under way, whoever has handed them in.
+func (w *Waves) count(ctx context.Context, list []reverie.Batch) error {
+	for _, b := range list {
+		if b.Status == reverie.BatchSubmitting { // see handIn
+			continue
+		}
+		if _, err := w.reserve(ctx, b, (*llm.Model).Hold); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve counts the questions of one batch as under way. It returns those that wait.
+func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
+	how func(*llm.Model, context.Context, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
+	m := w.model(b)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m == nil || w.counted[b.ID] {
+		return nil, nil
+	}
+	if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
+		return nil, err
+	}
+	for _, q := range list {
+		if w.reserved[q.ID] == nil {
+			if w.reserved[q.ID], err = how(m, ctx, q.Tokens); err != nil {
+				delete(w.reserved, q.ID)
+				return list, err
+			}
+		}
+	}
+	w.counted[b.ID] = true
+	return list, nil
+}
+
 // step looks at each batch that is out, and hands in what was put. It returns how many are
-// out, and whether anything was handed in or has come.
+// out and go on, and whether anything was handed in or has come.
 func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 	list, err := w.store.BatchesOut(ctx, w.Job)
 	if err != nil {
 		return 0, false, err
+	}
+	if err := w.count(ctx, list); err != nil {
+		return len(list), false, err
 	}
 	spent := llm.BudgetSpent(ctx)
 	if spent != nil && !errors.As(spent, new(*reverie.BudgetError)) {
@@ -192,7 +269,9 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		ended, err := w.look(ctx, b, spent)
 		errs = append(errs, err)
 		if moved = moved || ended; !ended {
-			out++
+			if !stuck(err) {
+				out++
+			}
 			tokens[b.Model] += b.Tokens
 		}
 	}
@@ -203,13 +282,18 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		case len(left) == 0 || errors.As(err, new(*reverie.BudgetError)):
 		case w.late(left[0]): // the next wave asks directly
 			moved, err = true, nil
-		default: // for want of room: later
+		case !stuck(err): // for want of room: later
 			out++
 		}
 		errs = append(errs, err)
 	}
 	w.tell(ctx)
 	return out, moved, errors.Join(errs...)
+}
+
+// stuck tells whether a provider has refused what will not pass by itself.
+func stuck(err error) bool {
+	return errors.As(err, new(*llm.Error)) && !reverie.Passing(err)
 }
 
 // left are the questions of a model that were put and not handed in.
@@ -247,30 +331,77 @@ func (w *Waves) model(b reverie.Batch) *llm.Model {
 
 // look goes on with one batch, and tells whether it has ended.
 func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended bool, err error) {
-	m, late := w.model(b), w.Clock.Since(b.CreatedAt) > w.Deadline
-	if b.Status == reverie.BatchSubmitting {
-		return w.handIn(ctx, m, b, nil)
+	m, cancel := w.model(b), spent != nil || w.Clock.Since(b.CreatedAt) >= w.Deadline
+	if b.ProviderID == "" {
+		if b.Status == reverie.BatchCancelling {
+			cancel = true
+		}
+		return w.handIn(ctx, m, b, nil, cancel)
 	}
-	cancel := b.Status == reverie.BatchCancelling
-	if (late || spent != nil) && !cancel {
-		if cancel, err = w.store.CancellingBatch(ctx, b.ID); err != nil {
+	if cancel && b.Status != reverie.BatchCancelling {
+		if _, err = w.store.CancellingBatch(ctx, b.ID); err != nil {
 			return false, err
 		}
+		b.Status = reverie.BatchCancelling
 	}
-	state, err := m.Batcher().BatchState(ctx, b.ProviderID)
-	if isFault(err, llm.FaultNotFound) {
-		return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchFailed, "the provider does not know it any more", 1)
-	}
-	if err == nil && state.Phase == llm.BatchRunning && cancel {
-		if w.Clock.Since(b.CreatedAt) > w.Deadline+patience {
-			return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchExpired, "its answers did not come in time", 1)
+	state, err := w.state(ctx, m, b)
+	switch {
+	case isFault(err, llm.FaultNotFound):
+		return true, w.close(ctx, b, reverie.BatchFailed, "the provider does not know it any more", 1)
+	case err == nil && state.Phase != llm.BatchRunning:
+		if ended, err = w.collect(ctx, m, b, state); ended || err == nil {
+			return ended, err
 		}
-		err = m.Batcher().CancelBatch(ctx, b.ProviderID)
 	}
-	if err != nil || state.Phase == llm.BatchRunning {
-		return false, err
+	if w.over(b, err) {
+		why := "its answers did not come in time"
+		if err != nil {
+			w.Log.Warn("a batch is given up at its deadline", "batch_id", b.ID, "model", b.Model, "error", err)
+			why += ": " + err.Error()
+		}
+		return true, w.close(ctx, b, reverie.BatchExpired, why, 1)
 	}
-	return w.collect(ctx, m, b, state)
+	return false, err
+}
+
+// state looks at a batch, and cancels it where it is to be.
+func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state llm.BatchState, err error) {
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	state, err = m.Batcher().BatchState(limited, b.ProviderID)
+	if b.Status == reverie.BatchCancelling && (err != nil || state.Phase == llm.BatchRunning) {
+		limited, end := w.Within(ctx, forLook)
+		defer end()
+		err = cmp.Or(err, m.Batcher().CancelBatch(limited, b.ProviderID))
+	}
+	return state, err
+}
+
+// over tells whether a batch is given up, whatever its provider says: past its deadline, and
+// an hour later where what it last said may pass.
+func (w *Waves) over(b reverie.Batch, err error) bool {
+	e, is := errors.AsType[*llm.Error](err)
+	if err != nil && !is { // of the database
+		return false
+	}
+	at := b.CreatedAt.Add(w.Deadline)
+	if err == nil || e.Is(reverie.ErrDeferred) || e.Fault == llm.FaultCanceled {
+		at = at.Add(patience)
+	}
+	return !w.Clock.Now().Before(at)
+}
+
+// close ends a batch. What it has not answered has failed, which costs a try where nobody
+// wanted it so.
+func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string, tries int) error {
+	if b.Status == reverie.BatchCancelling {
+		tries = 0
+	}
+	n, err := w.store.CloseBatch(ctx, b.ID, status, why, tries)
+	if err == nil && n > 0 {
+		w.Count("failed", n)
+	}
+	return err
 }
 
 // collect takes the answers of a batch that has ended.
@@ -281,7 +412,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			tries = 0
 		}
 		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
-		w.smaller(m, b.Questions)
+		w.smaller(m, b.Questions, 0)
 	} else {
 		questions, err := w.store.BatchQuestions(ctx, b.ID)
 		if err != nil {
@@ -291,19 +422,33 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 		for _, q := range questions {
 			waiting[q.ID] = q
 		}
-		err = m.Batcher().BatchAnswers(ctx, b.ProviderID, func(a llm.BatchAnswer) error {
+		aside := map[string]llm.BatchAnswer{} // that count where no line is the question's own
+		limited, end := w.Within(ctx, forTexts)
+		defer end()
+		err = m.Batcher().BatchAnswers(limited, b.ProviderID, func(a llm.BatchAnswer) error {
 			q, waits := waiting[a.ID]
-			if !waits { // a duplicate, or none of ours
+			_, own := takeNonce(a.Response.Text, q.Nonce)
+			switch {
+			case !waits: // a duplicate, or none of ours
 				return nil
+			case a.Err == nil && own:
+				delete(waiting, a.ID)
+				return w.take(ctx, m, b, q, a)
+			case llm.FaultIn(a.Err) != llm.FaultCanceled: // else it is as if there were no line
+				aside[a.ID] = a
 			}
-			delete(waiting, a.ID)
-			return w.take(ctx, m, b, q, a)
+			return nil
 		})
+		for _, q := range questions {
+			if a, is := aside[q.ID]; is && waiting[q.ID].ID != "" && err == nil {
+				err = w.take(ctx, m, b, q, a)
+			}
+		}
 		if err != nil && !isFault(err, llm.FaultNotFound) {
 			return false, err
 		}
 	}
-	return true, w.store.CloseBatch(ctx, b.ID, reverie.BatchStatus(state.Phase), state.Err, tries)
+	return true, w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries)
 }
 
 // take keeps one answer, if it is the question's own.
@@ -320,7 +465,7 @@ func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q rever
 		}
 	} else {
 		q.Status, outcome = reverie.QuestionFailed, "failed"
-		if q.Fault = string(llm.FaultIn(a.Err)); errors.Is(a.Err, reverie.ErrDeferred) || q.Fault == string(llm.FaultCanceled) {
+		if q.Fault = string(llm.FaultIn(a.Err)); errors.Is(a.Err, reverie.ErrDeferred) {
 			q.Status = reverie.QuestionAgain
 		}
 	}
@@ -353,7 +498,7 @@ func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q rever
 // submit hands in what was put of a model's questions, as far as there is room, in as few
 // batches as may be. It returns how many.
 func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
-	for {
+	for !w.Clock.Now().Before(w.room[m.Name()].after) {
 		if len(w.left(m)) > 0 && spent != nil {
 			return n, spent
 		}
@@ -373,18 +518,31 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 		for _, q := range list {
 			tokens += q.Tokens
 		}
-		refused, herr := w.handIn(ctx, m, b, list)
+		refused, herr := w.handIn(ctx, m, b, list, false)
 		if refused {
-			w.mu.Lock()
-			w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
-			w.mu.Unlock()
+			for _, q := range list {
+				tokens -= q.Tokens
+			}
+			again := isFault(herr, llm.FaultTooLarge) || isFault(herr, llm.FaultBadRequest)
+			if again && len(list) == 1 {
+				n++
+			} else {
+				w.mu.Lock()
+				w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
+				w.mu.Unlock()
+			}
+			if again {
+				continue
+			}
 			return n, errors.Join(err, herr)
 		}
 		n++
 		if err = errors.Join(err, herr); err != nil {
 			return n, err
 		}
+		w.bigger(m, len(list))
 	}
+	return n, nil
 }
 
 // next takes the questions of the next batch off those that were put: as many as its
@@ -393,7 +551,12 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	limits, list, bytes := m.Batcher().BatchLimits(), w.asked[m.Name()], int64(0)
-	most := cmp.Or(min(limits.Questions, cmp.Or(w.most[m.Name()], limits.Questions)), w.most[m.Name()])
+	most := limits.Questions
+	for _, n := range []int{w.room[m.Name()].most, w.room[m.Name()].within} {
+		if n > 0 && (most == 0 || n < most) {
+			most = n
+		}
+	}
 	for _, q := range list {
 		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with room to spare
 		full := most > 0 && len(part) == most || limits.Bytes > 0 && bytes+size > limits.Bytes
@@ -413,11 +576,23 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 	return part, err
 }
 
-// smaller has fewer questions handed in at once.
-func (w *Waves) smaller(m *llm.Model, than int) {
+// smaller has half of so many questions handed in at once. within are those of the first
+// that were asked, where the provider cannot take them as they are.
+func (w *Waves) smaller(m *llm.Model, than, within int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.most[m.Name()] = max(1, than/2)
+	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
+}
+
+// bigger has more questions handed in at once after so many were accepted, and what was
+// refused with them is in.
+func (w *Waves) bigger(m *llm.Model, accepted int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.room[m.Name()]
+	if r.within = max(0, r.within-accepted); r.within == 0 {
+		r.most = min(2*r.most, 1<<20)
+	}
 }
 
 func isFault(err error, fault llm.Fault) bool {

@@ -253,7 +253,7 @@ func TestSmallerBatches(t *testing.T) {
 		"refused": func(w *world, _ *int) {
 			w.provider.submit = func(_ llm.BatchSubmission, questions []llm.BatchQuestion) error {
 				if len(questions) > 1 {
-					return &llm.Error{Provider: "test", Fault: llm.FaultRateLimited}
+					return &llm.Error{Provider: "test", Fault: llm.FaultTooLarge}
 				}
 				return nil
 			}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,10 +14,10 @@ import (
 )
 
 // handIn hands in a batch whose row is written, with its questions; nil: they are read, and
-// the provider may have it already. refused tells that it was not accepted, and is none any
-// more. A passing error leaves it to be looked for.
-func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
-	err error) {
+// the provider may have it already, or it is taken back where cancel says so. refused tells
+// that it was not accepted, and is out no more. A passing error leaves it to be looked for.
+func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion,
+	cancel bool) (refused bool, err error) {
 	if list == nil {
 		if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL); !is || err != nil {
 			return false, err // another process is at it
@@ -29,6 +28,11 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 	s := llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
 	id := ""
 	if list == nil {
+		if _, err := w.reserve(ctx, b, (*llm.Model).Reserve); errors.As(err, new(*reverie.BudgetError)) {
+			cancel = true
+		} else if err != nil {
+			return false, err
+		}
 		if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
 			return false, err
 		}
@@ -36,16 +40,22 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 		if err != nil {
 			return false, err
 		}
-		id, err = m.Batcher().FindBatch(ctx, s,
+		limited, end := w.Within(ctx, forTexts)
+		defer end()
+		id, err = m.Batcher().FindBatch(limited, s,
 			func(id string) bool {
 				return slices.ContainsFunc(list, func(q reverie.BatchQuestion) bool { return q.ID == id })
 			},
 			func(id string) bool { return slices.Contains(known, id) })
 		if err != nil {
-			return false, err
+			if !w.over(b, err) {
+				return false, err
+			}
+			w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
+			id = ""
 		}
 		list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
-		if id == "" && len(list) == 0 {
+		if id == "" && (cancel || len(list) == 0) {
 			return true, w.store.WithdrawBatch(ctx, b.ID)
 		}
 	}
@@ -56,8 +66,10 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 				MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
 		}
 		fault.Reach("submit a batch", fault.Asked)
-		if id, err = m.Batcher().SubmitBatch(ctx, s, questions); err != nil {
-			return w.refused(ctx, m, b, err)
+		limited, end := w.Within(ctx, forTexts)
+		defer end()
+		if id, err = m.Batcher().SubmitBatch(limited, s, questions); err != nil {
+			return w.refused(ctx, m, b, list, err)
 		}
 		fault.Reach("submit a batch", fault.Answered)
 		w.Count("submitted", len(list))
@@ -66,16 +78,30 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 }
 
 // refused takes a batch back that the provider has not accepted. Whether it has is not
-// known after other errors: it is looked for then.
-func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, err error) (bool, error) {
+// known after other errors: it is looked for then. What cannot be accepted as it is comes
+// in halves, until one question is alone, and that one has failed.
+func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion,
+	err error) (bool, error) {
 	e, is := errors.AsType[*llm.Error](err)
 	if !is || e.Fault != llm.FaultRateLimited && errors.Is(err, reverie.ErrDeferred) || e.Fault == llm.FaultCanceled {
 		return false, err
 	}
-	if e.Fault == llm.FaultRateLimited || e.Fault == llm.FaultTooLarge && b.Questions > 1 {
-		w.smaller(m, b.Questions)
-		w.Log.Warn("a batch was not accepted; smaller ones are tried", "model", b.Model, "questions", b.Questions, "error", err)
-		err = fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
+	w.Log.Warn("a batch was not accepted", "batch_id", b.ID, "model", b.Model, "questions", len(list), "error", err)
+	bad := e.Fault == llm.FaultTooLarge || e.Fault == llm.FaultBadRequest
+	switch {
+	case e.Fault == llm.FaultRateLimited:
+		w.room[m.Name()].after = w.Clock.Now().Add(e.RetryAfter)
+	case bad && len(list) == 1:
+		w.bigger(m, w.room[m.Name()].within)
+		q := list[0]
+		q.Status, q.Fault = reverie.QuestionFailed, string(e.Fault)
+		if is, terr := w.store.TakeAnswer(ctx, b.ID, reverie.BatchAnswer{Question: q}); terr != nil || !is {
+			return true, errors.Join(err, terr)
+		}
+		w.Count("failed", 1)
+		return true, errors.Join(err, w.close(ctx, b, reverie.BatchFailed, err.Error(), 1))
+	case bad:
+		w.smaller(m, len(list), len(list))
 	}
 	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }

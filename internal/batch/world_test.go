@@ -47,13 +47,19 @@ func must[V any](v V, err error) func(testing.TB) V {
 }
 
 // hurried is a clock on which what is waited for comes at once, as late as it should.
-type hurried struct{ *clockwork.FakeClock }
+type hurried struct {
+	*clockwork.FakeClock
+	world *world
+}
 
 func (c hurried) After(d time.Duration) <-chan time.Time {
 	if d == reverie.LeaseRenew { // nothing takes as long as that
 		return nil
 	}
 	c.Advance(d)
+	if c.world.look != nil {
+		c.world.look()
+	}
 	now := make(chan time.Time, 1)
 	now <- c.Now()
 	return now
@@ -69,11 +75,13 @@ type world struct {
 	options  func(*batch.Options)
 	budget   *llm.Budget
 	between  func(wave int) // called before each wave
+	look     func()         // called before each look at the batches but the first
 	waves    int
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, clock: hurried{clockwork.NewFakeClockAt(noon)}}
+	w := &world{T: t}
+	w.clock = hurried{clockwork.NewFakeClockAt(noon), w}
 	w.store = pgtest.Open(t, pg.Options{Now: w.clock.Now})
 	w.provider = &provider{world: w, batches: map[string]*handedIn{}}
 	return w
@@ -230,6 +238,13 @@ func (w *world) rows(query string, args ...any) []string {
 	return must(pg.QueryAll[string](w.Context(), w.store.DB(), "look", query, args...))(w)
 }
 
+func (w *world) exec(query string) {
+	w.Helper()
+	if err := w.store.DB().Exec(w.Context(), "change", query); err != nil {
+		w.Fatal(err)
+	}
+}
+
 func (w *world) want(query string, want ...string) {
 	w.Helper()
 	if got := w.rows(query); !slices.Equal(got, want) {
@@ -324,6 +339,17 @@ type provider struct {
 	state  func(b *handedIn) (llm.BatchState, error)
 	lose   func(n int) (lost, reached bool)
 	submit func(s llm.BatchSubmission, questions []llm.BatchQuestion) error
+	hang   func(ctx context.Context, call string) error
+	find   error
+	read   error
+	cancel error
+}
+
+func (p *provider) hangs(ctx context.Context, call string) error {
+	if p.hang == nil {
+		return nil
+	}
+	return p.hang(ctx, call)
 }
 
 type handedIn struct {
@@ -369,10 +395,13 @@ func (p *mortalProvider) Generate(_ context.Context, req llm.Request) (resp llm.
 	return resp, err
 }
 
-func (p *mortalProvider) SubmitBatch(_ context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (id string, err error) {
+func (p *mortalProvider) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (id string, err error) {
 	err = p.life.call("SubmitBatch", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if err := p.hangs(ctx, "SubmitBatch"); err != nil {
+			return err
+		}
 		p.submits++
 		lost, reached := false, false
 		if p.lose != nil {
@@ -402,10 +431,13 @@ func (p *mortalProvider) SubmitBatch(_ context.Context, s llm.BatchSubmission, q
 	return id, nil
 }
 
-func (p *mortalProvider) FindBatch(_ context.Context, s llm.BatchSubmission, mine, known func(string) bool) (found string, err error) {
+func (p *mortalProvider) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, known func(string) bool) (found string, err error) {
 	err = p.life.call("FindBatch", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if err := errors.Join(p.find, p.hangs(ctx, "FindBatch")); err != nil {
+			return err
+		}
 		for id, b := range p.batches {
 			if !known(id) && mine(b.questions[0].ID) {
 				found = id
@@ -416,11 +448,14 @@ func (p *mortalProvider) FindBatch(_ context.Context, s llm.BatchSubmission, min
 	return found, err
 }
 
-func (p *mortalProvider) BatchState(_ context.Context, id string) (state llm.BatchState, err error) {
+func (p *mortalProvider) BatchState(ctx context.Context, id string) (state llm.BatchState, err error) {
 	err = p.life.call("BatchState", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		state = llm.BatchState{Phase: llm.BatchEnded}
+		if err := p.hangs(ctx, "BatchState"); err != nil {
+			return err
+		}
 		if b := p.batches[id]; b.cancelled {
 			state.Phase = llm.BatchCancelled
 		} else if p.state != nil {
@@ -433,13 +468,13 @@ func (p *mortalProvider) BatchState(_ context.Context, id string) (state llm.Bat
 	return state, err
 }
 
-func (p *mortalProvider) BatchAnswers(_ context.Context, id string, each func(llm.BatchAnswer) error) error {
+func (p *mortalProvider) BatchAnswers(ctx context.Context, id string, each func(llm.BatchAnswer) error) error {
 	var list []llm.BatchAnswer
 	err := p.life.call("BatchAnswers", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		list = p.answers(p.batches[id])
-		return nil
+		return errors.Join(p.read, p.hangs(ctx, "BatchAnswers"))
 	})
 	for _, a := range list {
 		if err == nil {
@@ -453,8 +488,8 @@ func (p *mortalProvider) CancelBatch(_ context.Context, id string) error {
 	return p.life.call("CancelBatch", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.batches[id].cancelled = true
-		return nil
+		p.batches[id].cancelled = p.cancel == nil
+		return p.cancel
 	})
 }
 
@@ -485,8 +520,9 @@ func (m *mortalBatches) TakeAnswer(ctx context.Context, id string, a reverie.Bat
 	return is, err
 }
 
-func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
-	return m.life.call("Close", func() error { return m.Batches.CloseBatch(ctx, id, status, why, tries) })
+func (m *mortalBatches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (n int, err error) {
+	err = m.life.call("Close", func() error { n, err = m.Batches.CloseBatch(ctx, id, status, why, tries); return err })
+	return n, err
 }
 
 func (m *mortalBatches) BatchesOut(ctx context.Context, job reverie.Job) (list []reverie.Batch, err error) {

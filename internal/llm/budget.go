@@ -88,10 +88,43 @@ func (t *tally) begin(estimate reverie.Spend) error {
 	if err := t.exceeded(t.underWay); err != nil {
 		return err
 	}
+	t.add(estimate)
+	return nil
+}
+
+// add counts a call as under way.
+func (t *tally) add(estimate reverie.Spend) {
 	t.underWay.Calls++
 	t.underWay.InputTokens += estimate.InputTokens
 	t.underWay.CostUSD += estimate.CostUSD
-	return nil
+}
+
+// hold counts a call as under way that began before, whatever is spent.
+func (b *Budget) hold(estimate reverie.Spend) {
+	if b == nil {
+		return
+	}
+	tallies := []*tally{&b.run}
+	if !b.day.unbounded() {
+		tallies = append(tallies, &b.day.tally)
+	}
+	for _, t := range tallies {
+		t.mu.Lock()
+		t.add(estimate)
+		t.mu.Unlock()
+	}
+}
+
+// Hold is [Model.Reserve] for a question that is out already, whatever is spent.
+func (m *Model) Hold(ctx context.Context, tokens int) (*Reservation, error) {
+	b := budgetOf(ctx)
+	if m.account.Free {
+		b = nil
+	}
+	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
+	estimate := reverie.Spend{InputTokens: tokens, CostUSD: price.Cost(Usage{InputTokens: tokens})}
+	b.hold(estimate)
+	return &Reservation{reservation{leave: func() {}, budget: b, estimate: estimate}}, nil
 }
 
 // exceeded says which limit is spent by what is spent and what is under way.

@@ -50,10 +50,11 @@ const (
 		returning ` + questionColumns
 
 	claimQuery = `update batches set holder = $2, held_until = clock_timestamp() + make_interval(secs => $3)
-		where group_id = '' and batch_id = $1 and status = 'submitting'
+		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null
 			and (holder = $2 or held_until < clock_timestamp())`
-	submittedQuery = `update batches set provider_id = $2, status = 'running'
-		where group_id = '' and batch_id = $1 and status = 'submitting'`
+	submittedQuery = `update batches set provider_id = $2,
+			status = case status when 'submitting' then 'running' else status end
+		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null`
 	// What was handed in is with the provider.
 	blankQuery = `update batch_questions set system_text = '', user_text = ''
 		where batch_id = $1 and group_id is not null`
@@ -78,7 +79,8 @@ const (
 		where group_id = '' and batch_id = $1 and ended_at is null`
 	leftQuery = `update batch_questions set status = 'again', tries = tries + $2
 		where batch_id = $1 and group_id is not null and status = 'waiting'`
-	forgetQuery = `delete from batch_questions where batch_id = $1 and group_id is not null and status = 'erased'`
+	unansweredQuery = `update batches set failed = failed + $2 where group_id = '' and batch_id = $1`
+	forgetQuery     = `delete from batch_questions where batch_id = $1 and group_id is not null and status = 'erased'`
 
 	// Answers are kept until their run has ended, and questions that nobody goes on with
 	// until their batch has.
@@ -232,24 +234,30 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 	})
 }
 
-// CloseBatch ends a batch. What it has not answered has been tried so many times more.
-func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) error {
-	return s.db.Run(ctx, pg.Work{What: "end a batch", Do: func(ctx context.Context, t *pg.Tx) error {
+// CloseBatch ends a batch. What it has not answered has been tried so many times more, and
+// counts as failed; it returns how many that are.
+func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (n int,
+	err error) {
+	return pg.Run(ctx, s.db, pg.Work{What: "end a batch"}, func(ctx context.Context, t *pg.Tx) (int, error) {
 		if _, err := t.Exec(ctx, closeQuery, id, status, pg.ValidText(why), s.db.Now()); err != nil {
-			return err
+			return 0, err
 		}
-		if _, err := t.Exec(ctx, leftQuery, id, tries); err != nil {
-			return err
+		left, err := t.Exec(ctx, leftQuery, id, tries)
+		if err != nil {
+			return 0, err
 		}
-		_, err := t.Exec(ctx, forgetQuery, id)
-		return err
-	}})
+		if _, err = t.Exec(ctx, unansweredQuery, id, left); err != nil {
+			return 0, err
+		}
+		_, err = t.Exec(ctx, forgetQuery, id)
+		return int(left), err
+	})
 }
 
 // CancellingBatch notes that a batch is to be cancelled. One that has ended is left as it is.
 func (s *Batches) CancellingBatch(ctx context.Context, id string) (is bool, err error) {
 	return s.changes(ctx, "note that a batch is cancelled", `update batches set status = 'cancelling'
-		where group_id = '' and batch_id = $1 and status = 'running'`, id)
+		where group_id = '' and batch_id = $1 and ended_at is null`, id)
 }
 
 // BatchesOut are the batches of a job that have not ended, "" for all jobs, the oldest first.
