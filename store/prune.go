@@ -32,11 +32,14 @@ const (
 						and u.message_id = any (c.message_ids) and u.run_id is null))))`
 	expiredChunks  = ` from run_chunks x` + endedRuns + ` and x.answer <> ''`
 	expiredAnswers = ` from answers x` + endedRuns
+	// What is out keeps its row until its batch has ended.
+	expiredQuestions = ` from batch_questions x` + endedRuns + ` and (x.batch_id is null or x.status not in ('waiting', 'erased'))`
 
 	expiredUsage = ` from memory_usage_log x where x.group_id = $1 and x.created_at < $2::timestamptz`
 
 	countShortTermQuery = `select count(*)` + expiredShortTerm
-	countAnswersQuery   = `select (select count(*)` + expiredChunks + `) + (select count(*)` + expiredAnswers + `)`
+	countAnswersQuery   = `select (select count(*)` + expiredChunks + `) + (select count(*)` + expiredAnswers + `)
+		+ (select count(*)` + expiredQuestions + `)`
 	countUsageQuery     = `select count(*)` + expiredUsage
 
 	// Which messages a summary covered is known for good: their uses stay.
@@ -51,6 +54,10 @@ const (
 	pruneAnswersQuery = `delete from answers d
 		using (select x.run_id, x.input_sha256` + expiredAnswers + ` order by x.run_id, x.input_sha256 limit $3) e
 		where d.group_id = $1 and d.run_id = e.run_id and d.input_sha256 = e.input_sha256`
+
+	pruneQuestionsQuery = `delete from batch_questions d
+		using (select x.question_id` + expiredQuestions + ` order by x.question_id limit $3) e
+		where d.group_id = $1 and d.question_id = e.question_id`
 
 	// A row that is being judged is waited for, and counts as it is then.
 	pruneUsageQuery = `with gone as (
@@ -120,7 +127,7 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 			query  string
 			n      *int
 		}{{b.ShortTerm, pruneShortTermQuery, &p.ShortTerm}, {b.Answers, pruneChunksQuery, &p.Answers}, {b.Answers,
-			pruneAnswersQuery, &p.Answers}} {
+			pruneAnswersQuery, &p.Answers}, {b.Answers, pruneQuestionsQuery, &p.Answers}} {
 			left := b.Limit - p.Total()
 			if of.before.IsZero() || left <= 0 {
 				continue

@@ -280,3 +280,26 @@ func TestAnswerThatIsPaidFor(t *testing.T) {
 	}
 	w.want(`select answer from run_chunks where group_id = $1`, "", "")
 }
+
+// What batches have answered is kept for as long as other answers; what is out stays until it has come.
+func TestAnswersOfBatches(t *testing.T) {
+	w := newWorld(t)
+	old := w.evolve(noon.Add(-60*day), w.say("", noon.Add(-60*day), "tea"), false)
+	late := w.evolve(noon, w.say("", noon, "bus"), false)
+	for i, q := range []struct{ run, status string }{{old, "answered"}, {old, "failed"}, {old, "waiting"}, {old, "erased"}, {late, "answered"}} {
+		w.exec(`insert into batch_questions (group_id, question_id, run_id, input_sha256, nth, model, purpose, batch_id, status, nonce, tokens,
+			max_tokens, system_text, user_text, answer, created_at) values ($1, $2, $3, '', $4, 'm', 'evolve', $5, $6, '', 1, 1, '', '', $6, $7)`,
+			w.group, reverie.NewID(), q.run, i, reverie.NewID(), q.status, noon)
+	}
+	k := w.keeper(w.store)
+	k.Retention = reverie.Retention{Answers: 30 * day}
+	dry := must(k.Run(t.Context(), nil, Request{GroupID: w.group, DryRun: true}))(t)
+	if res := must(w.run(k))(t); res.Pruned.Answers != 4 || dry.Pruned != res.Pruned { // with the answer of a chunk, and one to compare
+		t.Errorf("pruned %+v, foretold %+v", res.Pruned, dry.Pruned)
+	}
+	w.want(`select status, run_id = (select run_id from runs where group_id = $1 and job = 'evolve' order by started_at desc limit 1)
+		from batch_questions where group_id = $1 order by 1`, "answered|true", "erased|false", "waiting|false")
+	if res := must(w.run(k))(t); !res.Nothing {
+		t.Errorf("again: %+v", res)
+	}
+}
