@@ -40,7 +40,7 @@ const (
 	countShortTermQuery = `select count(*)` + expiredShortTerm
 	countAnswersQuery   = `select (select count(*)` + expiredChunks + `) + (select count(*)` + expiredAnswers + `)
 		+ (select count(*)` + expiredQuestions + `)`
-	countUsageQuery     = `select count(*)` + expiredUsage
+	countUsageQuery = `select count(*)` + expiredUsage
 
 	// Which messages a summary covered is known for good: their uses stay.
 	pruneShortTermQuery = `delete from session_summaries d
