@@ -36,6 +36,11 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 		if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
 			return false, err
 		}
+		for _, q := range list {
+			if q.Status != reverie.QuestionErased {
+				s.Least++
+			}
+		}
 		known, err := w.store.KnownBatches(ctx)
 		if err != nil {
 			return false, err

@@ -31,8 +31,9 @@ type Batcher interface {
 
 // BatchSubmission names one attempt to hand in a batch.
 type BatchSubmission struct {
-	Key       string // ours, unique; the provider keeps it where it can
-	Questions int
+	Key       string    // ours, unique; the provider keeps it where it can
+	Questions int       // at most
+	Least     int       // fewer where some were erased since they were handed in first; 0: as many as Questions
 	At        time.Time // not later than the submission, by our clock
 }
 

@@ -330,6 +330,32 @@ func TestLostReplyIsFound(t *testing.T) {
 	})
 }
 
+// A batch that was handed in again without what was erased is found by any answer of ours.
+func TestLostReplyOfFewerIsFound(t *testing.T) {
+	eachAdapter(t, func(t *testing.T, a adapter) {
+		foreign := func(list []llmtest.Result) []llmtest.Result {
+			first := list[0]
+			first.ID = "stranger"
+			return append([]llmtest.Result{first}, list...)
+		}
+		srv, _ := batchServer(t, llmtest.Plan{}, llmtest.Plan{Lost: true, Arrange: foreign}, llmtest.Plan{})
+		b := dialBatches(t, a, srv)
+		for _, n := range []int{1, 3, 5} { // but the second, others'
+			key := map[int]string{1: "small", 3: "lost", 5: "large"}[n]
+			if id, err := b.SubmitBatch(t.Context(), submission(key, n), questions(key, n)); err == nil {
+				state(t, b, id)
+			}
+		}
+		state(t, b, srv.Batches()[1].ID)
+		s := submission("lost", 4)
+		s.Least = 2
+		id, err := b.FindBatch(t.Context(), s, func(id string) bool { return strings.HasPrefix(id, "lost-") }, func(string) bool { return false })
+		if err != nil || !strings.HasSuffix(id, srv.Batches()[1].ID) {
+			t.Errorf("found %q, %v; batches: %+v", id, err, srv.Batches())
+		}
+	})
+}
+
 func TestForgottenBatch(t *testing.T) {
 	eachAdapter(t, func(t *testing.T, a adapter) {
 		srv, now := batchServer(t, llmtest.Forgotten(24*time.Hour))

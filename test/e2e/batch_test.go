@@ -114,6 +114,41 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// A process that dies while a batch is out is followed by one without batches: it asks nothing
+// that is out, and pays for nothing twice.
+func TestDirectlyAfterBatches(t *testing.T) {
+	c := crowdOf(2, 2)
+	s := batchStage(t, "anthropic", c)
+	s.model.ScriptBatches(llmtest.Slow(3))
+	s.linkedTo([]string{"evolve", "--due", "--batch"}, func(p *process, _ int) verdict {
+		if len(s.model.Bill()) > 0 || len(s.model.Batches()) > 0 {
+			p.kill()
+		}
+		return pass
+	})
+	s.exec(`update leases set expires_at = 'epoch'`)
+	s.exec(`update batches set held_until = 'epoch'`)
+	for range 9 {
+		if o := s.run("evolve", "--due"); o.code == 0 {
+			break
+		} else if !strings.Contains(o.stdout+o.stderr, "reverie batches list") {
+			t.Errorf("while a batch is out: %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+	}
+	s.run("evolve", "--due").want(t, 0)
+	var asked []string
+	for _, call := range s.model.Bill() {
+		asked = append(asked, call.User)
+	}
+	slices.Sort(asked)
+	if n := len(slices.Compact(slices.Clone(asked))); n != len(asked) || s.one(`select count(*) from llm_calls where purpose <> 'embed'`) != fmt.Sprint(n) {
+		t.Errorf("%d questions are billed, %d of them different", len(asked), n)
+	}
+	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed' order by 1`); !slices.Equal(tiers, []string{"batch", "standard"}) {
+		t.Errorf("tiers %q", tiers)
+	}
+}
+
 // linkedTo runs the binary in a process of its own, whose every packet to PostgreSQL is
 // step's to know of first, and waits until the server has done what it was told.
 func (s *stage) linkedTo(args []string, step func(p *process, n int) verdict) outcome {

@@ -59,7 +59,7 @@ func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questio
 }
 
 // FindBatch implements [llm.Batcher]: among the batches made since, which are listed with the
-// newest first, and of as many questions, the one that has answered ours. Before a batch has
+// newest first, and of as many questions as it may have, the one that has answered ours. Before a batch has
 // ended, it does not tell what it was asked.
 func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, known func(string) bool) (string, error) {
 	return wire.Ask(ctx, Provider, func() (string, error) {
@@ -70,7 +70,7 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, kno
 			if b.CreatedAt.Before(s.Since()) {
 				break
 			}
-			if questionsOf(b) != s.Questions || known(b.ID) {
+			if n := questionsOf(b); n < cmp.Or(s.Least, s.Questions) || n > s.Questions || known(b.ID) {
 				continue
 			}
 			if b.ProcessingStatus != sdk.MessageBatchProcessingStatusEnded {
@@ -85,13 +85,15 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, kno
 	})
 }
 
-var errSeen = errors.New("one answer has been seen")
+var errSeen = errors.New("an answer of ours has been seen")
 
-// hasAnswered tells whether the first answer of a batch is to a question of mine.
+// hasAnswered tells whether any answer of a batch is to a question of mine.
 func (c *Client) hasAnswered(ctx context.Context, id string, mine func(string) bool) (ours bool, err error) {
 	err = c.BatchAnswers(ctx, id, func(a llm.BatchAnswer) error {
-		ours = mine(a.ID)
-		return errSeen
+		if ours = mine(a.ID); ours {
+			return errSeen
+		}
+		return nil
 	})
 	if errors.Is(err, errSeen) || llm.FaultIn(err) == llm.FaultNotFound { // results that are gone were not awaited
 		err = nil
