@@ -85,7 +85,7 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	if f.InBatches {
 		return f.inWaves(ctx, stop)
 	}
-	if err := f.collect(ctx); err != nil {
+	if err := f.collect(ctx); err != nil && ctx.Err() == nil { // who is interrupted is told by the runner
 		return jobs.Summary{}, err
 	}
 	return f.once(ctx, stop)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,8 +77,8 @@ func TestBatches(t *testing.T) {
 				want = s.crowdState(c)
 			})
 			s := batchStage(t, provider, c)
-			packets := 0
-			s.linkedTo([]string{"evolve", "--due", "--batch"}, func(_ *process, n int) verdict { packets = n; return pass }).want(t, 0)
+			var packets atomic.Int64
+			s.linkedTo([]string{"evolve", "--due", "--batch"}, func(_ *process, n int) verdict { packets.Store(int64(n)); return pass }).want(t, 0)
 			if diff := cmp.Diff(want, s.crowdState(c)); diff != "" {
 				t.Errorf("in batches (-directly +batches):\n%s", diff)
 			}
@@ -90,7 +91,7 @@ func TestBatches(t *testing.T) {
 				s := batchStage(t, provider, c)
 				kills := 0
 				for range 8 {
-					at := 1 + random.IntN(packets/2)
+					at := 1 + random.IntN(int(packets.Load())/2)
 					s.linkedTo([]string{"evolve", "--due", "--batch"}, func(p *process, n int) verdict {
 						if n == at {
 							kills++
