@@ -13,6 +13,106 @@ import (
 	"reverie/internal/reverie"
 )
 
+// submit hands in what was put of a model's questions, as far as there is room, in as few
+// batches as may be. It returns how many.
+func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
+	for !w.Clock.Now().Before(w.room[m.Name()].after) {
+		if len(w.left(m)) > 0 && spent != nil {
+			return n, spent
+		}
+		part, err := w.next(ctx, m, tokens)
+		if len(part) == 0 {
+			return n, err
+		}
+		b := reverie.Batch{ID: reverie.NewID(), Job: w.Job, Model: m.Name(), CreatedAt: w.Clock.Now()}
+		list, aerr := w.store.AssignBatch(ctx, b, part, w.Holder, reverie.LeaseTTL)
+		if aerr != nil {
+			return n, errors.Join(err, aerr)
+		}
+		if len(list) == 0 { // another process has them
+			continue
+		}
+		b.Questions = len(list)
+		for _, q := range list {
+			tokens += q.Tokens
+		}
+		refused, herr := w.handIn(ctx, m, b, list, false)
+		if refused {
+			for _, q := range list {
+				tokens -= q.Tokens
+			}
+			again := isFault(herr, llm.FaultTooLarge) || isFault(herr, llm.FaultBadRequest)
+			if again && len(list) == 1 {
+				n++
+			} else {
+				w.mu.Lock()
+				w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
+				w.mu.Unlock()
+			}
+			if again {
+				continue
+			}
+			return n, errors.Join(err, herr)
+		}
+		n++
+		if err = errors.Join(err, herr); err != nil {
+			return n, err
+		}
+		w.bigger(m, len(list))
+	}
+	return n, nil
+}
+
+// next takes the questions of the next batch off those that were put: as many as its
+// limits and the budget have room for.
+func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reverie.BatchQuestion, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	limits, list, bytes := m.Batcher().BatchLimits(), w.asked[m.Name()], int64(0)
+	most := limits.Questions
+	for _, n := range []int{w.room[m.Name()].most, w.room[m.Name()].within} {
+		if n > 0 && (most == 0 || n < most) {
+			most = n
+		}
+	}
+	for _, q := range list {
+		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with room to spare
+		full := most > 0 && len(part) == most || limits.Bytes > 0 && bytes+size > limits.Bytes
+		if full && len(part) > 0 || w.Tokens > 0 && tokens > 0 && tokens+q.Tokens > w.Tokens {
+			break
+		}
+		r := w.reserved[q.ID]
+		if r == nil {
+			if r, err = m.Reserve(ctx, q.Tokens); err != nil {
+				break
+			}
+			w.reserved[q.ID] = r
+		}
+		part, bytes, tokens = append(part, q), bytes+size, tokens+q.Tokens
+	}
+	w.asked[m.Name()] = list[len(part):]
+	return part, err
+}
+
+// smaller has half of so many questions handed in at once. within are those of the first
+// that were asked, where the provider cannot take them as they are.
+func (w *Waves) smaller(m *llm.Model, than, within int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
+}
+
+// bigger has more questions handed in at once after so many were accepted, and what was
+// refused with them is in.
+func (w *Waves) bigger(m *llm.Model, accepted int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.room[m.Name()]
+	if r.within = max(0, r.within-accepted); r.within == 0 {
+		r.most = min(2*r.most, 1<<20)
+	}
+}
+
 // handIn hands in a batch whose row is written, with its questions; nil: they are read, and
 // the provider may have it already, or it is taken back where cancel says so. refused tells
 // that it was not accepted, and is out no more. A passing error leaves it to be looked for.
