@@ -27,7 +27,7 @@ type Store interface {
 	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
 	AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
 		ttl time.Duration) ([]reverie.BatchQuestion, error)
-	ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (bool, error)
+	ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration, send bool) (bool, error)
 	BatchSubmitted(ctx context.Context, id, providerID string) error
 	WithdrawBatch(ctx context.Context, id string) error
 	BatchQuestions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
@@ -35,6 +35,7 @@ type Store interface {
 	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (int, error)
 	CancellingBatch(ctx context.Context, id string) (bool, error)
 	BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
+	WantedBatches(ctx context.Context, ids []string) ([]string, error)
 	KnownBatches(ctx context.Context) ([]string, error)
 	SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error
 }
@@ -63,6 +64,7 @@ const (
 	patience = time.Hour           // for the answers of a batch that is cancelled
 	kept     = 30 * 24 * time.Hour // batches that have ended
 	overhead = 1024                // bytes of a question beside its texts
+	listed   = 100                 // a part of Deadline: by then the provider lists what it has got
 
 	forLook  = 2 * time.Minute // that a call may take
 	forTexts = 30 * time.Minute
@@ -259,13 +261,21 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 	if spent != nil && !errors.As(spent, new(*reverie.BudgetError)) {
 		return len(list), false, spent
 	}
+	var ids []string
+	for _, b := range list {
+		ids = append(ids, b.ID)
+	}
+	wanted, err := w.store.WantedBatches(ctx, ids)
+	if err != nil {
+		return len(list), false, err
+	}
 	var errs []error
 	tokens := map[string]int{}
 	for _, b := range list {
 		if w.model(b) == nil { // its answers cannot be had while the model is not configured
 			continue
 		}
-		ended, err := w.look(ctx, b, spent)
+		ended, err := w.look(ctx, b, spent != nil || !slices.Contains(wanted, b.ID))
 		errs = append(errs, err)
 		if moved = moved || ended; !ended {
 			if !stuck(err) {

@@ -9,14 +9,12 @@ import (
 	"reverie/internal/reverie"
 )
 
-// look goes on with one batch, and tells whether it has ended.
-func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended bool, err error) {
-	m, cancel := w.model(b), spent != nil || w.Clock.Since(b.CreatedAt) >= w.Deadline
+// look goes on with one batch, or cancels it, and tells whether it has ended.
+func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended bool, err error) {
+	m := w.model(b)
+	cancel = cancel || w.Clock.Since(b.CreatedAt) >= w.Deadline
 	if b.ProviderID == "" {
-		if b.Status == reverie.BatchCancelling {
-			cancel = true
-		}
-		return w.handIn(ctx, m, b, nil, cancel)
+		return w.find(ctx, m, b, cancel || b.Status == reverie.BatchCancelling)
 	}
 	if cancel && b.Status != reverie.BatchCancelling {
 		if _, err = w.store.CancellingBatch(ctx, b.ID); err != nil {

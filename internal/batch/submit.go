@@ -36,7 +36,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 		for _, q := range list {
 			tokens += q.Tokens
 		}
-		refused, herr := w.handIn(ctx, m, b, list, false)
+		refused, herr := w.handIn(ctx, m, b, list)
 		if refused {
 			for _, q := range list {
 				tokens -= q.Tokens
@@ -113,72 +113,85 @@ func (w *Waves) bigger(m *llm.Model, accepted int) {
 	}
 }
 
-// handIn hands in a batch whose row is written, with its questions; nil: they are read, and
-// the provider may have it already, or it is taken back where cancel says so. refused tells
-// that it was not accepted, and is out no more. A passing error leaves it to be looked for.
-func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion,
-	cancel bool) (refused bool, err error) {
-	if list == nil {
-		if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL); !is || err != nil {
-			return false, err // another process is at it
-		}
+// find looks for a batch whose row is written, and which the provider may have. One that it
+// does not list, also some time after it last was on its way, is handed in again, or taken
+// back where cancel says so. gone tells that it is out no more.
+func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel bool) (gone bool, err error) {
+	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, false); !is || err != nil {
+		return false, err // another process is at it
 	}
-	ctx, end := w.holding(ctx, b.ID)
+	ctx, end := w.holding(ctx, b.ID, false)
 	defer end()
-	s := llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
-	id := ""
-	if list == nil {
-		if _, err := w.reserve(ctx, b, (*llm.Model).Reserve); errors.As(err, new(*reverie.BudgetError)) {
-			cancel = true
-		} else if err != nil {
-			return false, err
-		}
-		if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
-			return false, err
-		}
-		for _, q := range list {
-			if q.Status != reverie.QuestionErased {
-				s.Least++
-			}
-		}
-		known, err := w.store.KnownBatches(ctx)
-		if err != nil {
-			return false, err
-		}
-		limited, end := w.Within(ctx, forTexts)
-		defer end()
-		id, err = m.Batcher().FindBatch(limited, s,
-			func(id string) bool {
-				return slices.ContainsFunc(list, func(q reverie.BatchQuestion) bool { return q.ID == id })
-			},
-			func(id string) bool { return slices.Contains(known, id) })
-		if err != nil {
-			if !w.over(b, err) {
-				return false, err
-			}
-			w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
-			id = ""
-		}
-		list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
-		if id == "" && (cancel || len(list) == 0) {
-			return true, w.store.WithdrawBatch(ctx, b.ID)
+	if _, err := w.reserve(ctx, b, (*llm.Model).Reserve); errors.As(err, new(*reverie.BudgetError)) {
+		cancel = true
+	} else if err != nil {
+		return false, err
+	}
+	list, err := w.store.BatchQuestions(ctx, b.ID)
+	if err != nil {
+		return false, err
+	}
+	known, err := w.store.KnownBatches(ctx)
+	if err != nil {
+		return false, err
+	}
+	s := submission(b)
+	for _, q := range list {
+		if q.Status != reverie.QuestionErased {
+			s.Least++
 		}
 	}
-	if id == "" {
-		questions := make([]llm.BatchQuestion, len(list))
-		for i, q := range list {
-			questions[i] = llm.BatchQuestion{ID: q.ID, Request: llm.Request{System: withNonce(q.System, q.Nonce), User: q.User,
-				MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
-		}
-		fault.Reach("submit a batch", fault.Asked)
-		limited, end := w.Within(ctx, forTexts)
-		defer end()
-		if id, err = m.Batcher().SubmitBatch(limited, s, questions); err != nil {
-			return w.refused(ctx, m, b, list, err)
-		}
-		fault.Reach("submit a batch", fault.Answered)
-		w.Count("submitted", len(list))
+	limited, done := w.Within(ctx, forTexts)
+	defer done()
+	id, err := m.Batcher().FindBatch(limited, s,
+		func(id string) bool {
+			return slices.ContainsFunc(list, func(q reverie.BatchQuestion) bool { return q.ID == id })
+		},
+		func(id string) bool { return slices.Contains(known, id) })
+	switch {
+	case err != nil && !w.over(b, err):
+		return false, err
+	case err != nil:
+		w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
+	case id != "":
+		return false, w.store.BatchSubmitted(ctx, b.ID, id)
+	case w.Clock.Since(b.SentAt) < w.Deadline/listed+reverie.LeaseRenew:
+		return false, nil
 	}
+	list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
+	if cancel || len(list) == 0 {
+		return true, w.store.WithdrawBatch(ctx, b.ID)
+	}
+	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, true); !is || err != nil {
+		return false, err
+	}
+	return w.handIn(ctx, m, b, list)
+}
+
+func submission(b reverie.Batch) llm.BatchSubmission {
+	return llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
+}
+
+// handIn hands in a batch whose row is written. refused tells that it was not accepted, and
+// is out no more. A passing error leaves it to be looked for.
+func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
+	err error) {
+	ctx, end := w.holding(ctx, b.ID, true)
+	defer end()
+	questions := make([]llm.BatchQuestion, len(list))
+	for i, q := range list {
+		questions[i] = llm.BatchQuestion{ID: q.ID, Request: llm.Request{System: withNonce(q.System, q.Nonce), User: q.User,
+			MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
+	}
+	fault.Reach("submit a batch", fault.Asked)
+	limited, done := w.Within(ctx, forTexts)
+	defer done()
+	id, err := m.Batcher().SubmitBatch(limited, submission(b), questions)
+	if err != nil {
+		return w.refused(ctx, m, b, list, err)
+	}
+	fault.Reach("submit a batch", fault.Answered)
+	w.Count("submitted", len(list))
 	return false, w.store.BatchSubmitted(ctx, b.ID, id)
 }
 
@@ -211,8 +224,8 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }
 
-// holding keeps a batch for this process while it is handed in.
-func (w *Waves) holding(ctx context.Context, id string) (inner context.Context, end func()) {
+// holding keeps a batch for this process while it is looked for, or sent.
+func (w *Waves) holding(ctx context.Context, id string, send bool) (inner context.Context, end func()) {
 	inner, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -223,7 +236,7 @@ func (w *Waves) holding(ctx context.Context, id string) (inner context.Context, 
 				return
 			case <-w.Clock.After(reverie.LeaseRenew):
 			}
-			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL); err == nil && !is {
+			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL, send); err == nil && !is {
 				cancel() // another has taken it over
 			}
 		}
