@@ -59,6 +59,7 @@ type Options struct {
 }
 
 const (
+	maxAlone = 3                   // questions that are refused before a provider takes none
 	maxTries = 2                   // of a question in batches; then it is asked directly
 	maxWait  = 10                  // times Poll, between two looks
 	patience = time.Hour           // for the answers of a batch that is cancelled
@@ -88,6 +89,8 @@ type room struct {
 	most   int       // questions of a batch; 0 is the provider's limit
 	within int       // of the first of those asked, which the provider has refused as they were
 	after  time.Time // when it may be asked again
+	taken  bool      // it has accepted some
+	alone  int       // questions that it has refused in a batch of their own, before it has taken any
 }
 
 // New returns the waves of a job.

@@ -307,3 +307,57 @@ func TestForeignLineBeforeOurs(t *testing.T) {
 	w.same(want)
 	w.once(want)
 }
+
+// A batch whose reply was lost may be listed only later: it is not handed in again before,
+// also by another process, nor taken back.
+func TestListedLate(t *testing.T) {
+	want := directly(t, (*world).tell)
+	for name, dies := range map[string]bool{"alive": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.tell()
+			w.provider.lose = func(n int) (bool, bool) { return n == 1, true }
+			w.provider.listed = noon.Add(14 * time.Minute)
+			l := &life{left: -1}
+			if dies {
+				w.look = func() { l.dead = true }
+				if _, err := w.process(l).run(); !errors.Is(err, errDead) {
+					t.Fatal(err)
+				}
+				w.exec(`update batches set held_until = 'epoch'`)
+				w.exec(`update leases set expires_at = 'epoch'`)
+				w.look = nil
+			}
+			w.inBatches()
+			w.same(want)
+			w.once(want)
+			if w.clock.Now().Before(w.provider.listed) {
+				t.Error("it was listed at once")
+			}
+		})
+	}
+}
+
+// A provider that accepts nothing is told from one question that it does not accept: after
+// a few the start ends, and says what to set. What was asked is asked directly then.
+func TestProviderThatRefusesAll(t *testing.T) {
+	const groups = 40
+	w := newWorld(t)
+	for g := range groups {
+		w.say(fmt.Sprintf("g%02d", g), 1, fmt.Sprintf("note topic%02d likes it.", g))
+	}
+	w.provider.submit = func(llm.BatchSubmission, []llm.BatchQuestion) error { return refusal(llm.FaultBadRequest) }
+	_, err := w.process(&life{left: -1}).run()
+	if !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "ask without --batch") {
+		t.Errorf("error %v", err)
+	}
+	if most := bits.Len(groups) + 2; w.provider.submits > most {
+		t.Errorf("%d submissions, at most %d", w.provider.submits, most)
+	}
+	w.want(`select count(*)::text from batch_questions where status = 'waiting' and batch_id is null`, fmt.Sprint(groups-2))
+	w.want(`select 'x' from batches where ended_at is null`)
+	if _, err := w.process(&life{left: -1}).runner.Run(t.Context(), nil); err == nil {
+		t.Error("what was refused has not failed")
+	}
+	w.want(`select count(*)::text from runs where status = 'succeeded'`, fmt.Sprint(groups-2))
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 		if err = errors.Join(err, herr); err != nil {
 			return n, err
 		}
-		w.bigger(m, len(list))
+		w.accepted(m, len(list))
 	}
 	return n, nil
 }
@@ -102,16 +103,35 @@ func (w *Waves) smaller(m *llm.Model, than, within int) {
 	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
 }
 
-// bigger has more questions handed in at once after so many were accepted, and what was
-// refused with them is in.
-func (w *Waves) bigger(m *llm.Model, accepted int) {
+// alone notes that a question was refused alone, and tells how many were while the provider
+// has taken none. Then they are tried one by one, from both ends.
+func (w *Waves) alone(m *llm.Model) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.room[m.Name()]
-	if r.within = max(0, r.within-accepted); r.within == 0 {
-		r.most = min(2*r.most, 1<<20)
+	r.within = 0
+	if r.taken {
+		r.grow()
+		return 0
+	}
+	slices.Reverse(w.asked[m.Name()])
+	r.alone++
+	return r.alone
+}
+
+// accepted has more questions handed in at once after so many were accepted, and what was
+// refused with them is in.
+func (w *Waves) accepted(m *llm.Model, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.room[m.Name()]
+	r.taken = true
+	if r.within = max(0, r.within-n); r.within == 0 {
+		r.grow()
 	}
 }
+
+func (r *room) grow() { r.most = min(2*r.most, 1<<20) }
 
 // find looks for a batch whose row is written, and which the provider may have. One that it
 // does not list, also some time after it last was on its way, is handed in again, or taken
@@ -210,7 +230,11 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	case e.Fault == llm.FaultRateLimited:
 		w.room[m.Name()].after = w.Clock.Now().Add(e.RetryAfter)
 	case bad && len(list) == 1:
-		w.bigger(m, w.room[m.Name()].within)
+		if w.alone(m) >= maxAlone && e.Fault == llm.FaultBadRequest {
+			return true, errors.Join(fmt.Errorf("%s takes no batches of %s, not even of one question: ask without --batch and "+
+				"[schedule] batch, or set a model that it answers in batches: %w", e.Said(), m.Name(), reverie.ErrConfiguration),
+				w.store.WithdrawBatch(ctx, b.ID))
+		}
 		q := list[0]
 		q.Status, q.Fault = reverie.QuestionFailed, string(e.Fault)
 		if is, terr := w.store.TakeAnswer(ctx, b.ID, reverie.BatchAnswer{Question: q}); terr != nil || !is {

@@ -340,6 +340,7 @@ type provider struct {
 	lose   func(n int) (lost, reached bool)
 	submit func(s llm.BatchSubmission, questions []llm.BatchQuestion) error
 	hang   func(ctx context.Context, call string) error
+	listed time.Time // when batches are listed at last
 	find   error
 	read   error
 	cancel error
@@ -439,7 +440,7 @@ func (p *mortalProvider) FindBatch(ctx context.Context, s llm.BatchSubmission, m
 			return err
 		}
 		for id, b := range p.batches {
-			if !known(id) && mine(b.questions[0].ID) {
+			if !known(id) && mine(b.questions[0].ID) && !p.world.clock.Now().Before(p.listed) {
 				found = id
 			}
 		}
