@@ -167,14 +167,14 @@ func waits(err error) bool {
 }
 
 // Settle hands in the questions that were put, and waits until no batch of the job is out,
-// or stop is closed. It tells whether there was any: then the runs have answers to go on
+// or some were answered and the others are slow, or stop is closed. It tells whether there was any: then the runs have answers to go on
 // with. Its error is a [*reverie.BudgetError] where questions were left for the sake of the
 // budget, and nothing is out any more, and a provider's where it refuses all that is left.
 func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err error) {
 	defer w.forget()
-	for wait := w.Poll; ; wait = min(2*wait, maxWait*w.Poll) {
-		out, moved, err := w.step(ctx)
-		any = any || out > 0 || moved
+	for wait, answered := w.Poll, false; ; wait = min(2*wait, maxWait*w.Poll) {
+		out, came, moved, err := w.step(ctx)
+		any, answered = any || out > 0 || moved, answered || came
 		switch {
 		case ctx.Err() != nil:
 			return any, context.Cause(ctx)
@@ -184,6 +184,8 @@ func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err
 			return any, nil
 		case moved:
 			wait = w.Poll
+		case answered && wait == maxWait*w.Poll:
+			return any, nil
 		}
 		if err != nil && !errors.As(err, new(*reverie.BudgetError)) {
 			w.Log.Warn("a batch could not be looked at; it is tried again", "job", w.Job, "in", wait, "error", err)
@@ -251,26 +253,18 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 }
 
 // step looks at each batch that is out, and hands in what was put. It returns how many are
-// out and go on, and whether anything was handed in or has come.
-func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
-	list, err := w.store.BatchesOut(ctx, w.Job)
+// out and go on, whether any has ended, and whether that or anything else has moved.
+func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error) {
+	list, wanted, err := w.out(ctx)
 	if err != nil {
-		return 0, false, err
+		return len(list), false, false, err
 	}
 	if err := w.count(ctx, list); err != nil {
-		return len(list), false, err
+		return len(list), false, false, err
 	}
 	spent := llm.BudgetSpent(ctx)
 	if spent != nil && !errors.As(spent, new(*reverie.BudgetError)) {
-		return len(list), false, spent
-	}
-	var ids []string
-	for _, b := range list {
-		ids = append(ids, b.ID)
-	}
-	wanted, err := w.store.WantedBatches(ctx, ids)
-	if err != nil {
-		return len(list), false, err
+		return len(list), false, false, spent
 	}
 	var errs []error
 	tokens := map[string]int{}
@@ -278,15 +272,16 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		if w.model(b) == nil { // its answers cannot be had while the model is not configured
 			continue
 		}
-		ended, err := w.look(ctx, b, spent != nil || !slices.Contains(wanted, b.ID))
+		ended, err := w.look(ctx, b, spent != nil || !wanted[b.ID])
 		errs = append(errs, err)
-		if moved = moved || ended; !ended {
+		if came = came || ended; !ended {
 			if !stuck(err) {
 				out++
 			}
 			tokens[b.Model] += b.Tokens
 		}
 	}
+	moved = came
 	for _, m := range w.Models {
 		n, err := w.submit(ctx, m, tokens[m.Name()], spent)
 		out, moved = out+n, moved || n > 0
@@ -300,7 +295,7 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		errs = append(errs, err)
 	}
 	w.tell(ctx)
-	return out, moved, errors.Join(errs...)
+	return out, came, moved, errors.Join(errs...)
 }
 
 // stuck tells whether a provider has refused what will not pass by itself.

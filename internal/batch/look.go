@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -53,6 +55,53 @@ func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state
 		err = cmp.Or(err, m.Batcher().CancelBatch(limited, b.ProviderID))
 	}
 	return state, err
+}
+
+// Cancel asks the provider to answer no more of a batch that is out. One that it may not
+// have is taken back by the next look.
+func (w *Waves) Cancel(ctx context.Context, b reverie.Batch) (reverie.Batch, error) {
+	is, err := w.store.CancellingBatch(ctx, b.ID)
+	if err != nil {
+		return b, err
+	}
+	if !is {
+		return b, fmt.Errorf("batch %s is %s, and only one that has not ended can be cancelled: %w", b.ID, b.Status,
+			reverie.ErrConflict)
+	}
+	if b.Status = reverie.BatchCancelling; b.ProviderID == "" {
+		return b, nil
+	}
+	m := w.model(b)
+	if m == nil {
+		return b, fmt.Errorf("batch %s is of %s, which is not configured any more: set it again to cancel the batch: %w", b.ID,
+			b.Model, reverie.ErrConfiguration)
+	}
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	return b, m.Batcher().CancelBatch(limited, b.ProviderID)
+}
+
+// Unwanted are the batches of the job for which no run waits any more.
+func (w *Waves) Unwanted(ctx context.Context) ([]reverie.Batch, error) {
+	list, wanted, err := w.out(ctx)
+	return slices.DeleteFunc(list, func(b reverie.Batch) bool { return wanted[b.ID] }), err
+}
+
+// out are the batches of the job that are out, and those of them that runs wait for.
+func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[string]bool, err error) {
+	if list, err = w.store.BatchesOut(ctx, w.Job); err != nil {
+		return nil, nil, err
+	}
+	ids := make([]string, len(list))
+	for i, b := range list {
+		ids[i] = b.ID
+	}
+	wants, err := w.store.WantedBatches(ctx, ids)
+	wanted = make(map[string]bool, len(wants))
+	for _, id := range wants {
+		wanted[id] = true
+	}
+	return list, wanted, err
 }
 
 // over tells whether a batch is given up, whatever its provider says: past its deadline, and
@@ -126,7 +175,16 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			return false, err
 		}
 	}
-	return true, w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries)
+	if err := w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries); err != nil {
+		return true, err
+	}
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	if err := m.Batcher().DropBatch(limited, b.ProviderID); err != nil {
+		w.Log.Warn("the provider still has the texts of a batch, which could not be deleted", "batch_id", b.ID, "model", b.Model,
+			"provider_id", b.ProviderID, "error", err)
+	}
+	return true, nil
 }
 
 // take keeps one answer, if it is the question's own.

@@ -344,6 +344,9 @@ type provider struct {
 	find   error
 	read   error
 	cancel error
+	drop   error
+
+	dropped []string // batches
 }
 
 func (p *provider) hangs(ctx context.Context, call string) error {
@@ -485,12 +488,24 @@ func (p *mortalProvider) BatchAnswers(ctx context.Context, id string, each func(
 	return err
 }
 
-func (p *mortalProvider) CancelBatch(_ context.Context, id string) error {
+func (p *mortalProvider) CancelBatch(ctx context.Context, id string) error {
 	return p.life.call("CancelBatch", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if err := p.hangs(ctx, "CancelBatch"); err != nil {
+			return err
+		}
 		p.batches[id].cancelled = p.cancel == nil
 		return p.cancel
+	})
+}
+
+func (p *mortalProvider) DropBatch(_ context.Context, id string) error {
+	return p.life.call("DropBatch", func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dropped = append(p.dropped, id)
+		return p.drop
 	})
 }
 
