@@ -42,6 +42,19 @@ func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
 	return a.Batches().GetBatch(ctx, id)
 }
 
+// inBatches is what the batches that are out, of all processes, are thought to take.
+func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
+	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
+	if err != nil {
+		return total, err
+	}
+	out, err := a.Batches().QuestionsOut(ctx)
+	for _, o := range out {
+		total = total.Plus(llm.InBatches(prices, o.Model, o.Questions, o.Tokens))
+	}
+	return total, err
+}
+
 // inWaves works on all that is due, in as many waves as there are questions that build on
 // each other. The summary is that of all waves.
 func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.Summary, err error) {
