@@ -289,3 +289,45 @@ func TestBatchesOfShards(t *testing.T) {
 	}
 	s.billedOnce(asked)
 }
+
+// Dreams of several questions, asked in batches by a daemon that is stopped between, come to
+// what they come to directly.
+func TestBatchesOfDreams(t *testing.T) {
+	c := crowdOf(1, 1)
+	dreamt := func(s *stage) []string { return (&victim{stage: s, t: t, group: "template"}).dreamt() }
+	dreaming := func(t *testing.T) *stage {
+		s := batchStage(t, "anthropic", c)
+		s.set("REVERIE_DECIDE_ENABLED=false", "REVERIE_DREAM_MAX_INPUT_TOKENS=4000", "REVERIE_SCHEDULE_EVOLVE=never", "REVERIE_SCHEDULE_EXTRACT=never",
+			"REVERIE_SCHEDULE_DREAM=7 3 1 1 *", "REVERIE_HTTP_LISTEN=")
+		s.dreamers()
+		return s
+	}
+	var want []string
+	t.Run("directly", func(t *testing.T) {
+		s := dreaming(t)
+		s.run("dream", "--due").want(t, 0)
+		want = dreamt(s)
+	})
+	s := dreaming(t)
+	asked := len(s.model.Bill())
+	s.set("REVERIE_SCHEDULE_BATCH=true")
+	s.model.ScriptBatches(llmtest.Slow(3))
+	p := s.launch("run")
+	p.says("dream: batches out: 1", 1)
+	p.stop()
+	s.exec(`update leases set expires_at = 'epoch'`)
+	p = s.launch("run")
+	p.says("task done", 1)
+	p.stop()
+	if diff := cmp.Diff(want, dreamt(s)); diff != "" {
+		t.Errorf("in batches (-directly +batches):\n%s", diff)
+	}
+	for _, c := range s.model.Bill()[asked:] {
+		if c.Batch == "" {
+			t.Errorf("asked directly: %.200s", c.User)
+		}
+	}
+	if n := len(s.model.Bill()) - asked; n < 2 || s.one(`select count(*) from llm_calls where purpose <> 'embed'`) != fmt.Sprint(n+asked) {
+		t.Errorf("%d questions of dreams are billed", n)
+	}
+}
