@@ -474,3 +474,23 @@ func TestDropped(t *testing.T) {
 		t.Errorf("%d of %d batches dropped", len(w.provider.dropped), len(w.provider.batches))
 	}
 }
+
+// Answers that stop to come are waited for no longer than a look may take, and read again.
+func TestAnswersThatStop(t *testing.T) {
+	w := newWorld(t)
+	w.say("g1", 1, "note tea g1 likes tea.")
+	hung := 0
+	w.provider.hang = func(ctx context.Context, call string) error {
+		if call != "BatchAnswers" || hung > 0 {
+			return nil
+		}
+		hung++
+		w.clock.Advance(2 * time.Minute)
+		<-ctx.Done()
+		return &llm.Error{Provider: "test", Fault: llm.FaultTimeout, Err: context.Cause(ctx)}
+	}
+	w.inBatches()
+	if w.want(`select distinct tier from llm_calls where purpose <> 'embed'`, "batch"); hung != 1 {
+		t.Errorf("hung %d times", hung)
+	}
+}

@@ -152,7 +152,11 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 		aside := map[string]llm.BatchAnswer{} // that count where no line is the question's own
 		limited, end := w.Within(ctx, forTexts)
 		defer end()
+		limited, stop := context.WithCancelCause(limited)
+		idle := w.Clock.AfterFunc(forLook, func() { stop(errStalled) })
+		defer idle.Stop()
 		err = m.Batcher().BatchAnswers(limited, b.ProviderID, func(a llm.BatchAnswer) error {
+			defer idle.Reset(forLook)
 			q, waits := waiting[a.ID]
 			_, own := takeNonce(a.Response.Text, q.Nonce)
 			switch {
@@ -186,6 +190,9 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 	}
 	return true, nil
 }
+
+// errStalled is why the answers of a batch are read no further, for now.
+var errStalled = fmt.Errorf("no further answer came within %v: %w", forLook, context.DeadlineExceeded)
 
 // take keeps one answer, if it is the question's own.
 func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q reverie.BatchQuestion, a llm.BatchAnswer) error {
