@@ -63,6 +63,7 @@ func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.
 		return total, err
 	}
 	var last error
+	f.Since = f.Clock()
 	err = w.Run(ctx, stop, func(ctx context.Context) (over bool) {
 		var s jobs.Summary
 		s, last = f.once(ctx, stop)

@@ -494,3 +494,25 @@ func TestAnswersThatStop(t *testing.T) {
 		t.Errorf("hung %d times", hung)
 	}
 }
+
+// A group that fails is tried once, and not in each wave, whoever asks.
+func TestFailedGroupIsTriedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.tell()
+	w.provider.answer = func(b *handedIn) (list []llm.BatchAnswer) {
+		for i, a := range answersTo(b) {
+			if q := b.questions[i].Request; strings.Contains(q.User, "g1 ") {
+				a.Response.Text = nonces.FindString(q.System) + "\nI cannot help with that."
+			}
+			list = append(list, a)
+		}
+		return list
+	}
+	p := w.process(&life{left: -1})
+	p.runner.Since = noon
+	s, err := p.run()
+	if s.Done != 2 || s.Failed != 1 || s.Skipped != 0 || len(s.Failures) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	w.want(`select group_id || status || count(*) from runs group by group_id, status order by 1`, "g1failed1", "g2succeeded3", "g3succeeded3")
+}

@@ -210,7 +210,7 @@ func (p *process) run() (summary jobs.Summary, err error) {
 		var s jobs.Summary
 		s, last = p.runner.Run(ctx, nil)
 		summary.Next(s)
-		return last != nil && !errors.Is(last, reverie.ErrDeferred)
+		return last != nil && !errors.As(last, new(*jobs.PartialError))
 	})
 	return summary, errors.Join(err, last)
 }
