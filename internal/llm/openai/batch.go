@@ -17,7 +17,6 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
-	"reverie/internal/reverie"
 )
 
 // keyName is what our key is called in a batch's metadata.
@@ -68,7 +67,7 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 		})
 	})
 	if err != nil {
-		if !reverie.Passing(err) { // else there may be a batch of it
+		if e, is := errors.AsType[*llm.Error](err); is && e.Status/100 == 4 { // else there may be a batch of it
 			_ = c.dropFile(ctx, file.ID) // the other error says more
 		}
 		return "", err
