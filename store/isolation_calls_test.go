@@ -21,7 +21,7 @@ var ofAllGroups = map[string]string{
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 	"AssignBatch": "makes a batch of all groups' questions", "ClaimBatch": "is a batch's, which is no group's", "BatchSubmitted": "is a batch's", "WithdrawBatch": "is a batch's",
 	"BatchQuestions": "is a batch's", "CloseBatch": "is a batch's", "CancellingBatch": "is a batch's", "BatchesOut": "lists batches", "ListBatches": "lists batches", "GetBatch": "is a batch's",
-	"KnownBatches": "lists batches", "SweepBatches": "forgets what no run goes on with",
+	"KnownBatches": "lists batches", "WantedBatches": "lists batches", "QuestionsOut": "sums up what batches have out", "SweepBatches": "forgets what no run goes on with",
 	"UnderWay": "tells of the runs of all groups, from which the API takes those that the caller sees",
 }
 

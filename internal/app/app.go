@@ -255,7 +255,9 @@ func (w *monitors) refused(model *llm.Model) func(reason string) {
 // DayBudget is what all processes may spend in a day; one per process.
 func (a *App) DayBudget() *llm.DayBudget {
 	b := a.Config.Budget
-	return llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
+	day := llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
+	day.Batches = a.inBatches
+	return day
 }
 
 // Budget is what one command, or one start of a scheduled job, may spend.
