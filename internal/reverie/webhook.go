@@ -83,3 +83,31 @@ func (e WebhookEvent) Body() ([]byte, error) {
 		Data      EventData `json:"data"`
 	}{e.Type, e.CreatedAt.UTC(), e.Data})
 }
+
+// WebhookReply is a webhook; its secret is told once.
+type WebhookReply struct {
+	Success bool   `json:"success"`
+	Secret  string `json:"secret,omitempty"`
+	Webhook
+}
+
+// WebhooksReply is webhooks.
+type WebhooksReply struct {
+	Success  bool      `json:"success"`
+	Webhooks []Webhook `json:"webhooks"`
+}
+
+// WebhookTestReply is what became of a test.
+type WebhookTestReply struct {
+	Success    bool   `json:"success"` // it was answered 2xx
+	WebhookID  string `json:"webhook_id"`
+	HTTPStatus int    `json:"http_status,omitempty"` // 0: no answer
+	Error      string `json:"error,omitempty"`
+}
+
+// WebhookReplayReply is how many events are sent again.
+type WebhookReplayReply struct {
+	Success   bool   `json:"success"`
+	WebhookID string `json:"webhook_id"`
+	Events    int    `json:"events"`
+}

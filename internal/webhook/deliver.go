@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jonboulle/clockwork"
 	"golang.org/x/sync/errgroup"
 
 	"reverie/internal/reverie"
@@ -42,7 +41,8 @@ type Deliverer struct {
 	GiveUp  time.Duration // how long an event, or a webhook, may fail
 	Keep    time.Duration // how long events are kept
 	Random  func() float64
-	Clock   clockwork.Clock
+	Now     func() time.Time
+	After   func(time.Duration) <-chan time.Time
 	Log     *slog.Logger
 	Count   func(outcome string, n int) // sent, failed, given_up, disabled (a webhook) or lost
 	Waiting func(time.Duration)         // how long the oldest event has waited; nil: nobody wants to know
@@ -53,7 +53,7 @@ func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 	var swept time.Time
 	for {
 		n, err := d.Round(ctx, stop)
-		if now := d.Clock.Now(); err == nil && now.Sub(swept) >= sweep {
+		if now := d.Now(); err == nil && now.Sub(swept) >= sweep {
 			swept, err = now, d.sweep(ctx)
 		}
 		if err == nil && d.Waiting != nil {
@@ -70,7 +70,7 @@ func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 			return
 		case <-ctx.Done():
 			return
-		case <-d.Clock.After(poll):
+		case <-d.After(poll):
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (d *Deliverer) Drain(ctx context.Context) {
 }
 
 func (d *Deliverer) sweep(ctx context.Context) error {
-	lost, err := d.Store.SweepEvents(ctx, d.Clock.Now().Add(-d.Keep))
+	lost, err := d.Store.SweepEvents(ctx, d.Now().Add(-d.Keep))
 	if lost > 0 {
 		d.Count("lost", lost)
 		d.Log.Warn("events for webhooks were never sent and are too old now", "events", lost, "kept", d.Keep)
@@ -161,7 +161,7 @@ func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent boo
 		d.Count("sent", 1)
 		return true, d.Store.EventSent(ctx, e)
 	}
-	now := d.Clock.Now().UTC()
+	now := d.Now().UTC()
 	f := reverie.WebhookFailure{Why: why.Error(), EventAgain: now.Add(d.wait(e.Attempts, longWait)),
 		HookAgain: now.Add(d.wait(e.Hook.Failures+1, hookWait)), GiveUp: now.Sub(e.QueuedAt) >= d.GiveUp,
 		Disable: status == http.StatusGone || e.Hook.FailingSince != nil && now.Sub(*e.Hook.FailingSince) >= d.GiveUp}
@@ -185,6 +185,9 @@ func (d *Deliverer) wait(failures int, most time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (1 + d.Random()) / 2)
 }
 
+// EventPrefix is what the id of an event is sent with.
+const EventPrefix = "evt_"
+
 // Post sends an event once: see [Sender.Send].
 func (s *Sender) Post(ctx context.Context, e reverie.WebhookEvent) (status int, err error) {
 	body, err := e.Body()
@@ -195,5 +198,5 @@ func (s *Sender) Post(ctx context.Context, e reverie.WebhookEvent) (status int, 
 	if err != nil {
 		return 0, err
 	}
-	return s.Send(ctx, e.Hook.URL, key, "evt_"+e.ID, body)
+	return s.Send(ctx, e.Hook.URL, key, EventPrefix+e.ID, body)
 }

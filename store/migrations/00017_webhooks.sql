@@ -2,7 +2,7 @@
 -- compatible with: 14
 
 -- Who is told of changes, of one group or, where group_id is '', of all. The secret signs
--- what is sent, so that it is kept as it is: neither the reader nor an export sees it.
+-- what is sent, so that it is kept as it is: neither the reader (below) nor an export sees it.
 create table webhooks (
     group_id      text collate "C" not null,
     webhook_id    uuid        not null,
@@ -42,10 +42,7 @@ create table webhook_events (
 create index webhook_events_waiting on webhook_events (webhook_id, group_id, event_no) where done_at is null;
 create index webhook_events_time on webhook_events (created_at);
 
--- The reader knows nothing of webhooks, as of tokens.
--- +goose StatementBegin
-do $$ begin
-    execute replace(pg_get_functiondef('reverie_reader'::regproc), '''page_sessions''', '''page_sessions'', ''webhooks''');
-end $$;
--- +goose StatementEnd
+-- The reader sees none of them, whatever groups it names, since without naming any it sees nothing.
+create policy unread on webhooks as restrictive for select
+    using (coalesce(current_setting('reverie.groups', true), '') = '');
 select reverie_reader('reverie_reader');
