@@ -13,7 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
-	"reverie/store/hooks"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -42,7 +42,7 @@ const (
 			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.run_id = $2) w
 		where r.group_id = $1 and r.run_id = w.run_id
-		returning r.run_id, r.status, r.finished_at as at, w.pending), told as (` + hooks.OfRuns + `) select pending from ended`
+		returning r.run_id, r.status, r.finished_at as at, w.pending), told as (` + events.OfRuns + `) select pending from ended`
 
 	// What the last run of a session left of what it was to take is due at once. A dream
 	// names a session, and takes nothing of it.

@@ -72,22 +72,26 @@ func (s *Service) checkWebhook(n *NewWebhook) error {
 	return nil
 }
 
-// webhook is one that the caller may see.
+// webhook is one that the caller may see. Whether there is another's is told to no scope.
 func (s *Service) webhook(ctx context.Context, id string) (reverie.Webhook, error) {
-	groupID, err := allowed(ctx, "", reverie.ScopeAdmin)
+	groupID, err := allowed(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.Webhook{}, err
 	}
-	return s.hooks().Webhook(ctx, groupID, id)
+	w, err := s.hooks().Webhook(ctx, groupID, id)
+	if err == nil {
+		_, err = allowed(ctx, "", reverie.ScopeAdmin)
+	}
+	return w, err
 }
 
 // RemoveWebhook forgets a webhook, and what waits for it.
 func (s *Service) RemoveWebhook(ctx context.Context, id string) (reverie.WebhookReply, error) {
 	w, err := s.webhook(ctx, id)
-	if err == nil {
-		err = s.hooks().RemoveWebhook(ctx, id)
+	if err != nil {
+		return reverie.WebhookReply{}, err
 	}
-	return reverie.WebhookReply{Success: true, Webhook: w}, err
+	return reverie.WebhookReply{Success: true, Webhook: w}, s.hooks().RemoveWebhook(ctx, id)
 }
 
 // TestWebhook sends an event of a type of its own, once, and says what was answered.

@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
-	"reverie/store/hooks"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -24,7 +24,7 @@ const (
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
 			error = case when status = 'running' then $4 else error end
 		where group_id = $1 and run_id = any ($2::uuid[]) returning run_id, 'undone' as status, $3::timestamptz as at) ` +
-		hooks.OfRuns
+		events.OfRuns
 
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null and lineage_id <> all ($4::uuid[])`
@@ -275,7 +275,7 @@ func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArra
 		args  []any
 	}{
 		{undoRunsQuery, []any{run, at, store.Interrupted}},
-		{hooks.RejectPlans, []any{run, at}},
+		{events.RejectPlans, []any{run, at}},
 		{withdrawEvidenceQuery, []any{run, at, stay}},
 		{store.JudgeAnewQuery, []any{run, stay, at}},
 		{withdrawUndoneQuery, []any{at, goes}},

@@ -1,4 +1,5 @@
-package hooks
+// Package events is the parts of statements that write events for webhooks beside what they tell of.
+package events
 
 // Parts of statements that write events beside what they tell of. Without a webhook they
 // write nothing. Each reads a part before it, of which it says what it has.
