@@ -3,7 +3,7 @@ package webhook_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -174,7 +174,7 @@ func (h *Hooks) OldestEvent(ctx context.Context) (time.Duration, error) {
 	if err != nil || at == nil {
 		return 0, err
 	}
-	return h.db.Now().Sub(*at), nil
+	return max(h.db.Now().Sub(*at), 0), nil
 }
 
 // SweepEvents forgets events of before an instant, and says how many of them were never sent.
