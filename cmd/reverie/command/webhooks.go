@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/api"
+	"reverie/internal/cli"
 )
 
 // onWebhook is a command of so many arguments, the first of which do is given, as whoever has the database.
@@ -84,7 +85,7 @@ func newWebhooks(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(r, func() error { return a.Say("%s: %d events are sent again\n", r.WebhookID, r.Events) })
+		return a.Show(r, func() error { return a.Say("%s: %s to send again\n", r.WebhookID, cli.Plural(r.Events, "event")) })
 	})
 	replay.Flags().StringVar(&from, "from", "", "the id of an event, an instant, a date in UTC, or an age such as 24h")
 	check(replay, func() error {
