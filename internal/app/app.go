@@ -142,6 +142,7 @@ func (a *App) Open(ctx context.Context) error {
 // Close gives back what was opened. All that was to be written has been
 // committed by now: a connection that breaks over saying goodbye is no failure.
 func (a *App) Close() error {
+	a.deliverBriefly()
 	a.closeNotices()
 	a.monitors.close()
 	if a.Store != nil {
