@@ -10,6 +10,7 @@ import (
 	"reverie/store/batches"
 	"reverie/store/erase"
 	"reverie/store/history"
+	"reverie/store/links"
 	"reverie/store/teams"
 )
 
@@ -23,11 +24,12 @@ type parts struct {
 	*batches.Batches
 	*erase.Eraser
 	*past
+	*links.Links
 	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
+	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), links.New(s.DB(), reverie.ReachPerson), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
