@@ -18,12 +18,10 @@ import (
 //     see [reverie.Words]. Both are established, and weigh what a new memory does, if they
 //     were less. What another active memory says is reverie.ErrConflict and names it.
 //   - delete ends a head that is active, or held; a team's by a version that says so.
-//   - restore makes a new version of a head that is not active, supported now. It is
-//     established again, and weighs what a new one does, if it was less: else
-//     maintenance would archive what a person has just brought back. What was erased
-//     is not there to be restored.
-//   - strength (0..1) and weight (0..2) set a value of an active head in place, and scope says
-//     how far its lineage reaches.
+//   - restore makes a new version of a head that is not active, supported now. It is established
+//     again, and weighs what a new one does, if it was less: else maintenance would archive it.
+//     What was erased is not there to be restored.
+//   - strength (0..1) and weight (0..2) set a value of an active head in place, scope the lineage's.
 //
 // An old version's id is a *reverie.NotHeadError, a head that is not in the
 // state above reverie.ErrConflict, and so is restoring a statement that another
