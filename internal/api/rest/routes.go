@@ -583,8 +583,9 @@ type entityInput struct {
 }
 
 type linkInput struct {
-	entityInput
-	Body struct {
+	GroupPath
+	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
+	Body   struct {
 		_      struct{} `additionalProperties:"false"`
 		Group  string   `json:"group_id" minLength:"1" maxLength:"200" doc:"The other group's id." example:"telegram-chat2"`
 		Entity string   `json:"entity_id" maxLength:"36" doc:"The entity's id there." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1b"`
@@ -615,12 +616,14 @@ func (r *room) people() {
 	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
 		return r.service.Entity(ctx, in.Group, in.Entity)
 	})
-	for id, linked := range map[string]bool{"link-entity": true, "unlink-entity": false} {
-		add(r, operation{id: id}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
-			a, b := in.ends()
-			return r.service.Link(ctx, a, b, linked)
-		})
-	}
+	add(r, operation{id: "link-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, true)
+	})
+	add(r, operation{id: "unlink-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, false)
+	})
 	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
 		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at,
 			Limit: in.Limit})
