@@ -135,9 +135,11 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 			if err != nil {
 				return pg.NotFoundIfEmpty(err, "entity %s of group %q", end.EntityID, end.GroupID)
 			}
-			if e.Kind != reverie.EntityPerson || e.Status != reverie.EntityActive {
-				return fmt.Errorf("%q (%s) is a %s, and %s: only people who stand for themselves can be linked: %w", e.Subject, e.ID,
-					e.Kind, e.Status, reverie.ErrConflict)
+			switch {
+			case e.Kind != reverie.EntityPerson:
+				return fmt.Errorf("%q (%s) is a %s: only people can be linked: %w", e.Subject, e.ID, e.Kind, reverie.ErrConflict)
+			case e.Status != reverie.EntityActive:
+				return fmt.Errorf("%q (%s) is %s: link who it is part of: %w", e.Subject, e.ID, e.Status, reverie.ErrConflict)
 			}
 			if accounts[i], err = pg.Select[string](ctx, t, accountsQuery, end.GroupID, end.EntityID); err != nil {
 				return err
@@ -146,8 +148,8 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 		proved := q.Platform && slices.ContainsFunc(accounts[0], func(a string) bool { return slices.Contains(accounts[1], a) })
 		switch {
 		case !proved && !q.Force:
-			return fmt.Errorf("no account proves that they are the same person: both need one with the same id, that is not only a name, "+
-				"in groups of one platform; an operator can link them by `reverie entity link --force --reason WHY`: %w", reverie.ErrConflict)
+			return fmt.Errorf("no account of the same id and platform proves that they are the same person; "+
+				"`reverie entity link --force --reason WHY` links them without proof: %w", reverie.ErrConflict)
 		case !proved && strings.TrimSpace(q.Reason) == "":
 			return fmt.Errorf("a link without proof needs a reason: %w", reverie.ErrInvalid)
 		}
@@ -175,7 +177,7 @@ func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 			gone += n
 		}
 		if gone == 0 {
-			return fmt.Errorf("they are not linked: %w", reverie.ErrNotFound)
+			return fmt.Errorf("their link: %w", reverie.ErrNotFound)
 		}
 		return nil
 	})
