@@ -30,6 +30,9 @@ type Leases struct {
 	// Takeover hears of each lease that the holder before did not give back: its
 	// process died or stood still. nil is nobody.
 	Takeover func(groupID string)
+	// Settle does what waits to be done under a lease; it is called whenever one has been taken,
+	// and before it is given back. nil: nothing waits.
+	Settle func(ctx context.Context, lease reverie.Lease)
 	// Queue has those who ask in this process wait for each other; nil: they do not.
 	Queue *Queue
 }
@@ -109,10 +112,28 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 			err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
 		}
 	}()
+	l.settle(inner, held)
 	if err = fn(inner, held); ctx.Err() == nil {
 		err = explainLoss(inner, err)
 	}
+	l.settle(inner, held)
 	return err
+}
+
+func (l *Leases) settle(ctx context.Context, held *Held) {
+	if l.Settle != nil && ctx.Err() == nil {
+		_ = held.Exclusive(func() error { l.Settle(ctx, held.lease); return nil })
+	}
+}
+
+// IfFree is [Leases.With] for what can wait: it waits for nobody.
+func (l *Leases) IfFree(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
+	giveBack, taken := l.Queue.try(groupID)
+	if taken != nil {
+		return &reverie.BusyError{GroupID: groupID}
+	}
+	defer giveBack()
+	return l.begin(ctx, ctx, groupID, fn)
 }
 
 // explainLoss says of work that failed because its lease was lost that it did.

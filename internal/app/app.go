@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/api"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
@@ -161,7 +162,7 @@ func (a *App) Leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Takeover: func(groupID string) {
+	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settle: api.Settle(a.Store, a.Log), Takeover: func(groupID string) {
 		a.Log.Warn("took over from a holder that is gone", "group_id", groupID)
 		a.metrics.Takeover()
 	}}
@@ -438,14 +439,8 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 		if err := ctx.Err(); err != nil {
 			return done, errors.Join(append(failed, err)...)
 		}
-		var receipt reverie.Erasure
-		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
-			return held.Exclusive(func() (err error) {
-				receipt, err = erase.New(a.Store.DB()).Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
-					KeepNames: keepNames, DryRun: dryRun})
-				return err
-			})
-		})
+		receipt, err := api.EraseAuthor(ctx, a.Store, a.Leases(), reverie.EraseQuery{GroupID: account.GroupID,
+			AuthorID: account.AuthorID, KeepNames: keepNames, DryRun: dryRun})
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+	"reverie/store"
+	"reverie/store/erase"
+)
+
+// Inbox takes messages in, and what becomes of them later. It is an [ingest.Store].
+type Inbox struct {
+	*store.Store
+	// Leases settle what waits, whenever one is taken: see [Settle].
+	Leases *jobs.Leases
+}
+
+// ImportMessages is [store.Store.ImportMessages], see [Inbox.Take].
+func (in Inbox) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	return in.Take(ctx, groupID, func() (reverie.ImportResult, error) {
+		return in.Store.ImportMessages(ctx, groupID, messages)
+	})
+}
+
+// Take brings messages in. What had become of them before they came is done to them.
+func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.ImportResult, error)) (reverie.ImportResult, error) {
+	res, err := bring()
+	if err == nil && res.New > 0 {
+		_, err = in.settle(ctx, groupID)
+	}
+	return res, err
+}
+
+// ChangeMessages notes what became of messages, and does it, unless the messages have not come
+// yet or a run works in the group: then it waits, and is done when they come, or with the next
+// lease of the group.
+func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
+	res, err := erase.New(in.DB()).Note(ctx, groupID, changes)
+	if err == nil && res.Taken() > 0 {
+		var busy int
+		busy, err = in.settle(ctx, groupID)
+		res.Waiting = min(res.Waiting+busy, res.Taken())
+	}
+	return res, err
+}
+
+// settle does what waits to be done to a group's messages, and returns how much of it still
+// does.
+func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err error) {
+	eraser := erase.New(in.DB())
+	if waiting, err = eraser.Waits(ctx, groupID); err != nil || waiting == 0 {
+		return waiting, err
+	}
+	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
+	if errors.Is(err, reverie.ErrBusy) {
+		return waiting, nil // who has it does it
+	}
+	if err != nil {
+		return waiting, err
+	}
+	return eraser.Waits(ctx, groupID)
+}
+
+// Settle is what [jobs.Leases] do with each lease: what waits is done to messages. An error
+// is logged, and it waits for the next one.
+func Settle(s *store.Store, log *slog.Logger) func(context.Context, reverie.Lease) {
+	return func(ctx context.Context, lease reverie.Lease) {
+		eraser := erase.New(s.DB())
+		n, err := eraser.Waits(ctx, lease.GroupID)
+		if err == nil && n > 0 {
+			err = eraser.Settle(ctx, lease)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Error("what became of messages waits for the next run of the group", "group_id", lease.GroupID, "error", err)
+		}
+	}
+}
