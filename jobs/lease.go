@@ -30,11 +30,16 @@ type Leases struct {
 	// Takeover hears of each lease that the holder before did not give back: its
 	// process died or stood still. nil is nobody.
 	Takeover func(groupID string)
-	// Settle does what waits to be done under a lease; it is called whenever one has been taken,
-	// and before it is given back. nil: nothing waits.
-	Settle func(ctx context.Context, lease reverie.Lease)
+	// Settler does what waits to be done under a lease, whenever one is taken. nil: nothing waits.
+	Settler Settler
 	// Queue has those who ask in this process wait for each other; nil: they do not.
 	Queue *Queue
+}
+
+// Settler does what has come for a group while somebody had its lease.
+type Settler interface {
+	Waits(ctx context.Context, groupID string) bool
+	Settle(ctx context.Context, lease reverie.Lease)
 }
 
 // Held is a lease that this process has, renewed in the background.
@@ -80,8 +85,20 @@ func (l *Leases) begin(open, ctx context.Context, groupID string, fn func(ctx co
 	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
 		return waitError(groupID, err)
 	}
-	return l.hold(ctx, groupID, fn)
+	err := l.hold(ctx, groupID, fn)
+	for range maxSettle { // what has come since found the lease taken
+		if l.Settler == nil || ctx.Err() != nil || errors.Is(err, reverie.ErrBusy) || !l.Settler.Waits(ctx, groupID) {
+			break
+		}
+		if l.hold(ctx, groupID, func(context.Context, *Held) error { return nil }) != nil {
+			break // who has it does it
+		}
+	}
+	return err
 }
+
+// maxSettle is how often what comes is waited for behind the work.
+const maxSettle = 3
 
 func waitError(groupID string, err error) error {
 	return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
@@ -121,8 +138,8 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 }
 
 func (l *Leases) settle(ctx context.Context, held *Held) {
-	if l.Settle != nil && ctx.Err() == nil {
-		_ = held.Exclusive(func() error { l.Settle(ctx, held.lease); return nil })
+	if l.Settler != nil && ctx.Err() == nil && l.Settler.Waits(ctx, held.lease.GroupID) {
+		_ = held.Exclusive(func() error { l.Settler.Settle(ctx, held.lease); return nil })
 	}
 }
 

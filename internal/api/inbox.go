@@ -14,7 +14,7 @@ import (
 // Inbox takes messages in, and what becomes of them later. It is an [ingest.Store].
 type Inbox struct {
 	*store.Store
-	// Leases settle what waits, whenever one is taken: see [Settle].
+	// Leases have a [Settler].
 	Leases *jobs.Leases
 }
 
@@ -64,17 +64,27 @@ func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err er
 	return eraser.Waits(ctx, groupID)
 }
 
-// Settle is what [jobs.Leases] do with each lease: what waits is done to messages. An error
-// is logged, and it waits for the next one.
-func Settle(s *store.Store, log *slog.Logger) func(context.Context, reverie.Lease) {
-	return func(ctx context.Context, lease reverie.Lease) {
-		eraser := erase.New(s.DB())
-		n, err := eraser.Waits(ctx, lease.GroupID)
-		if err == nil && n > 0 {
-			err = eraser.Settle(ctx, lease)
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Error("what became of messages waits for the next run of the group", "group_id", lease.GroupID, "error", err)
-		}
+// Settler does what waits to be done to messages, with each lease of their group: it is a
+// [jobs.Settler]. An error is logged, and it waits for the next one.
+type Settler struct {
+	Store *store.Store
+	Log   *slog.Logger
+}
+
+// Waits tells whether there is anything to do.
+func (s Settler) Waits(ctx context.Context, groupID string) bool {
+	n, err := erase.New(s.Store.DB()).Waits(ctx, groupID)
+	s.note(ctx, groupID, err)
+	return n > 0
+}
+
+// Settle does it.
+func (s Settler) Settle(ctx context.Context, lease reverie.Lease) {
+	s.note(ctx, lease.GroupID, erase.New(s.Store.DB()).Settle(ctx, lease))
+}
+
+func (s Settler) note(ctx context.Context, groupID string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.Log.Error("what became of messages waits for the next run of the group", "group_id", groupID, "error", err)
 	}
 }

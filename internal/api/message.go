@@ -149,7 +149,7 @@ func (s *Service) changeMessage(ctx context.Context, groupID string, c reverie.M
 // inbox takes in messages, and what becomes of them.
 func (s *Service) inbox() Inbox {
 	if s.Inbox.Store == nil {
-		return Inbox{s.Store, &jobs.Leases{Store: s.Store, Holder: "api", Settle: Settle(s.Store, cmp.Or(s.Log, slog.Default()))}}
+		return Inbox{s.Store, &jobs.Leases{Store: s.Store, Holder: "api", Settler: Settler{s.Store, cmp.Or(s.Log, slog.Default())}}}
 	}
 	return s.Inbox
 }

@@ -162,7 +162,7 @@ func (a *App) Leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settle: api.Settle(a.Store, a.Log), Takeover: func(groupID string) {
+	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settler: api.Settler{Store: a.Store, Log: a.Log}, Takeover: func(groupID string) {
 		a.Log.Warn("took over from a holder that is gone", "group_id", groupID)
 		a.metrics.Takeover()
 	}}

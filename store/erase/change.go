@@ -289,9 +289,14 @@ func (e *eraser) knowMessages(ctx context.Context) error {
 	return e.hear(ctx)
 }
 
+// newer tells whether a text waits that is newer than the one that is there.
+func (n noted) newer() bool {
+	return n.Text != nil && !n.Pruned && (n.WasEditedAt == nil || n.EditedAt.After(*n.WasEditedAt))
+}
+
 // next is what an edited message becomes.
 func (n noted) next() (text string, filter reverie.Filter, edited bool) {
-	if n.Text == nil || n.Pruned {
+	if !n.newer() {
 		return n.Was, n.WasFilter, false
 	}
 	filter = n.WasFilter
@@ -323,14 +328,14 @@ func (e *eraser) edit(ctx context.Context, rows []noted) error {
 		ids = append(ids, r.ID)
 		now, filter, edited := r.next()
 		at, tokens := r.WasEditedAt, 0
-		if r.Text != nil && !r.Pruned {
+		if r.newer() {
 			at = r.EditedAt
 		}
 		if filter == reverie.FilterNone {
 			tokens = text.EstimateTokens(now)
 		}
 		reactions := reverie.Reacted(reverie.MergeReactions(r.WasReactions.V, r.Reactions.V))
-		changed.Add(r.ID, now, at, filter, pg.JSON[[]reverie.Reaction]{V: reactions}, tokens, edited)
+		changed.Add(r.ID, now, at, filter, pg.JSON[[]reverie.Reaction]{V: orNone(reactions)}, tokens, edited)
 		switch {
 		case !edited:
 			continue
