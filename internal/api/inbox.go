@@ -38,7 +38,7 @@ func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.
 // yet or a run works in the group: then it waits, and is done when they come, or with the next
 // lease of the group.
 func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
-	res, err := erase.New(in.DB()).Note(ctx, groupID, changes)
+	res, err := erase.New(in.DB()).NoteChanges(ctx, groupID, changes)
 	if err == nil && res.Taken() > 0 {
 		var busy int
 		busy, err = in.settle(ctx, groupID)
@@ -51,7 +51,7 @@ func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []re
 // does.
 func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err error) {
 	eraser := erase.New(in.DB())
-	if waiting, err = eraser.Waits(ctx, groupID); err != nil || waiting == 0 {
+	if waiting, err = eraser.WaitingChanges(ctx, groupID); err != nil || waiting == 0 {
 		return waiting, err
 	}
 	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
@@ -61,7 +61,7 @@ func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err er
 	if err != nil {
 		return waiting, err
 	}
-	return eraser.Waits(ctx, groupID)
+	return eraser.WaitingChanges(ctx, groupID)
 }
 
 // Settler does what waits to be done to messages, with each lease of their group: it is a
@@ -73,14 +73,14 @@ type Settler struct {
 
 // Waits tells whether there is anything to do.
 func (s Settler) Waits(ctx context.Context, groupID string) bool {
-	n, err := erase.New(s.Store.DB()).Waits(ctx, groupID)
+	n, err := erase.New(s.Store.DB()).WaitingChanges(ctx, groupID)
 	s.note(ctx, groupID, err)
 	return n > 0
 }
 
 // Settle does it.
 func (s Settler) Settle(ctx context.Context, lease reverie.Lease) {
-	s.note(ctx, lease.GroupID, erase.New(s.Store.DB()).Settle(ctx, lease))
+	s.note(ctx, lease.GroupID, erase.New(s.Store.DB()).ApplyChanges(ctx, lease))
 }
 
 func (s Settler) note(ctx context.Context, groupID string, err error) {

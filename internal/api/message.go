@@ -133,7 +133,7 @@ func (s *Service) EditMessage(ctx context.Context, groupID string, c reverie.Mes
 }
 
 // DeleteMessage deletes a message, with what was made of it alone: see
-// [erase.Eraser.Settle]. It does not come in again, also where it was not there yet.
+// [erase.Eraser.ApplyChanges]. It does not come in again, also where it was not there yet.
 func (s *Service) DeleteMessage(ctx context.Context, groupID, messageID string) (reverie.MessageChanged, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.MessageChanged{}, err

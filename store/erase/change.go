@@ -67,11 +67,11 @@ func (n noted) news(c reverie.MessageChange) reverie.MessageChange {
 	return c
 }
 
-// Note takes down what has become of messages of a group, whether they are there or not, and
-// counts it. It is done by [Eraser.Settle]. What is known already, and what comes to a
+// NoteChanges takes down what has become of messages of a group, whether they are there or not, and
+// counts it. It is done by [Eraser.ApplyChanges]. What is known already, and what comes to a
 // message that was erased, changes nothing. An unknown group is reverie.ErrNotFound; a change
 // that cannot be stored is reverie.ErrInvalid, and then none is.
-func (s *Eraser) Note(ctx context.Context, groupID string, changes []reverie.MessageChange) (res reverie.ChangeResult,
+func (s *Eraser) NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (res reverie.ChangeResult,
 	err error) {
 	var ids pq.StringArray
 	for i, c := range changes {
@@ -149,16 +149,16 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 
 func orNone(list []reverie.Reaction) []reverie.Reaction { return append([]reverie.Reaction{}, list...) }
 
-// Waits counts the changes of a group's messages that can be done: the messages are there, or
+// WaitingChanges counts the changes of a group's messages that can be done: the messages are there, or
 // are to be deleted.
-func (s *Eraser) Waits(ctx context.Context, groupID string) (n int, err error) {
+func (s *Eraser) WaitingChanges(ctx context.Context, groupID string) (n int, err error) {
 	err = s.db.QueryRow(ctx, fmt.Sprintf("count what waits of the messages of group %q", groupID), &n,
 		`select count(*) from message_changes c where c.group_id = $1 and (c.deleted or exists (select 1 from messages m
 			where m.group_id = c.group_id and m.message_id = c.message_id))`, groupID)
 	return n, err
 }
 
-// Settle does what waits to be done to a group's messages, as far as they are there, under
+// ApplyChanges does what waits to be done to a group's messages, as far as they are there, under
 // the group's lease: no run has read what it replaces. Once another holder has taken the
 // lease the error is reverie.ErrLeaseLost.
 //
@@ -169,7 +169,7 @@ func (s *Eraser) Waits(ctx context.Context, groupID string) (n int, err error) {
 // A deleted message goes as its author's would in an erasure (see [Eraser.Erase]): with its
 // text, wherever that stands in what was made of it, and with what rests on it alone. In the
 // messages of others its words stay.
-func (s *Eraser) Settle(ctx context.Context, lease reverie.Lease) error {
+func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
 	for more := true; more; {
 		if err := s.db.Run(ctx, pg.Work{
 			What: fmt.Sprintf("change messages of group %q", lease.GroupID),
