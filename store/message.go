@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,18 +37,14 @@ const (
 	messagesByID = `unnest($3::text[]) as k (id)
 		cross join lateral (select x.* from messages x where x.group_id = $1 and x.message_id = k.id limit 1) m`
 
-	// An answer to a message that was erased answers nothing.
-	answersErased = `u.reply_to <> '' and exists (select 1 from erased_messages e where e.group_id = $1
-		and e.message_sha256 = ` + ErasedMessageHash + `)`
-)
-
-var (
-	// Every message waits for the extraction of its session, unless it is filtered.
+	// Every message waits for the extraction of its session, unless it is filtered. An answer to one that was
+	// erased answers nothing.
 	importQuery = `with m as (
 			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
 				outcome, tokens, edited_at)
 			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id,
-				case when ` + strings.ReplaceAll(answersErased, "k.id", "u.reply_to") + ` then '' else u.reply_to end,
+				case when exists (select 1 from erased_messages e cross join (select u.reply_to as id) k
+					where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `) then '' else u.reply_to end,
 				u.filter, case when u.filter <> '' then 'filtered' end, u.tokens, u.edited_at
 			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
 				$10::text[], $11::int[], $12::timestamptz[])
@@ -139,35 +134,30 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	type knownMessage struct {
+	known, err := pg.Select[struct {
 		ID         string
 		Erased     bool
 		TextSHA256 string     `db:"text_sha256"`
 		EditedAt   *time.Time `db:"edited_at"`
-	}
-	var known []knownMessage
-	if err := t.Select(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
+	}](ctx, t, knownMessagesQuery, groupID, ids, erased)
+	if err != nil {
 		return res, err
 	}
-	there := map[string]knownMessage{}
-	for _, k := range known {
-		if there[k.ID] = k; k.Erased {
+	there := map[string]int{}
+	for i, k := range known {
+		if there[k.ID] = i; k.Erased {
 			res.Erased++
 		}
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
-		switch stored, found := there[m.ID]; {
+		switch i, found := there[m.ID]; {
 		case found:
-			sum := sha256.Sum256([]byte(m.Text))
-			switch {
-			case stored.TextSHA256 == "": // its text is gone
-			case !m.Deleted && m.EditedAt != nil && (stored.EditedAt == nil || m.EditedAt.After(*stored.EditedAt)):
-				res.Changes = append(res.Changes, m.Edit())
-			case stored.TextSHA256 == hex.EncodeToString(sum[:]):
-			case m.Deleted:
-				res.Changes = append(res.Changes, reverie.MessageChange{ID: m.ID, Deleted: true})
-			case m.Text != "":
+			stored := known[i]
+			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
+			if c, news := m.Since(stored.EditedAt, same); news && stored.TextSHA256 != "" {
+				res.Changes = append(res.Changes, c)
+			} else if !same && stored.TextSHA256 != "" && m.Text != "" {
 				res.Changed++
 			}
 		case m.Filter != reverie.FilterNone:

@@ -7,8 +7,6 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/store"
-	"reverie/store/erase"
 )
 
 // AuthorMemories returns what a group remembers of and from an author: memories that rest on
@@ -19,7 +17,7 @@ func (s *Service) AuthorMemories(ctx context.Context, groupID, authorID string, 
 	if err != nil {
 		return reverie.AuthorMemoriesReply{}, err
 	}
-	reply, entityID, err := erase.New(s.Store.DB()).Remembered(ctx, groupID, authorID)
+	reply, entityID, err := s.Inbox.Eraser.Remembered(ctx, groupID, authorID)
 	if err != nil {
 		return reply, err
 	}
@@ -38,13 +36,13 @@ func (s *Service) AuthorMemories(ctx context.Context, groupID, authorID string, 
 	return reply, err
 }
 
-// Forget erases an author in a group: see [erase.Eraser.Erase]. Where there is nothing of them
+// Forget erases an author in a group: see [store/erase.Eraser.Erase]. Where there is nothing of them
 // it changes nothing. A group in which a run is under way is a [reverie.ErrBusy].
 func (s *Service) Forget(ctx context.Context, q reverie.EraseQuery) (reverie.ForgetReply, error) {
 	if _, err := allowed(ctx, q.GroupID, reverie.ScopeWrite); err != nil {
 		return reverie.ForgetReply{}, err
 	}
-	receipt, err := EraseAuthor(ctx, s.Store, s.Leases, q)
+	receipt, err := EraseAuthor(ctx, s.Inbox.Eraser, s.Leases, q)
 	if err == nil && !q.DryRun {
 		caller, _ := CallerOf(ctx)
 		s.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
@@ -53,11 +51,11 @@ func (s *Service) Forget(ctx context.Context, q reverie.EraseQuery) (reverie.For
 	return reverie.ForgetReply{Success: err == nil, Erasure: receipt}, err
 }
 
-// EraseAuthor erases an author in a group, under its lease: see [erase.Eraser.Erase].
-func EraseAuthor(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.EraseQuery) (receipt reverie.Erasure, err error) {
+// EraseAuthor erases an author in a group, under its lease: see [store/erase.Eraser.Erase].
+func EraseAuthor(ctx context.Context, eraser Eraser, leases *jobs.Leases, q reverie.EraseQuery) (receipt reverie.Erasure, err error) {
 	err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
 		return held.Exclusive(func() (err error) {
-			receipt, err = erase.New(s.DB()).Erase(ctx, held.Lease(), q)
+			receipt, err = eraser.Erase(ctx, held.Lease(), q)
 			return err
 		})
 	})

@@ -8,14 +8,23 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store"
-	"reverie/store/erase"
 )
 
-// Inbox takes messages in, and what becomes of them later. It is an [ingest.Store].
+// Eraser forgets people and messages: see [store/erase.Eraser].
+type Eraser interface {
+	Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error)
+	Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply, entityID string, err error)
+	NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
+	WaitingChanges(ctx context.Context, groupID string) (int, error)
+	ApplyChanges(ctx context.Context, lease reverie.Lease) error
+}
+
+// Inbox takes messages in, and what becomes of them later. It is an [ingest.Store] and an
+// [ingest.Changer].
 type Inbox struct {
 	*store.Store
-	// Leases have a [Settler].
-	Leases *jobs.Leases
+	Eraser Eraser
+	Leases *jobs.Leases // that have a [Settler]
 }
 
 // ImportMessages is [store.Store.ImportMessages], see [Inbox.Take].
@@ -38,7 +47,7 @@ func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.
 // yet or a run works in the group: then it waits, and is done when they come, or with the next
 // lease of the group.
 func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
-	res, err := erase.New(in.DB()).NoteChanges(ctx, groupID, changes)
+	res, err := in.Eraser.NoteChanges(ctx, groupID, changes)
 	if err == nil && res.Taken() > 0 {
 		var busy int
 		busy, err = in.settle(ctx, groupID)
@@ -50,8 +59,7 @@ func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []re
 // settle does what waits to be done to a group's messages, and returns how much of it still
 // does.
 func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err error) {
-	eraser := erase.New(in.DB())
-	if waiting, err = eraser.WaitingChanges(ctx, groupID); err != nil || waiting == 0 {
+	if waiting, err = in.Eraser.WaitingChanges(ctx, groupID); err != nil || waiting == 0 {
 		return waiting, err
 	}
 	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
@@ -61,26 +69,26 @@ func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err er
 	if err != nil {
 		return waiting, err
 	}
-	return eraser.WaitingChanges(ctx, groupID)
+	return in.Eraser.WaitingChanges(ctx, groupID)
 }
 
 // Settler does what waits to be done to messages, with each lease of their group: it is a
 // [jobs.Settler]. An error is logged, and it waits for the next one.
 type Settler struct {
-	Store *store.Store
-	Log   *slog.Logger
+	Eraser Eraser
+	Log    *slog.Logger
 }
 
 // Waits tells whether there is anything to do.
 func (s Settler) Waits(ctx context.Context, groupID string) bool {
-	n, err := erase.New(s.Store.DB()).WaitingChanges(ctx, groupID)
+	n, err := s.Eraser.WaitingChanges(ctx, groupID)
 	s.note(ctx, groupID, err)
 	return n > 0
 }
 
 // Settle does it.
 func (s Settler) Settle(ctx context.Context, lease reverie.Lease) {
-	s.note(ctx, lease.GroupID, erase.New(s.Store.DB()).ApplyChanges(ctx, lease))
+	s.note(ctx, lease.GroupID, s.Eraser.ApplyChanges(ctx, lease))
 }
 
 func (s Settler) note(ctx context.Context, groupID string, err error) {

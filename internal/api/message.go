@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/jobs"
 )
 
 // Messages returns a page of a group's conversation, oldest first: the newest messages,
@@ -87,7 +85,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		_, err := s.Store.EnsureGroup(ctx, s.NewGroup(group))
 		return groupID, err
 	}
-	importer := ingest.NewImporter(s.inbox(), ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
+	importer := ingest.NewImporter(s.Inbox, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
 		Group: ensure, Pause: pause, Now: s.Now, OnRead: stored(body)})
 	// Who breaks off ends the request's context, too; what was read whole is stored all
 	// the same. It ends with the body, of which nothing more comes then.
@@ -142,16 +140,8 @@ func (s *Service) DeleteMessage(ctx context.Context, groupID, messageID string) 
 }
 
 func (s *Service) changeMessage(ctx context.Context, groupID string, c reverie.MessageChange) (reverie.MessageChanged, error) {
-	res, err := s.inbox().ChangeMessages(ctx, groupID, []reverie.MessageChange{c})
+	res, err := s.Inbox.ChangeMessages(ctx, groupID, []reverie.MessageChange{c})
 	return reverie.MessageChanged{Success: err == nil, GroupID: groupID, MessageID: c.ID, ChangeResult: res}, err
-}
-
-// inbox takes in messages, and what becomes of them.
-func (s *Service) inbox() Inbox {
-	if s.Inbox.Store == nil {
-		return Inbox{s.Store, &jobs.Leases{Store: s.Store, Holder: "api", Settler: Settler{s.Store, cmp.Or(s.Log, slog.Default())}}}
-	}
-	return s.Inbox
 }
 
 // stored is how a body that counts what is held of it is told that its lines are stored;

@@ -162,7 +162,7 @@ func (a *App) Leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settler: api.Settler{Store: a.Store, Log: a.Log}, Takeover: func(groupID string) {
+	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settler: api.Settler{Eraser: a.eraser(), Log: a.Log}, Takeover: func(groupID string) {
 		a.Log.Warn("took over from a holder that is gone", "group_id", groupID)
 		a.metrics.Takeover()
 	}}
@@ -439,7 +439,7 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 		if err := ctx.Err(); err != nil {
 			return done, errors.Join(append(failed, err)...)
 		}
-		receipt, err := api.EraseAuthor(ctx, a.Store, a.Leases(), reverie.EraseQuery{GroupID: account.GroupID,
+		receipt, err := api.EraseAuthor(ctx, a.eraser(), a.Leases(), reverie.EraseQuery{GroupID: account.GroupID,
 			AuthorID: account.AuthorID, KeepNames: keepNames, DryRun: dryRun})
 		if err != nil {
 			failed = append(failed, err)
@@ -454,10 +454,12 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 	return done, errors.Join(failed...)
 }
 
+func (a *App) eraser() *erase.Eraser { return erase.New(a.Store.DB()) }
+
 // Sweep has the server drop what the erasure has left behind. Without the right to do so
 // it is the operator's work, and the erasure stands.
 func (a *App) Sweep(ctx context.Context, whole bool) error {
-	err := erase.New(a.Store.DB()).Sweep(ctx, whole)
+	err := a.eraser().Sweep(ctx, whole)
 	if err == nil {
 		return nil
 	}

@@ -150,7 +150,9 @@ func (s importStore) ChangeMessages(ctx context.Context, groupID string, changes
 }
 
 // inbox takes in what becomes of messages.
-func (a *App) inbox() api.Inbox { return api.Inbox{Store: a.Store, Leases: a.Leases()} }
+func (a *App) inbox() api.Inbox {
+	return api.Inbox{Store: a.Store, Eraser: a.eraser(), Leases: a.Leases()}
+}
 
 // noteDifference says which wishes for a new group came too late.
 func (a *App) noteDifference(ctx context.Context, asked reverie.Group) error {

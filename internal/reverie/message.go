@@ -108,9 +108,16 @@ func (m *Message) Normalize() error {
 	return nil
 }
 
-// Edit is the text that the message has since it was edited, as a change of it.
-func (m Message) Edit() MessageChange {
-	return MessageChange{ID: m.ID, Text: &m.Text, Filter: m.Filter, EditedAt: *m.EditedAt}
+// Since is what became of the message since it was stored with a text as of then, or the same
+// text, if its platform says so.
+func (m Message) Since(editedAt *time.Time, same bool) (c MessageChange, changed bool) {
+	switch {
+	case m.Deleted && !same:
+		return MessageChange{ID: m.ID, Deleted: true}, true
+	case m.Deleted || m.EditedAt == nil || editedAt != nil && !m.EditedAt.After(*editedAt):
+		return c, false
+	}
+	return MessageChange{ID: m.ID, Text: &m.Text, Filter: m.Filter, EditedAt: *m.EditedAt}, true
 }
 
 // checkNames refuses what cannot be stored of the strings.

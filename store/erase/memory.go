@@ -4,13 +4,13 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
-	"reverie/store/history"
 	"reverie/store/pg"
 	"reverie/store/teams"
 )
@@ -104,13 +104,19 @@ func (e *eraser) hold(ctx context.Context) error {
 // weigh makes mixed memories as strong as the evidence that is left, and has them judged
 // again. Until then they may be held.
 func (e *eraser) weigh(ctx context.Context, held bool, reason string) error {
-	rows, err := ask[history.TouchedRow](ctx, e.t, "mixed_strength", e.values)
+	rows, err := ask[struct {
+		HeadID      string
+		Before      time.Time
+		SetStrength *float64
+		Dates       int
+		SupportedAt *time.Time
+	}](ctx, e.t, "mixed_strength", e.values)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	var heads pg.Columns
 	for _, r := range rows {
-		strength, at := r.StrengthOf()
+		strength, at := reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.Before)
 		heads.Add(r.HeadID, strength, at)
 	}
 	args, err := heads.Args(e.group(), e.at, held)

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 // visit is how a walk calls an operation in a place.
 type visit struct {
 	memory, run string // ids to use instead of the place's
+	message     string
 	query, body string
 	status      int  // 0 = 200
 	silent      bool // the answer holds nothing of the place
@@ -50,6 +52,10 @@ func visits(p place) map[string]visit {
 		"list-nights":         {},
 		"list-messages":       {query: "?around=" + url.QueryEscape(p.message)},
 		"add-messages":        {body: `{"id":"new","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}` + "\n", open: true, silent: true},
+		"edit-message":        {body: `{"text":"we meet on Sunday ` + p.mark + `"}`, silent: true},
+		"delete-message":      {message: "never sent", silent: true},
+		"get-author-memories": {silent: true},
+		"forget-author":       {body: `{"dry_run":true}`, silent: true},
 		"clear-session":       {silent: true},
 		"get-context":         {query: "?query=when+do+we+meet"},
 		"make-context":        {body: ask},
@@ -80,7 +86,8 @@ func quoted(s string) string {
 
 // target is the address of an operation with the ids of a place.
 func target(op *huma.Operation, p place, v visit) string {
-	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory}
+	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory,
+		"message_id": cmp.Or(v.message, p.message), "author_id": "u1"}
 	if v.memory != "" {
 		ids["memory_id"] = v.memory
 	}
