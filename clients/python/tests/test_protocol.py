@@ -369,7 +369,7 @@ async def test_evolve_is_not_waited_for_forever(make: Maker) -> None:
 
 
 async def test_the_routes_of_people(make: Maker) -> None:
-    fake = Fake(ok({"success": True}))
+    fake = Fake(ok({"success": True, "memories": [], "total": 0}))
     client = make(fake)
     await client.edit_message("m/1", "new", edited_at=NOON)
     await client.delete_message("m/1")
@@ -379,13 +379,21 @@ async def test_the_routes_of_people(make: Maker) -> None:
     assert [(r.method, r.url.raw_path.decode()) for r in fake.seen] == [
         ("PATCH", "/v1/groups/g1/messages/m%2F1"),
         ("DELETE", "/v1/groups/g1/messages/m%2F1"),
-        ("GET", "/v1/groups/g1/authors/u%2F1/memories"),
+        ("GET", "/v1/groups/g1/authors/u%2F1/memories?limit=200"),
         ("POST", "/v1/groups/g1/authors/u%2F1/forget"),
         ("POST", "/v1/groups/g1/messages"),
     ]
     assert fake.bodies[0] == {"text": "new", "edited_at": "2026-01-15T12:00:00+00:00"}
     assert fake.bodies[3] == {"dry_run": True}
     assert fake.bodies[4] == {"id": "m/1", "reactions": [{"emoji": "👍", "author_id": "u1", "count": 1}]}
+
+
+async def test_all_about_a_person(make: Maker) -> None:
+    def page(request: httpx.Request) -> httpx.Response:
+        at, limit = int(request.url.params.get("offset", 0)), int(request.url.params["limit"])
+        return ok({"success": True, "total": 450, "memories": [{"n": n} for n in range(at, min(450, at + limit))]})
+
+    assert [m["n"] for m in (await make(page).what_about("u1"))["memories"]] == list(range(450))
 
 
 async def test_people_are_forgotten_over_lost_connections(make: Maker) -> None:

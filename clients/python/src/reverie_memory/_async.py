@@ -284,9 +284,14 @@ class AsyncReverie(AsyncOperations):
         return await self.remember(Message(id=message_id, reactions=[reaction]), group=group, timeout=timeout)
 
     async def what_about(self, author_id: str, *, group: str | None = None, timeout: float | None = None) -> Any:
-        """What is remembered of a person and from a person's words."""
+        """What is remembered of a person and from a person's words: all of it, in one answer."""
         path = path_of("/v1/groups/{group_id}/authors/{author_id}/memories", self._group(group), author_id)
-        return await self.request("GET", path, timeout=timeout)
+        reply = more = await self.request("GET", path, query={"limit": PAGE}, timeout=timeout)
+        while more["memories"] and len(reply["memories"]) < reply["total"]:
+            query = {"limit": PAGE, "offset": len(reply["memories"])}
+            more = await self.request("GET", path, query=query, timeout=timeout)
+            reply["memories"] += more["memories"]
+        return reply
 
     async def forget(
         self, author_id: str, *, dry_run: bool = False, group: str | None = None, timeout: float | None = None

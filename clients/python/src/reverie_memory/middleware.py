@@ -24,8 +24,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from . import models
 from ._core import Message, Messages, Reaction, Retry, each, line_of
+from ._privacy import failed, fulfil, wish_of
 from ._sync import Reverie
-from .errors import ServerError, TooManyRequests, Unreachable
+from .errors import NotFound, ServerError, TooManyRequests, Unreachable
 
 C = TypeVar("C")
 
@@ -252,6 +253,24 @@ class Middleware:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def privacy(self, text: str, author_id: str, *, group: str | None = None) -> str | None:
+        """The answer to "what do you remember of me" and "forget me", in English or Chinese; None for all else.
+
+        Who says "forget me" is forgotten at once, and for good: ask only if the bot is spoken to.
+        """
+        wish = wish_of(text)
+        if wish is None:
+            return None
+        if not self.flush() and wish.what == "forget":  # what the person has said would come in after
+            return failed(wish)
+        return fulfil(self.client, wish, author_id, self.client._group(group))
+
+    async def aprivacy(self, text: str, author_id: str, *, group: str | None = None) -> str | None:
+        """The same for async bots."""
+        if wish_of(text) is None:
+            return None
+        return await asyncio.to_thread(self.privacy, text, author_id, group=group)
+
     def turn(self, query: str, *, group: str | None = None, session: str | None = None, bot: str | None = None) -> Turn:
         """Asks for what the bot should know, for as long as a bot may wait."""
         return self._turn(query, _About(self.client._group(group), session, bot or self.bot))
@@ -293,8 +312,10 @@ class Middleware:
         )
 
     def _miss(self, why: Exception) -> None:
+        if isinstance(why, NotFound):
+            return  # nothing has been said in the group so far
         self.missed += 1
-        log.info("the bot answers without a context: %s", why or type(why).__name__)
+        log.warning("the bot answers without a context: %s", str(why) or type(why).__name__)
 
     def wrap(
         self,
