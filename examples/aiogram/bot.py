@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import defaultdict, deque
 from datetime import datetime, timezone
 
 from aiogram import Bot, Dispatcher, F, Router
@@ -13,6 +14,7 @@ memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470
 openai = AsyncOpenAI()
 router = Router()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
+history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
 
 
 def group_of(chat_id: int) -> str:
@@ -44,6 +46,7 @@ async def said(message: Message, bot: Bot) -> None:
     author_id, author = author_of(message)
     asked = await spoken_to(message, bot)
     if (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
+        history.pop(group, None)
         await message.answer(answer)
         return
     line = {
@@ -52,16 +55,18 @@ async def said(message: Message, bot: Bot) -> None:
         "author_id": author_id,
         "text": text,
         "sent_at": message.date,
-        "session_id": group,
     }
     if message.reply_to_message:
         line["reply_to"] = str(message.reply_to_message.message_id)
     memory.remember(line, group=group)
+    history[group].append({"role": "user", "content": f"{author}: {text}"})
     if asked:
-        model = memory.wrap(openai, group=group, session=group, remember_user=False)
-        messages = [SYSTEM, {"role": "user", "content": text}]
+        model = memory.wrap(openai, group=group, remember_user=False)
+        messages = [SYSTEM, *history[group]]
         done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
-        await message.answer(done.choices[0].message.content or "…")
+        answer = done.choices[0].message.content or "…"
+        history[group].append({"role": "assistant", "content": answer})
+        await message.answer(answer)
 
 
 @router.edited_message(F.text)
@@ -69,6 +74,7 @@ async def edited(message: Message) -> None:
     at = datetime.fromtimestamp(message.edit_date or 0, timezone.utc)
     line = {"id": str(message.message_id), "text": message.text, "edited_at": at}
     memory.remember(line, group=group_of(message.chat.id))
+    history.pop(group_of(message.chat.id), None)
 
 
 @router.message_reaction()

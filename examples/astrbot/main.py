@@ -37,18 +37,17 @@ class ReverieMemory(Star):
             return
         if not text:
             return
-        if event.is_at_or_wake_command or text.startswith("/"):
-            if answer := await self.memory.aprivacy(text, event.get_sender_id(), group=group):
-                yield event.plain_result(answer)
-                event.stop_event()
-                return
+        spoken_to = event.is_at_or_wake_command or text.startswith("/")
+        if spoken_to and (answer := await self.memory.aprivacy(text, event.get_sender_id(), group=group)):
+            yield event.plain_result(answer)
+            event.stop_event()
+            return
         line = {
             "id": str(message.message_id),
             "author": event.get_sender_name() or event.get_sender_id(),
             "author_id": event.get_sender_id(),
             "text": text,
             "sent_at": datetime.fromtimestamp(message.timestamp, timezone.utc),
-            "session_id": group,
         }
         if replies := [c.id for c in event.get_messages() if isinstance(c, Reply)]:
             line["reply_to"] = str(replies[0])
@@ -56,7 +55,6 @@ class ReverieMemory(Star):
 
     @filter.on_llm_request()
     async def asked(self, event: AstrMessageEvent, request: ProviderRequest) -> None:
-        # AstrBot has the last turns of the chat itself: no session is named.
         turn = await self.memory.aturn(request.prompt or event.get_message_str(), group=group_of(event))
         event.set_extra(TURN, turn)
         if turn.system:

@@ -1,6 +1,7 @@
 """A NoneBot2 plugin for OneBot v11 (QQ): it remembers what is said, and answers who speaks to it."""
 
 import os
+from collections import defaultdict, deque
 from datetime import datetime, timezone
 
 from nonebot import get_driver, on_message, on_notice
@@ -16,6 +17,7 @@ from reverie_memory import Middleware, Reverie
 memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
 openai = AsyncOpenAI()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
+history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
 
 get_driver().on_shutdown(memory.aclose)
 chat = on_message()
@@ -33,7 +35,10 @@ async def said(event: MessageEvent) -> None:
     if not text:
         return
     spoken_to = event.is_tome()
-    if (spoken_to or text.startswith("/")) and (answer := await memory.aprivacy(text, event.get_user_id(), group=group)):
+    if (spoken_to or text.startswith("/")) and (
+        answer := await memory.aprivacy(text, event.get_user_id(), group=group)
+    ):
+        history.pop(group, None)
         await chat.finish(answer)
     message = {
         "id": str(event.message_id),
@@ -41,16 +46,18 @@ async def said(event: MessageEvent) -> None:
         "author_id": event.get_user_id(),
         "text": text,
         "sent_at": datetime.fromtimestamp(event.time, timezone.utc),
-        "session_id": group,
     }
     if event.reply:
         message["reply_to"] = str(event.reply.message_id)
     memory.remember(message, group=group)
+    history[group].append({"role": "user", "content": f"{message['author']}: {text}"})
     if spoken_to:
-        bot = memory.wrap(openai, group=group, session=group, remember_user=False)
-        asked = [SYSTEM, {"role": "user", "content": text}]
-        done = await bot.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=asked)
-        await chat.finish(done.choices[0].message.content)
+        bot = memory.wrap(openai, group=group, remember_user=False)
+        messages = [SYSTEM, *history[group]]
+        done = await bot.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
+        answer = done.choices[0].message.content or "……"
+        history[group].append({"role": "assistant", "content": answer})
+        await chat.finish(answer)
 
 
 @recall.handle()
@@ -58,3 +65,4 @@ async def taken_back(event: GroupRecallNoticeEvent | FriendRecallNoticeEvent) ->
     group = f"onebot-{event.group_id if isinstance(event, GroupRecallNoticeEvent) else event.user_id}"
     at = datetime.fromtimestamp(event.time, timezone.utc)
     memory.remember({"id": str(event.message_id), "deleted_at": at}, group=group)
+    history.pop(group, None)

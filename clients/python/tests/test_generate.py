@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from conftest import Server
-
 from reverie_memory import AsyncReverie, Reverie, models
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-
+from conftest import Model
 from reverie_memory import Message, Middleware, Retry, Reverie
 from reverie_memory.middleware import _Job
 
@@ -62,68 +62,6 @@ def memory(server: Memory) -> Iterator[Middleware]:
     server.hang.set()
     server.away = False
     middleware.close()
-
-
-class Model:
-    """A chat completion server, behind whatever HTTP client OpenAI's SDK uses."""
-
-    def __init__(self) -> None:
-        import http.server
-
-        self.asked: list[dict[str, Any]] = []
-        self.fail = False
-        model = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                model.asked.append(asked)
-                if model.fail:
-                    self.send_error(400)
-                    return
-                if asked.get("stream"):
-                    pieces: list[dict[str, Any]] = [{"delta": {"role": "assistant", "content": ""}}]
-                    pieces += [{"delta": {"content": p}} for p in ("At ", "eight", ".")]
-                    pieces += [{"delta": {}, "finish_reason": "stop"}]
-                    chunks = [
-                        {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
-                         "choices": [{"index": 0, **p}]} for p in pieces
-                    ]  # fmt: skip
-                    body = "".join(f"data: {json.dumps(c)}\n\n" for c in chunks) + "data: [DONE]\n\n"
-                    kind = "text/event-stream"
-                else:
-                    choice = {
-                        "index": 0,
-                        "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": "At eight."},
-                    }
-                    body = json.dumps(
-                        {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-                    )
-                    kind = "application/json"
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    m = Model()
-    yield m
-    m.close()
 
 
 SAID: list[Any] = [

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-
 from reverie_memory import Middleware, Retry, Reverie
 from reverie_memory._privacy import wish_of
 

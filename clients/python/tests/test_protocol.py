@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-
 import reverie_memory
 from reverie_memory import APIError, AsyncReverie, BadAnswer, Message, Retry, Reverie, TimedOut, Unreachable
 from reverie_memory._core import Lines, path_of

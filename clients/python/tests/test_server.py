@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from conftest import Server
-
 from reverie_memory import (
     AsyncReverie,
     Conflict,

@@ -8,7 +8,6 @@ import hmac
 import json
 
 import pytest
-
 from reverie_memory import WebhookError, verify_webhook
 
 KEY = b"0123456789abcdef01234567"
