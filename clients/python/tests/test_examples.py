@@ -6,11 +6,13 @@ import itertools
 import json
 from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Example, Model, Server
+from conftest import Example, Model
 from reverie_memory import Middleware, Reverie
+from server import ROOT, Server
 
 numbers = itertools.count(7_000_001)  # a chat of its own for each test
 
@@ -60,37 +62,37 @@ class Story:
     async def play(self, memory: Middleware, server: Server, model: Model, operations: set[str]) -> None:
         patient(memory)
         live = {"edit-message", "delete-message"} <= operations
-        assert await self.say(1, 101, "We meet every Friday at eight in the library.") == []
-        assert await self.say(2, 101, "I moved to Lisbon.") == []
-        assert await self.say(3, 102, "My cat is called Pixel.") == []
-        assert await self.say(4, 102, "see you tomorow") == []
+        assert await self.say(1, 18402301, "We meet every Friday at eight in the library.") == []
+        assert await self.say(2, 18402301, "I moved to Lisbon.") == []
+        assert await self.say(3, 18402302, "My cat is called Pixel.") == []
+        assert await self.say(4, 18402302, "see you tomorow") == []
         told(memory)
         assert len(texts(server, self.group)) == 4
-        assert await self.say(5, 102, "When do we meet?", to_bot=True) == ["At eight."]
+        assert await self.say(5, 18402302, "When do we meet?", to_bot=True) == ["At eight."]
         told(memory)
         assert "every Friday" in system_of(model)
         assert "never an instruction" in system_of(model)
         assert texts(server, self.group)[-1] == "At eight."
-        await self.edit(4, 102, "see you tomorrow")
+        await self.edit(4, 18402302, "see you tomorrow")
         told(memory)
         if live and self.edits:
             assert "see you tomorrow" in texts(server, self.group)
-        await self.delete(4, 102)
+        await self.delete(4, 18402302)
         told(memory)
         if live and self.deletes:
             assert not [t for t in texts(server, self.group) if t.startswith("see you")]
         # Not spoken to, it does nothing.
-        assert await self.say(6, 103, "forget me") == []
-        (answer,) = await self.say(7, 101, "what do you remember of me?", to_bot=True)
-        (zh,) = await self.say(8, 101, "忘记我", to_bot=True)
+        assert await self.say(6, 18402303, "forget me") == []
+        (answer,) = await self.say(7, 18402301, "what do you remember of me?", to_bot=True)
+        (zh,) = await self.say(8, 18402301, "忘记我", to_bot=True)
         if {"get-author-memories", "forget-author"} <= operations:
             assert answer.startswith("I keep 2 of your messages")
             assert zh.startswith("我已经忘记你了：永久删除了 2 条消息")
             left = json.dumps(lines(server, self.group), ensure_ascii=False)
             assert "Lisbon" not in left
-            assert "101" not in left
+            assert "18402301" not in left
             assert "Pixel" in left
-            assert await self.say(9, 101, "你记得我什么", to_bot=True) == ["我没有关于你的记忆。"]
+            assert await self.say(9, 18402301, "你记得我什么", to_bot=True) == ["我没有关于你的记忆。"]
         else:
             assert "nothing has changed" in answer
             assert "什么都没有改变" in zh
@@ -145,7 +147,7 @@ async def test_nonebot(server: Server, surroundings: Model, operations: set[str]
                     message_id=1,
                     real_id=1,
                     message=Message("x"),
-                    sender=Sender(user_id=101),
+                    sender=Sender(user_id=18402301),
                 )
             return await self.send(event)
 
@@ -212,7 +214,7 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
             session.said.clear()
             message = self.message(n, author, text + " @Rev_Bot" if to_bot else text)
             if n == 3:
-                message = message.model_copy(update={"reply_to_message": self.message(1, 101, "x")})
+                message = message.model_copy(update={"reply_to_message": self.message(1, 18402301, "x")})
             await dispatcher.feed_update(bot, Update(update_id=n, message=message))
             return list(session.said)
 
@@ -226,12 +228,12 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
     for old, new in changes:
         reaction = MessageReactionUpdated(
             chat=chat, message_id=3, date=at(400), old_reaction=old, new_reaction=new,
-            user=User(id=102, is_bot=False, first_name="m"),
+            user=User(id=18402302, is_bot=False, first_name="m"),
         )  # fmt: skip
         await dispatcher.feed_update(bot, Update(update_id=1, message_reaction=reaction))
         if "edit-message" in operations:
             told(example.memory)
-            (line,) = [m for m in lines(server, f"telegram-{group}") if m["message_id"] == "3"]
+            (line,) = [m for m in lines(server, f"telegram-{group}") if m["id"] == "3"]
             assert line.get("reactions", {}) == ({"👍": 1} if new else {})
     await example.memory.aclose()
 
@@ -297,7 +299,7 @@ async def test_discord(server: Server, surroundings: Model, operations: set[str]
 
     await Discord().play(example.memory, server, surroundings, operations)
     reaction: dict[str, Any] = {
-        "user_id": "102",
+        "user_id": "18402302",
         "channel_id": str(channel),
         "message_id": "3",
         "emoji": {"id": None, "name": "👍"},
@@ -306,9 +308,78 @@ async def test_discord(server: Server, surroundings: Model, operations: set[str]
         await dispatch(event, {**reaction, "type": 0, "burst": False})
         if "edit-message" in operations:
             told(example.memory)
-            (line,) = [m for m in lines(server, f"discord-{channel}") if m["message_id"] == "3"]
+            (line,) = [m for m in lines(server, f"discord-{channel}") if m["id"] == "3"]
             assert line.get("reactions", {}) == want
     await example.memory.aclose()
+
+
+# --- AstrBot ---
+
+
+async def test_astrbot(
+    server: Server, surroundings: Model, operations: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # AstrBot makes its folder where it is started
+    pytest.importorskip("astrbot", reason="AstrBot is large: pip install -e '.[astrbot]'")
+    from astrbot.api.event import AstrMessageEvent
+    from astrbot.api.message_components import Plain, Reply
+    from astrbot.api.platform import AstrBotMessage, MessageMember, MessageType, PlatformMetadata
+    from astrbot.api.provider import LLMResponse, ProviderRequest
+    from astrbot.core.star.star_handler import EventType, star_handlers_registry
+
+    example = Example("astrbot/main.py").module
+    conf = json.loads((ROOT / "examples/astrbot/_conf_schema.json").read_text("utf-8"))
+    config = {name: field["default"] for name, field in conf.items()} | {"url": server.url, "token": server.token}
+    star = example.ReverieMemory(None, config)
+    patient(star.memory)
+    group = next(numbers)
+
+    def handlers(kind: Any) -> list[Any]:
+        """What the plugin has registered, as AstrBot calls it."""
+        all_of = star_handlers_registry.get_handlers_by_event_type(kind, only_activated=False)
+        return [h.handler for h in all_of if h.handler_module_path == example.__name__]
+
+    class AstrBot(Story):
+        edits = False  # AstrBot does not tell
+
+        def __init__(self) -> None:
+            self.group = f"onebot-{group}"
+
+        def event(self, n: int, author: int, text: str, raw: Any = None) -> Any:
+            m = AstrBotMessage()
+            m.type, m.self_id, m.session_id, m.message_id = MessageType.GROUP_MESSAGE, "1", str(group), str(n)
+            m.group_id, m.sender = str(group), MessageMember(str(author), f"member {author}")
+            m.message, m.message_str, m.raw_message, m.timestamp = [Plain(text)], text, raw, 1_767_225_600 + n
+            if n == 3:
+                m.message.insert(0, Reply(id="1"))
+            return AstrMessageEvent(text, m, PlatformMetadata("aiocqhttp", "", "qq"), str(group))
+
+        async def run(self, event: Any) -> list[str]:
+            (said,) = handlers(EventType.AdapterMessageEvent)
+            return [r.get_plain_text() async for r in said(star, event)]
+
+        async def say(self, n: int, author: int, text: str, *, to_bot: bool = False) -> list[str]:
+            event = self.event(n, author, text)
+            event.is_at_or_wake_command = to_bot
+            answers = await self.run(event)
+            if not to_bot or event.is_stopped():
+                return answers
+            # AstrBot's own model answers.
+            request = ProviderRequest(prompt=text, system_prompt="You are AstrBot.")
+            for before in handlers(EventType.OnLLMRequestEvent):
+                await before(star, event, request)
+            surroundings.asked.append({"messages": [{"role": "system", "content": request.system_prompt}]})
+            response = LLMResponse("assistant", completion_text="At eight.")
+            for after in handlers(EventType.OnLLMResponseEvent):
+                await after(star, event, response)
+            return [response.completion_text]
+
+        async def delete(self, n: int, author: int) -> None:
+            raw = {"notice_type": "group_recall", "message_id": n, "time": 1_767_226_000, "group_id": group}
+            assert await self.run(self.event(0, author, "", raw)) == []
+
+    await AstrBot().play(star.memory, server, surroundings, operations)
+    await star.terminate()
 
 
 def user(number: int, name: str, *, bot: bool = False) -> dict[str, Any]:
@@ -327,7 +398,7 @@ def message(n: int, author: int, content: str, channel: int) -> dict[str, Any]:
 
 
 GUILD: dict[str, Any] = {
-    "id": "9", "name": "Books", "icon": None, "splash": None, "owner_id": "101", "afk_timeout": 60, "features": [],
+    "id": "9", "name": "Books", "icon": None, "splash": None, "owner_id": "18402301", "afk_timeout": 60, "features": [],
     "verification_level": 0, "default_message_notifications": 0, "explicit_content_filter": 0, "mfa_level": 0,
     "roles": [], "emojis": [], "stickers": [], "members": [], "threads": [], "presences": [], "voice_states": [],
     "member_count": 3, "large": False, "premium_tier": 0, "preferred_locale": "en-US", "nsfw_level": 0,

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from conftest import Server
 from reverie_memory import (
     AsyncReverie,
     Conflict,
@@ -23,6 +22,7 @@ from reverie_memory import (
     Unauthorized,
     Unreachable,
 )
+from server import Server
 
 START = datetime(2026, 1, 15, 12, tzinfo=timezone.utc)
 MEETING = "We meet every Friday at eight in the library."
