@@ -231,6 +231,42 @@ def test_what_reverie_refuses_is_dropped(server: Memory) -> None:
         assert memory.dropped == 1
 
 
+def test_a_message_that_the_server_fails_at_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Retry, "delay", lambda *_: 0.0)
+    heard: list[str] = []
+
+    def fail(request: httpx.Request) -> httpx.Response:
+        if b"poison" in request.content:
+            return httpx.Response(500, json={"status": 500})
+        heard.append(request.url.path)
+        return httpx.Response(200, json=ADDED)
+
+    with Middleware(Reverie("http://r.test", group="g1", transport=httpx.MockTransport(fail))) as memory:
+        memory.remember({"author": "Ann", "text": "poison"}, group="g2")
+        memory.remember({"author": "Ann", "text": "x"})
+        assert memory.flush(60)
+        assert memory.dropped == 1
+    assert heard == ["/v1/groups/g1/messages"]
+
+
+async def test_odd_calls_reach_the_model(memory: Middleware) -> None:
+    """What the middleware does not understand is the model's to judge."""
+
+    class Odd:
+        class chat:
+            class completions:
+                @staticmethod
+                def create(*args: Any, **kwargs: Any) -> Any:
+                    return kwargs.get("messages", "none")
+
+    bot: Any = memory.wrap(Odd())
+    assert bot.chat.completions.create() == "none"
+    assert bot.chat.completions.create(messages=[]) == []
+    assert bot.chat.completions.create(messages=[7])[-1] == 7
+    parts = iter([{"type": "text", "text": "x"}])
+    assert list(bot.chat.completions.create(messages=[{"role": "user", "content": parts}])[-1]["content"])
+
+
 def test_closing_drops_what_cannot_be_told(server: Memory) -> None:
     server.away = True
     memory = Middleware(Reverie("http://r.test", group="g1", transport=httpx.MockTransport(server)), flush_timeout=0.05)

@@ -17,8 +17,9 @@ import inspect
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -38,6 +39,7 @@ _BEFORE = (
 )
 _AFTER = "\n</reverie_memory>"
 _BATCH = 100
+_FAULTS = 8  # after so many faults of the server something is dropped
 _LONGEST_QUERY = 10_000
 
 
@@ -121,6 +123,8 @@ class Outbox:
                 if attempt == 0:
                     log.warning("Reverie is away, and the bot goes on: %s", e)
                 attempt += 1
+                if attempt == _FAULTS and type(e) is ServerError:  # it may be what was told
+                    return 0
             except Exception as e:
                 log.warning("Reverie did not take what it was told: %s", e)
                 return 0
@@ -343,12 +347,13 @@ class Middleware:
 
     def _begin(self, about: _About, messages: Sequence[Any]) -> None:
         """Gives the user's message back, unless the call goes on with an earlier one, such as after a tool."""
-        if about.remember_user and messages and _get(messages[-1], "role") == "user":
-            text = _text(_get(messages[-1], "content"))
-            line = Message(author=str(_get(messages[-1], "name") or about.author), text=text)
-            if about.author_id:
-                line["author_id"] = about.author_id
-            if text:
+        if not about.remember_user or not messages or _get(messages[-1], "role") != "user":
+            return
+        with _going_on():
+            if text := _text(_get(messages[-1], "content")):
+                line = Message(author=str(_get(messages[-1], "name") or about.author), text=text)
+                if about.author_id:
+                    line["author_id"] = about.author_id
                 self.remember(_named(line, about.session, about.message_id), group=about.group)
 
 
@@ -390,7 +395,8 @@ class _Completions(_Proxy):
             result = call(*args, **_with_context(kwargs, messages, turn))
             if kwargs.get("stream"):
                 return _Stream(result, turn)
-            turn.answered(_answer(result))
+            with _going_on():
+                turn.answered(_answer(result))
             return result
 
         async def acreate(*args: Any, **kwargs: Any) -> Any:
@@ -400,7 +406,8 @@ class _Completions(_Proxy):
             result = await call(*args, **_with_context(kwargs, messages, turn))
             if kwargs.get("stream"):
                 return _AsyncStream(result, turn)
-            turn.answered(_answer(result))
+            with _going_on():
+                turn.answered(_answer(result))
             return result
 
         return acreate if _is_async(call) else create
@@ -457,12 +464,13 @@ class _AnyStream(_Proxy):
         self._pieces: list[str] = []
 
     def hear(self, chunk: Any) -> Any:
-        if piece := _piece(chunk):
-            self._pieces.append(piece)
+        with _going_on():
+            self._pieces.append(_piece(chunk))
         return chunk
 
     def end(self) -> None:
-        self._turn.answered("".join(self._pieces))
+        with _going_on():
+            self._turn.answered("".join(self._pieces))
 
 
 class _Stream(_AnyStream):
@@ -513,6 +521,15 @@ class _AsyncStream(_AnyStream):
         await self._reverie_target.close()
 
 
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Whatever fails in here, the bot goes on."""
+    try:
+        yield
+    except Exception:
+        log.exception("the bot goes on without its memory")
+
+
 def _is_async(call: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(call))
 
@@ -556,6 +573,6 @@ def _text(content: Any) -> str:
     """The words of a message, which may be a string or parts."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Iterable):
+    if isinstance(content, list | tuple):  # another iterable is read by the SDK, and could be read once
         return "\n".join(t for part in content if isinstance(t := _get(part, "text"), str))
     return ""
