@@ -42,8 +42,11 @@ select create_distributed_table('llm_calls', 'group_id', colocate_with => 'group
 select create_distributed_table('embedding_cache', 'group_id', colocate_with => 'groups');
 select create_distributed_table('embedding_calibrations', 'group_id', colocate_with => 'groups');
 select create_distributed_table('api_tokens', 'group_id', colocate_with => 'groups');
+select create_distributed_table('webhook_events', 'group_id', colocate_with => 'groups');
 select create_distributed_table('page_sessions', 'group_id', colocate_with => 'groups');
 select create_distributed_table('deployments', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erasures', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erased_messages', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erased_memories', 'group_id', colocate_with => 'groups');
+-- Every node has all webhooks: what is written of any group looks there who is to be told.
+select create_reference_table('webhooks');

@@ -82,7 +82,7 @@ func checkEdit(e reverie.Edit) error {
 	case reverie.ActionDelete, reverie.ActionRestore:
 		return nil
 	case reverie.ActionCreate, reverie.ActionUpdate:
-		if e.Author == "" || (e.Statement == "") != (e.ContentHash == "") {
+		if e.Author == "" && e.System == "" || (e.Statement == "") != (e.ContentHash == "") {
 			return fmt.Errorf("words need an author, and a statement its hash: %w", reverie.ErrInvalid)
 		}
 		return nil

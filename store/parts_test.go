@@ -10,6 +10,7 @@ import (
 	"reverie/store/batches"
 	"reverie/store/erase"
 	"reverie/store/history"
+	"reverie/store/hooks"
 	"reverie/store/teams"
 )
 
@@ -22,12 +23,13 @@ type parts struct {
 	*archive.Archive
 	*batches.Batches
 	*erase.Eraser
+	*hooks.Hooks
 	*past
 	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
+	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), hooks.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {

@@ -39,6 +39,7 @@ type Config struct {
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
 	Notify     NotifyConfig     `toml:"notify"`
+	Webhooks   WebhooksConfig   `toml:"webhooks"`
 	Traces     TracesConfig     `toml:"traces"`
 	Sentry     SentryConfig     `toml:"sentry"`
 	Prompts    PromptsConfig    `toml:"prompts"`
@@ -290,6 +291,14 @@ type NotifyConfig struct {
 	WebhookFile string `toml:"webhook_file"`
 	Secret      Secret `toml:"secret"`
 	SecretFile  string `toml:"secret_file"`
+}
+
+// WebhooksConfig says how events are sent.
+type WebhooksConfig struct {
+	AllowPrivate bool     `toml:"allow_private"`
+	Timeout      Duration `toml:"timeout" min:"100ms" max:"60s"`
+	GiveUp       Duration `toml:"give_up" min:"1s" max:"8760h"`
+	Keep         Duration `toml:"keep" min:"1s" max:"8760h"`
 }
 
 // PromptsConfig says which prompts are used.

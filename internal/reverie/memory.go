@@ -270,6 +270,21 @@ type Edit struct {
 	Value    float64
 	Reason   string
 	Words    // of a create or an update
+	Imported // of a create that brings in what another system remembered
+}
+
+// MemoryPage is what a group remembers, for people to read.
+type MemoryPage struct {
+	Group    Group
+	Memories []Memory
+	Evidence map[string][]Evidence // by lineage, oldest first
+}
+
+// Imported says where a memory comes from that no person wrote here. It has no author and is
+// tentative: the nights of its group treat it as they treat what a model made.
+type Imported struct {
+	System string    // such as mem0; "" of what a person writes
+	SaidAt time.Time // when the other system learnt it, or says that it began to hold
 }
 
 // Words are what a person writes as a memory. What is left out of an update stays.

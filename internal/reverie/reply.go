@@ -306,7 +306,7 @@ func (d RunDetail) Reply(g GroupEntry) RunReply {
 	return r
 }
 
-// RejectReply says what became of a run that a person has refused.
+// RejectReply says what became of a run that a person has refused or cancelled.
 type RejectReply struct {
 	Success  bool   `json:"success"`
 	RunID    string `json:"run_id"`

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/text"
 	"reverie/store"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -29,6 +30,7 @@ var script = func() (file struct {
 	}
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
 	file.Parts["memory_columns"] = store.MemoryColumns
+	file.Parts["tell_erased"] = strings.ReplaceAll(events.OfErased, "$1", "{group}")
 	return file
 }()
 

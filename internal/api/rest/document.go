@@ -55,6 +55,7 @@ var tags = []*huma.Tag{
 	{Name: runTag, Description: "What was done, what it held, and a person's decision on it."},
 	{Name: peopleTag, Description: "What dreams have left, and the people and things of a group."},
 	{Name: teamTag, Description: "Memories that several deployments share."},
+	{Name: webhookTag, Description: "Who is told of what changes: docs/webhooks.md."},
 	{Name: "costs", Description: "What models have cost."},
 }
 

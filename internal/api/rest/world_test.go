@@ -26,8 +26,10 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/internal/webhook"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/hooks"
 	"reverie/store/pgtest"
 	"reverie/store/teams"
 )
@@ -53,6 +55,7 @@ type place struct {
 	memory, old, deleted, spare     string // heads, and a version that is none
 	rewritten                       string // a head that a person wrote
 	run, held, heldToo              string
+	webhook, webhookToo             string
 	entity, message, session, usage string
 	token                           map[reverie.Scope]string
 
@@ -125,7 +128,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, er
 func newService(s *store.Store) *api.Service {
 	vectors := llm.NewEmbeddings(flat{}, llm.Account{Provider: "test", Model: "flat"}, llm.EmbeddingOptions{Dims: 3, Explicit: true, Cache: s})
 	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Ceiling: 1}}
-	return &api.Service{Store: s, Now: time.Now, Log: quiet(),
+	return &api.Service{Store: s, Now: time.Now, Log: quiet(), Sender: webhook.NewSender(webhook.Options{Timeout: time.Second, Now: time.Now}),
 		Searcher: func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
 		Recaller: func(context.Context, string) (*recall.Recaller, error) {
 			return &recall.Recaller{Store: s, Searcher: searcher, Usage: nil, Now: time.Now, Log: quiet(),
@@ -167,7 +170,7 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 			t.Fatal(err)
 		}
 	}
-	p := place{group: group, mark: mark, session: "s1 of " + group, message: "m1 of " + group, token: map[reverie.Scope]string{}}
+	p := place{group: group, mark: mark, webhook: reverie.NewID(), webhookToo: reverie.NewID(), session: "s1 of " + group, message: "m1 of " + group, token: map[reverie.Scope]string{}}
 	_, err := w.store.EnsureGroup(ctx, reverie.Group{ID: group, Name: mark, TimeZone: "Asia/Shanghai"})
 	check(err)
 	var said []reverie.Message
@@ -194,6 +197,9 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 	edit(p.old, reverie.ActionDelete)
 	edit(p.old, reverie.ActionRestore)
 	edit(p.deleted, reverie.ActionDelete)
+	for _, id := range []string{p.webhook, p.webhookToo} { // to an address to which nothing is sent
+		check(hooks.New(w.store.DB()).AddWebhook(ctx, reverie.Webhook{ID: id, GroupID: group, URL: "https://127.0.0.1/" + mark, Secret: "whsec_c2VjcmV0", CreatedAt: w.now}))
+	}
 	p.entity = reverie.NewID()
 	for _, q := range []string{
 		`insert into entities (group_id, entity_id, kind, subject, status, created_at, updated_at) values ($1, $2, 'person', $3, 'active', now(), now())`,
