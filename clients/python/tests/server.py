@@ -38,6 +38,7 @@ class Server:
             "HOME": str(self._data),
             "REVERIE_DATA_DIR": str(self._data / "db"),
             "REVERIE_LLM_PROVIDER": "offline",
+            "REVERIE_WEBHOOKS_ALLOW_PRIVATE": "true",
         }
 
     def run(self, *arguments: str) -> str:

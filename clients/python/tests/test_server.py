@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
+import queue
 import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta, timezone
+from typing import ClassVar
 
 import pytest
 from reverie_memory import (
@@ -21,6 +24,8 @@ from reverie_memory import (
     TimedOut,
     Unauthorized,
     Unreachable,
+    WebhookError,
+    verify_webhook,
 )
 from server import Server
 
@@ -201,3 +206,41 @@ def test_a_person_asks_and_is_forgotten(reverie: Reverie, operations: set[str]) 
         [*reverie.memories(status="all"), reverie.list_messages(), reverie.context("Lisbon")["text"]]
     )
     assert "library" in str(reverie.list_messages())
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Takes webhooks, headers and bodies."""
+
+    got: ClassVar[queue.Queue[tuple[dict[str, str], bytes]]] = queue.Queue()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.got.put((dict(self.headers), body))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_webhooks(reverie: Reverie, group: str, operations: set[str]) -> None:
+    needs(operations, "add-webhook", "test-webhook")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as receiver:
+        threading.Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        url = f"http://127.0.0.1:{receiver.server_port}/"
+        hook = reverie.add_webhook({"url": url, "group_id": group, "events": ["memory.created"]})
+        secret = hook["secret"]
+        assert [w["url"] for w in reverie.list_webhooks(group=group)["webhooks"]] == [url]
+        assert reverie.test_webhook(hook["webhook_id"])["success"]
+        headers, body = Receiver.got.get(timeout=60)
+        assert verify_webhook(headers, body, secret)["type"] == "webhook.test"
+        reverie.add_memory({"statement": "The library is in Mill Street.", "reason": "Ann asked for it."})
+        headers, body = Receiver.got.get(timeout=60)
+        event = verify_webhook(headers, body, secret)
+        assert (event["type"], event["data"]["group_id"]) == ("memory.created", group)
+        assert event["data"]["statement"] == "The library is in Mill Street."
+        with pytest.raises(WebhookError):
+            verify_webhook(headers, body.replace(b"Mill", b"Hill"), secret)
+        reverie.delete_webhook(hook["webhook_id"])
+        assert reverie.list_webhooks(group=group)["webhooks"] == []
+        receiver.shutdown()

@@ -41,6 +41,23 @@ class AsyncOperations(ABC):
         )
         return await self._send(call, timeout)
 
+    async def add_webhook(
+        self,
+        body: models.AddWebhookBody,
+        *,
+        timeout: float | None = None,
+    ) -> models.WebhookReply:
+        """Add a webhook. The answer shows the secret, which is not shown again. A token of a group adds one for
+        its group. Needs a token of scope admin.
+        """
+        call: Call[models.WebhookReply] = Call(
+            "POST",
+            path_of("/v1/webhooks"),
+            body=Body(body),
+            idempotent=False,
+        )
+        return await self._send(call, timeout)
+
     async def approve_run(
         self,
         run_id: str,
@@ -90,6 +107,19 @@ class AsyncOperations(ABC):
             "DELETE",
             path_of("/memory/{memory_id}", memory_id),
             query={"reason": reason},
+        )
+        return await self._send(call, timeout)
+
+    async def delete_webhook(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> models.WebhookReply:
+        """Remove a webhook. What waits for it is not sent. Needs a token of scope admin."""
+        call: Call[models.WebhookReply] = Call(
+            "DELETE",
+            path_of("/v1/webhooks/{id}", id),
         )
         return await self._send(call, timeout)
 
@@ -442,6 +472,22 @@ class AsyncOperations(ABC):
         )
         return await self._send(call, timeout)
 
+    async def list_webhooks(
+        self,
+        *,
+        group: str | None = None,
+        timeout: float | None = None,
+    ) -> models.WebhooksReply:
+        """List webhooks. With how they fare and what waits for them. A token of a group sees those of its group
+        alone. Needs a token of scope admin.
+        """
+        call: Call[models.WebhooksReply] = Call(
+            "GET",
+            path_of("/v1/webhooks"),
+            query={"group": group},
+        )
+        return await self._send(call, timeout)
+
     async def propose_memory(
         self,
         body: models.ProposalBody,
@@ -505,6 +551,24 @@ class AsyncOperations(ABC):
         )
         return await self._send(call, timeout)
 
+    async def replay_webhook(
+        self,
+        id: str,
+        body: models.ReplayBody,
+        *,
+        timeout: float | None = None,
+    ) -> models.WebhookReplayReply:
+        """Send events again. The events from an instant, or from one of them on, are sent again, with their ids.
+        It enables the webhook. Needs a token of scope admin.
+        """
+        call: Call[models.WebhookReplayReply] = Call(
+            "POST",
+            path_of("/v1/webhooks/{id}/replay", id),
+            body=Body(body),
+            idempotent=False,
+        )
+        return await self._send(call, timeout)
+
     async def restore_memory(
         self,
         memory_id: str,
@@ -540,6 +604,22 @@ class AsyncOperations(ABC):
             path_of("/memory/{memory_id}/strength", memory_id),
             query={"reason": reason},
             body=Body(body),
+        )
+        return await self._send(call, timeout)
+
+    async def test_webhook(
+        self,
+        id: str,
+        *,
+        timeout: float | None = None,
+    ) -> models.WebhookTestReply:
+        """Send a webhook a test. An event of type webhook.test is sent once. The answer is a 200 also where the
+        webhook failed. Needs a token of scope admin.
+        """
+        call: Call[models.WebhookTestReply] = Call(
+            "POST",
+            path_of("/v1/webhooks/{id}/test", id),
+            idempotent=False,
         )
         return await self._send(call, timeout)
 

@@ -22,6 +22,22 @@ class AddMemoryBody(_AddMemoryBody, total=False):
     """What kind of thing it says; a new memory is a fact."""
 
 
+class _AddWebhookBody(TypedDict):
+    url: str
+    """Where events are posted to."""
+
+
+class AddWebhookBody(_AddWebhookBody, total=False):
+    events: list[str]
+    """Only events of these types, such as memory.created."""
+    group_id: str
+    """Only events of this group."""
+    secret: str
+    """What to sign with: whsec_ and base64. Left out, one is made."""
+    statements: bool
+    """Whether bodies repeat what memories say."""
+
+
 class ApproveBody(TypedDict, total=False):
     plan: str
     """Not accepted any more: what a run holds is approved or rejected as it is."""
@@ -1665,6 +1681,14 @@ class RelationReply(TypedDict):
     """Which version, from 1."""
 
 
+ReplayBody = TypedDict(
+    "ReplayBody",
+    {
+        "from": "str",
+    },
+)
+
+
 class _Resting(TypedDict):
     kind: Literal["group", "session", "dream", "team"]
     """What sort it is."""
@@ -2298,6 +2322,100 @@ class VectorStats(TypedDict):
     """By model."""
     present: int
     """Active memories that can be searched."""
+
+
+class _Webhook(TypedDict):
+    created_at: str
+    """When it was made."""
+    events: list[str]
+    """Types of events that it is sent; none for all."""
+    failures: int
+    """Attempts that have failed in a row."""
+    group_id: str
+    """The group whose events it is sent; empty for all."""
+    statements: bool
+    """Whether bodies repeat what memories say."""
+    url: str
+    """Where events are posted to."""
+    waiting: int
+    """Events that wait for it."""
+    webhook_id: str
+    """The webhook's id."""
+
+
+class Webhook(_Webhook, total=False):
+    disabled_at: str
+    """Since when it is sent nothing."""
+    failing_since: str
+    """When it began to fail."""
+    last_error: str
+    """Why it failed last."""
+    oldest_at: str
+    """When the oldest event was made that waits for it."""
+
+
+class WebhookReplayReply(TypedDict):
+    events: int
+    """Events that are sent again."""
+    success: bool
+    """true; what failed is a problem."""
+    webhook_id: str
+    """The webhook's id."""
+
+
+class _WebhookReply(TypedDict):
+    created_at: str
+    """When it was made."""
+    events: list[str]
+    """Types of events that it is sent; none for all."""
+    failures: int
+    """Attempts that have failed in a row."""
+    group_id: str
+    """The group whose events it is sent; empty for all."""
+    statements: bool
+    """Whether bodies repeat what memories say."""
+    success: bool
+    """true; what failed is a problem."""
+    url: str
+    """Where events are posted to."""
+    waiting: int
+    """Events that wait for it."""
+    webhook_id: str
+    """The webhook's id."""
+
+
+class WebhookReply(_WebhookReply, total=False):
+    disabled_at: str
+    """Since when it is sent nothing."""
+    failing_since: str
+    """When it began to fail."""
+    last_error: str
+    """Why it failed last."""
+    oldest_at: str
+    """When the oldest event was made that waits for it."""
+    secret: str
+    """What requests are signed with. It is not shown again."""
+
+
+class _WebhookTestReply(TypedDict):
+    success: bool
+    """Whether it answered 2xx."""
+    webhook_id: str
+    """The webhook's id."""
+
+
+class WebhookTestReply(_WebhookTestReply, total=False):
+    error: str
+    """Why it failed."""
+    http_status: int
+    """What it answered; left out where it did not."""
+
+
+class WebhooksReply(TypedDict):
+    success: bool
+    """true; what failed is a problem."""
+    webhooks: list[Webhook]
+    """Webhooks, the oldest first."""
 
 
 class _WhyLater(TypedDict):
