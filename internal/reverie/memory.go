@@ -97,6 +97,7 @@ type Memory struct {
 	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil while it stands
 	Author          string     `db:"author" json:"author,omitempty"` // the person who wrote this version, "" for a job
 	Origin          Writer     `db:"origin" json:"origin"`           // whether a person wrote it
+	Reach           Reach      `db:"scope" json:"scope,omitempty"`   // "" where nobody has said: see Reach
 	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
@@ -118,6 +119,7 @@ type Hit struct {
 	Memory
 	Score  float64  `db:"score"` // 0..1, by meaning and by words; see Calibration
 	Cosine *float64 `db:"-"`     // of the vectors; nil where the memory has none of the model
+	From   string   `db:"-"`     // the linked group whose it is, "" of the group asked and its team
 	Words  float64  `db:"-"`     // share of the query's words that it has, rare ones first, 0..1
 }
 
@@ -266,7 +268,8 @@ func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) 
 type Edit struct {
 	GroupID  string
 	MemoryID string // must be the lineage's head; "" of a create
-	Action   Action // create, update, delete, restore, strength or weight
+	Action   Action // create, update, delete, restore, strength, weight or scope
+	Reach    Reach  // of a scope
 	Value    float64
 	Reason   string
 	Words    // of a create or an update

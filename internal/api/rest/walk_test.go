@@ -24,6 +24,7 @@ type visit struct {
 	silent               bool // the answer holds nothing of the place
 	open                 bool // what does not exist is made
 	headers              []string
+	whole                bool   // it takes a token of all groups
 	missing              string // a query that names what does not exist, of what is in no path; GROUP is the group or team
 }
 
@@ -70,6 +71,8 @@ func visits(p place) map[string]visit {
 		"delete-webhook":      {webhook: p.webhookToo},
 		"test-webhook":        {webhook: p.webhook, silent: true},
 		"replay-webhook":      {webhook: p.webhook, body: `{"from":"2026-01-15"}`, silent: true},
+		"link-entity":         {body: p.link, whole: true, silent: true},
+		"unlink-entity":       {body: p.link, whole: true, silent: true},
 		"get-costs":           {missing: "?group=GROUP"},
 		"list-team-memories":  {missing: "?team=GROUP"},
 		"get-team-memory":     {query: "?team=" + url.QueryEscape(p.name())},
@@ -119,7 +122,7 @@ func scopeOf(op *huma.Operation) reverie.Scope { return reverie.Scope(op.Securit
 // nowhere is a place that does not exist.
 func nowhere() place {
 	id := reverie.NewID()
-	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, rewritten: id, deleted: id, run: id, held: id, heldToo: id, webhook: id, webhookToo: id, entity: id, message: "none", usage: id, session: "none"}
+	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, rewritten: id, deleted: id, run: id, held: id, heldToo: id, webhook: id, webhookToo: id, entity: id, message: "none", usage: id, session: "none", link: `{"group_id":"nobody's group","entity_id":"` + id + `"}`}
 }
 
 // TestWalk asks every operation of the OpenAPI document as nobody, as another group, with
@@ -151,7 +154,14 @@ func TestWalk(t *testing.T) {
 					}
 				}
 			}
-			a = w.ask(mine.token[scopeOf(op)], op.Method, at, v.body, v.headers...)
+			token := mine.token[scopeOf(op)]
+			if v.whole {
+				if a := w.ask(token, op.Method, at, v.body, v.headers...); a.Code != http.StatusNotFound {
+					t.Errorf("with a token of one group it is %d %s", a.Code, a.Body)
+				}
+				token = w.all
+			}
+			a = w.ask(token, op.Method, at, v.body, v.headers...)
 			if a.Code != max(v.status, http.StatusOK) {
 				t.Fatalf("%s %s is %d: %s", op.Method, at, a.Code, a.Body)
 			}

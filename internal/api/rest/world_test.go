@@ -57,6 +57,7 @@ type place struct {
 	run, held, heldToo              string
 	webhook, webhookToo             string
 	entity, message, session, usage string
+	link                            string // who the entity is to be linked with
 	token                           map[reverie.Scope]string
 
 	team    *place // a team that nobody of the group is in; its memory is a lineage
@@ -100,6 +101,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.handler = s.Handler()
 	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "their group", "MARK-OF-THEIRS")
+	w.mine.link = fmt.Sprintf(`{"group_id":%q,"entity_id":%q}`, w.theirs.group, w.theirs.entity)
 	w.mine.team, w.theirs.team = w.gather(t, "atlas", w.mine.mark), w.gather(t, "boreas", w.theirs.mark)
 	w.all = w.token(t, "", reverie.ScopeAdmin)
 	return w
@@ -204,6 +206,8 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 	for _, q := range []string{
 		`insert into entities (group_id, entity_id, kind, subject, status, created_at, updated_at) values ($1, $2, 'person', $3, 'active', now(), now())`,
 		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at) values ($1, $2, $2, 'subject', $3, lower($3), now())`,
+		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at)
+			values ($1, gen_random_uuid(), $2, 'id', 'account 1', left('account 1' || $3, 9), now())`,
 		`insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, value, self, content_hash, confidence, strength, status, created_at, updated_at, last_supported_at)
 			values ($1, $2, $2, 1, $2, 'impression', $3, false, 'x', 0.9, 0.5, 'active', now(), now(), now())`,
 	} {
