@@ -131,8 +131,8 @@ class AsyncOperations(ABC):
         timeout: float | None = None,
     ) -> models.MemoryReply:
         """Edit a memory. Makes a new version of an active head with other words, tags, type or date; what is left
-        out stays. Writing to an old version is a 409 whose head_id and head_version name the lineage's head.
-        Needs a token of scope write.
+        out stays. With scope alone it says how far the memory reaches. Writing to an old version is a 409 whose
+        head_id and head_version name the lineage's head. Needs a token of scope write.
         """
         call: Call[models.MemoryReply] = Call(
             "PATCH",
@@ -357,6 +357,26 @@ class AsyncOperations(ABC):
             "GET",
             path_of("/v1/team/memories/{id}", id),
             query={"team": team},
+        )
+        return await self._send(call, timeout)
+
+    async def link_entity(
+        self,
+        entity_id: str,
+        body: models.LinkBody,
+        *,
+        group: str | None = None,
+        timeout: float | None = None,
+    ) -> models.LinksReply:
+        """Link a person with a person of another group. Says that they are the same. Facts of scope person that
+        the one has said of themselves are read in the other's group, too. Both need an account of the same id;
+        without one it is a 409. It needs a token of both groups. Needs a token of scope admin.
+        """
+        call: Call[models.LinksReply] = Call(
+            "POST",
+            path_of("/v1/groups/{group_id}/entities/{entity_id}/link", self._group(group), entity_id),
+            body=Body(body),
+            idempotent=False,
         )
         return await self._send(call, timeout)
 
@@ -638,5 +658,23 @@ class AsyncOperations(ABC):
             path_of("/v1/runs/{run_id}/undo", run_id),
             body=Body(body),
             idempotent=False,
+        )
+        return await self._send(call, timeout)
+
+    async def unlink_entity(
+        self,
+        entity_id: str,
+        body: models.LinkBody,
+        *,
+        group: str | None = None,
+        timeout: float | None = None,
+    ) -> models.LinksReply:
+        """Take back that two people are the same. Ends a link, on both sides and at once. One that is not there is
+        a 404. Needs a token of scope admin.
+        """
+        call: Call[models.LinksReply] = Call(
+            "DELETE",
+            path_of("/v1/groups/{group_id}/entities/{entity_id}/link", self._group(group), entity_id),
+            body=Body(body),
         )
         return await self._send(call, timeout)

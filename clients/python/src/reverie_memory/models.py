@@ -88,7 +88,7 @@ class BlameRun(_BlameRun, total=False):
 
 
 class _BlameVersion(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     at: str
     """When."""
@@ -175,7 +175,7 @@ class Candidate(_Candidate, total=False):
 
 
 class _Change(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     change_reason: str
     """Why."""
@@ -201,7 +201,7 @@ class Change(_Change, total=False):
 
 
 class _ChangeReply(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     change_reason: str
     """Why."""
@@ -309,7 +309,7 @@ class ContextEntity(TypedDict):
     """The name that it goes by."""
 
 
-class ContextMemory(TypedDict):
+class _ContextMemory(TypedDict):
     factors: Factors
     kind: Literal["group", "session", "dream", "team"]
     """What sort it is."""
@@ -331,6 +331,11 @@ class ContextMemory(TypedDict):
     """When it changed last."""
     version: int
     """Which version, from 1."""
+
+
+class ContextMemory(_ContextMemory, total=False):
+    from_group_id: str
+    """The linked group whose it is; left out for what is the group's own, or its team's."""
 
 
 class ContextMessage(TypedDict):
@@ -603,7 +608,7 @@ class DiffReply(_DiffReply, total=False):
 
 
 class _DiffStep(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     at: str
     """When."""
@@ -692,6 +697,8 @@ class DreamItem(_DreamItem, total=False):
     """Of a plan: its last day, at midnight UTC."""
     judge_again: str
     """Why the next run of evolve judges it again; a memory that is held comes back or ends by that."""
+    scope: str
+    """How far it reaches: group, or person; left out where nobody has said."""
     session_id: str
     """The session."""
     type: str
@@ -733,6 +740,10 @@ class _EditMemoryBody(TypedDict):
 class EditMemoryBody(_EditMemoryBody, total=False):
     due_on: str
     """The date of a plan; none takes it away."""
+    scope: Literal["group", "person"]
+    """How far it reaches, in a request of its own: no further than its group, or to the groups in which its person
+    is linked.
+    """
     statement: str
     """What it is to say; left out, it says what it says."""
     tags: list[str]
@@ -784,6 +795,22 @@ class EntityChangeReply(_EntityChangeReply, total=False):
     """Of an undo: the run that it undid."""
 
 
+class _EntityLink(TypedDict):
+    created_at: str
+    """When it was made."""
+    entity_id: str
+    """The entity's id."""
+    group_id: str
+    """The group."""
+    proved: bool
+    """Both had an account of the same id."""
+
+
+class EntityLink(_EntityLink, total=False):
+    reason: str
+    """Why."""
+
+
 class _EntityReply(TypedDict):
     accounts: list[str]
     """Author ids of its platform."""
@@ -816,6 +843,8 @@ class _EntityReply(TypedDict):
 
 
 class EntityReply(_EntityReply, total=False):
+    links: list[EntityLink]
+    """Who the entity is in other groups, as far as the token sees them."""
     merged_into: str
     """The one that it is part of."""
 
@@ -1005,6 +1034,8 @@ class _GroupReply(TypedDict):
     """A person has paused it."""
     pending: int
     """Messages that wait for a run."""
+    private: str
+    """on where no other group reads of it, or off; empty = on while one person's account at most is known in it."""
     session_silence: str
     """After which silence a session ends; empty = as configured."""
     state: str
@@ -1179,6 +1210,24 @@ class KindStats(TypedDict):
     """Versions."""
 
 
+class LinkBody(TypedDict):
+    entity_id: str
+    """The entity's id there."""
+    group_id: str
+    """The other group's id."""
+
+
+class LinksReply(TypedDict):
+    entity_id: str
+    """The entity's id."""
+    group_id: str
+    """The group."""
+    links: list[EntityLink]
+    """Who the entity is in other groups, as far as the token sees them."""
+    success: bool
+    """true; what failed is a problem."""
+
+
 class ListReply(TypedDict):
     group_id: str
     """The group."""
@@ -1232,6 +1281,8 @@ class Memory(_Memory, total=False):
     """Of a plan: its last day, at midnight UTC."""
     judge_again: str
     """Why the next run of evolve judges it again; a memory that is held comes back or ends by that."""
+    scope: str
+    """How far it reaches: group, or person; left out where nobody has said."""
     session_id: str
     """The session."""
 
@@ -1280,6 +1331,8 @@ class MemoryReply(_MemoryReply, total=False):
     """Of a plan: its last day, at midnight UTC."""
     judge_again: str
     """Why the next run of evolve judges it again; a memory that is held comes back or ends by that."""
+    scope: str
+    """How far it reaches: group, or person; left out where nobody has said."""
     session_id: str
     """The session."""
 
@@ -1418,6 +1471,8 @@ class _OneEntityReply(TypedDict):
 
 
 class OneEntityReply(_OneEntityReply, total=False):
+    links: list[EntityLink]
+    """Who the entity is in other groups, as far as the token sees them."""
     merged_into: str
     """The one that it is part of."""
 
@@ -1445,6 +1500,8 @@ class _OneGroupReply(TypedDict):
     """A person has paused it."""
     pending: int
     """Messages that wait for a run."""
+    private: str
+    """on where no other group reads of it, or off; empty = on while one person's account at most is known in it."""
     session_silence: str
     """After which silence a session ends; empty = as configured."""
     state: str
@@ -1558,7 +1615,7 @@ class ReasonBody(TypedDict, total=False):
     """Why: it is kept with the change."""
 
 
-class RecallCandidate(TypedDict):
+class _RecallCandidate(TypedDict):
     factors: Factors
     fate: str
     """Its outcome: offered, or why not."""
@@ -1584,6 +1641,11 @@ class RecallCandidate(TypedDict):
     """Which version, from 1."""
     words: float
     """The statement in pieces, each with the version that brought it."""
+
+
+class RecallCandidate(_RecallCandidate, total=False):
+    from_group_id: str
+    """The linked group whose it is; left out for what is the group's own, or its team's."""
 
 
 class _Recalled(TypedDict):
@@ -1862,7 +1924,7 @@ class SearchReply(_SearchReply, total=False):
     """What did not go as it should have."""
 
 
-class SearchResult(TypedDict):
+class _SearchResult(TypedDict):
     kind: Literal["group", "session", "dream", "team"]
     """What sort it is."""
     memory_id: str
@@ -1879,6 +1941,11 @@ class SearchResult(TypedDict):
     """When this version was made."""
     version: int
     """Which version, from 1."""
+
+
+class SearchResult(_SearchResult, total=False):
+    from_group_id: str
+    """The linked group whose it is; left out for what is the group's own, or its team's."""
 
 
 class SessionSummary(TypedDict):
@@ -2065,7 +2132,7 @@ class Stats(_Stats, total=False):
 
 
 class _Step(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     lineage_id: str
     """The line of versions that it belongs to."""
@@ -2419,7 +2486,7 @@ class WebhooksReply(TypedDict):
 
 
 class _WhyLater(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     at: str
     """When."""
@@ -2459,7 +2526,7 @@ class WhyReply(_WhyReply, total=False):
 
 
 class _WhyVersion(TypedDict):
-    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "undo"]
+    action: Literal["keep", "update", "create", "delete", "restore", "archive", "strength", "weight", "scope", "undo"]
     """What was done."""
     change_reason: str
     """Why."""
