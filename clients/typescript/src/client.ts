@@ -90,8 +90,9 @@ export class Reverie {
         const where = name === "group_id" ? "give new Reverie, or the call, a group" : `${template} needs it`;
         throw new TypeError(`${name} is missing: ${where}`);
       }
-      // A browser's rules would take these for steps in the path.
-      return encodeURIComponent(value).replace(/^\.{1,2}$/, (dots) => "%2E".repeat(dots.length));
+      // Addresses take these for steps in the path, also percent-encoded.
+      if (value === "." || value === "..") throw new TypeError(`${name} ${value} cannot stand in an address`);
+      return encodeURIComponent(value);
     });
   }
 
@@ -342,7 +343,7 @@ export class Reverie {
     for (;;) {
       const answer = await this.#send("evolve-group", { query }, options);
       const reply = answer.data as ReplyOf<"evolve-group">;
-      if ("changes" in reply) return reply;
+      if (answer.status !== 202) return reply as Schemas["EvolveReply"];
       const runId = reply.run_id;
       if (runId) return await this.#runEnded(runId, pause, options);
       await this.#transport.sleep(pause, options?.signal); // it has not begun: ask again, which joins it
