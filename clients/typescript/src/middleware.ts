@@ -13,6 +13,8 @@ export interface MemoryOptions {
   contextTimeout?: number;
   /** Messages that are kept while Reverie is away. 1000; then the oldest are dropped. */
   queueSize?: number;
+  /** Milliseconds that Reverie may take to store what it is told: then it is sent again. 10 seconds. */
+  sendTimeout?: number;
   /** What the bot is called, where it remembers its own answers. "assistant" */
   name?: string;
   /** Hears of each error; the bot goes on in any case. */
@@ -44,7 +46,7 @@ export class Memory {
   #missed = 0;
 
   constructor(readonly reverie: Reverie, readonly options: MemoryOptions = {}) {
-    this.#queue = new Queue(reverie, options.queueSize ?? 1000, (error) => this.options.onError?.(error));
+    this.#queue = new Queue(reverie, options.queueSize ?? 1000, options.sendTimeout ?? 10_000, (error) => this.options.onError?.(error));
     this.#flushAtExit = options.flushAtExit ?? 5000;
     if (this.#flushAtExit > 0) atExit(this);
   }
@@ -153,7 +155,7 @@ export class Memory {
   async close(timeout?: number): Promise<QueueCounts & { missed: number }> {
     notAtExit(this);
     await this.flush(timeout);
-    this.#queue.close();
+    await this.#queue.close();
     return this.counts;
   }
 }

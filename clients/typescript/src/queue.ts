@@ -36,6 +36,7 @@ export class Queue {
   constructor(
     readonly reverie: Reverie,
     readonly size: number,
+    readonly timeout: number, // milliseconds of one attempt
     readonly onError: (error: unknown) => void,
   ) {}
 
@@ -64,12 +65,13 @@ export class Queue {
   }
 
   /** close drops what is left. */
-  close(): void {
+  async close(): Promise<void> {
     this.#counts.dropped += this.#waiting.length;
     this.#waiting = [];
     this.#stop.abort();
     this.#stop = new AbortController();
     this.#wake();
+    await this.#worker;
   }
 
   #start(): void {
@@ -104,7 +106,7 @@ export class Queue {
   }
 
   async #send(items: Item[], signal: AbortSignal): Promise<void> {
-    const options = { group: items[0]?.group, signal, retries: 0 };
+    const options = { group: items[0]?.group, signal, retries: 0, timeout: this.timeout };
     const [first] = items;
     if (first && "feedback" in first) {
       await this.reverie.feedback(first.feedback, options);
