@@ -2,6 +2,8 @@ module reverie
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/blevesearch/go-porterstemmer v1.0.3

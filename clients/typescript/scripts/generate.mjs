@@ -20,14 +20,16 @@ export async function generate(spec) {
     for (const status of Object.keys(responses)) if (Number(status) >= 400) delete responses[status];
   }
   const routes = Object.entries(spec.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId }]) =>
-      `  ${JSON.stringify(operationId)}: [${JSON.stringify(method.toUpperCase())}, ${JSON.stringify(path)}],\n`));
+    Object.entries(methods).map(([method, { operationId, parameters = [] }]) => {
+      const largest = parameters.find((p) => p.name === "limit")?.schema.maximum ?? 0;
+      return `  ${JSON.stringify(operationId)}: [${JSON.stringify(method.toUpperCase())}, ${JSON.stringify(path)}, ${largest}],\n`;
+    }));
   return [
     "// Generated from the OpenAPI document by `npm run generate`. Do not edit.\n\n",
     astToString(await openapiTS(spec, { alphabetize: true })),
-    "\n/** The route of each operation. */\nexport const routes = {\n",
+    "\n/** The route of each operation, and how many rows a page of it has at most. */\nexport const routes = {\n",
     ...routes.sort(),
-    "} as const satisfies Record<keyof operations, readonly [string, string]>;\n",
+    "} as const satisfies Record<keyof operations, readonly [string, string, number]>;\n",
   ].join("");
 }
 

@@ -38,15 +38,15 @@ export interface Ahead {
 }
 
 export const aheadRoutes = {
-  "edit-message": ["PATCH", "/v1/groups/{group_id}/messages/{message_id}"],
-  "delete-message": ["DELETE", "/v1/groups/{group_id}/messages/{message_id}"],
-  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories"],
-  "forget-author": ["POST", "/v1/groups/{group_id}/authors/{author_id}/forget"],
-  "link-entity": ["POST", "/v1/groups/{group_id}/entities/{entity_id}/link"],
-  "unlink-entity": ["DELETE", "/v1/groups/{group_id}/entities/{entity_id}/link"],
-  "list-webhooks": ["GET", "/v1/webhooks"],
-  "add-webhook": ["POST", "/v1/webhooks"],
-  "delete-webhook": ["DELETE", "/v1/webhooks/{id}"],
-  "test-webhook": ["POST", "/v1/webhooks/{id}/test"],
-  "replay-webhook": ["POST", "/v1/webhooks/{id}/replay"],
-} as const satisfies Record<keyof Ahead, readonly [string, string]>;
+  "edit-message": ["PATCH", "/v1/groups/{group_id}/messages/{message_id}", 0],
+  "delete-message": ["DELETE", "/v1/groups/{group_id}/messages/{message_id}", 0],
+  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories", 0],
+  "forget-author": ["POST", "/v1/groups/{group_id}/authors/{author_id}/forget", 0],
+  "link-entity": ["POST", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],
+  "unlink-entity": ["DELETE", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],
+  "list-webhooks": ["GET", "/v1/webhooks", 0],
+  "add-webhook": ["POST", "/v1/webhooks", 0],
+  "delete-webhook": ["DELETE", "/v1/webhooks/{id}", 0],
+  "test-webhook": ["POST", "/v1/webhooks/{id}/test", 0],
+  "replay-webhook": ["POST", "/v1/webhooks/{id}/replay", 0],
+} as const satisfies Record<keyof Ahead, readonly [string, string, number]>;

@@ -41,7 +41,6 @@ interface Request {
 
 const longTimeout = 90_000; // milliseconds of calls that take their time
 const longCalls: readonly OperationId[] = ["add-messages", "evolve-group", "forget-author", "approve-run", "undo-run"];
-const pageSize = 200;
 const pollFirst = 500; // milliseconds
 const pollLast = 5000;
 
@@ -104,7 +103,7 @@ export class Reverie {
     rows: (page: ReplyOf<Id>) => Row[],
     next: (page: ReplyOf<Id>, seen: number) => Query | undefined,
   ): AsyncGenerator<Row, void, undefined> {
-    let more: Query | undefined = { limit: pageSize, ...(query as Query | undefined) };
+    let more: Query | undefined = { limit: allRoutes[id][2], ...(query as Query | undefined) };
     let seen = Number(more["offset"] ?? 0);
     while (more) {
       const page: ReplyOf<Id> = await this.request(id, { query: more } as unknown as InputOf<Id>, options);
@@ -402,12 +401,12 @@ export class Reverie {
     return this.request("get-team-memory", { path: { id }, query }, options);
   }
 
-  /** putTeamMemory writes one: a new one, or a version after the ETag that was read. */
+  /** putTeamMemory writes one: "new", or in place of the version_id that was read. */
   putTeamMemory(
-    id: string, body: BodyOf<"put-team-memory">, condition: { ifMatch: string } | "new",
+    id: string, body: BodyOf<"put-team-memory">, inPlaceOf: "new" | (string & {}),
     query?: QueryOf<"put-team-memory">, options?: CallOptions,
   ) {
-    const headers = condition === "new" ? { "If-None-Match": "*" as const } : { "If-Match": condition.ifMatch };
+    const headers = inPlaceOf === "new" ? { "If-None-Match": "*" as const } : { "If-Match": `"${inPlaceOf}"` };
     return this.request("put-team-memory", { path: { id }, query, headers, body }, options);
   }
 

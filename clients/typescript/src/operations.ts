@@ -9,8 +9,10 @@ export type Operations = operations & Omit<Ahead, keyof operations>;
 /** The name of an operation, such as "list-memories". */
 export type OperationId = keyof Operations;
 
-/** Every route by its operation: method and path. */
-export const allRoutes: Record<OperationId, readonly [method: string, path: string]> = { ...aheadRoutes, ...routes };
+/** Every route by its operation: method, path, and the rows of a page at most. */
+export const allRoutes: Record<OperationId, readonly [method: string, path: string, rows: number]> = {
+  ...aheadRoutes, ...routes,
+};
 
 /** POST and PATCH that come to the same when they are sent twice. */
 const repeatable: readonly OperationId[] = [
