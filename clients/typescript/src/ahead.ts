@@ -23,9 +23,13 @@ type NewWebhook = { url: string; group_id?: string; events?: string[]; statement
 export interface Ahead {
   "edit-message": Op<Group & { message_id: string }, never, { text: string; edited_at?: string }, MessageDone>;
   "delete-message": Op<Group & { message_id: string }, never, never, MessageDone>;
-  "get-author-memories": Op<Group & { author_id: string }, never, never,
-    { success: boolean; group_id: string; author_id: string; memories: Schemas["Memory"][]; [more: string]: unknown }>;
-  "forget-author": Op<Group & { author_id: string }, never, { dry_run?: boolean }, MessageDone>;
+  "get-author-memories": Op<Group & { author_id: string }, { limit?: number; offset?: number }, never, {
+    success: boolean; group_id: string; author_id: string; names: string[]; messages: number; total: number;
+    memories: Schemas["Memory"][]; entity?: Schemas["EntityReply"];
+  }>;
+  "forget-author": Op<Group & { author_id: string }, never, { dry_run?: boolean; keep_names?: string[] }, {
+    success: boolean; group_id: string; dry_run?: boolean; messages: number; erased: number; held: number;
+  }>;
   "link-entity": Op<Group & { entity_id: string }, never, { group_id: string; entity_id: string }, Done>;
   "unlink-entity": Op<Group & { entity_id: string }, never, { group_id: string; entity_id: string }, Done>;
   "list-webhooks": Op<never, never, never, { success: boolean; webhooks: Webhook[] }>;
@@ -40,7 +44,7 @@ export interface Ahead {
 export const aheadRoutes = {
   "edit-message": ["PATCH", "/v1/groups/{group_id}/messages/{message_id}", 0],
   "delete-message": ["DELETE", "/v1/groups/{group_id}/messages/{message_id}", 0],
-  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories", 0],
+  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories", 200],
   "forget-author": ["POST", "/v1/groups/{group_id}/authors/{author_id}/forget", 0],
   "link-entity": ["POST", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],
   "unlink-entity": ["DELETE", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],

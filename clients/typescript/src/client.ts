@@ -289,14 +289,19 @@ export class Reverie {
     return this.request("unlink-entity", { path: { entity_id: entityId }, body: from }, options);
   }
 
-  /** whatAbout is what is remembered of and from a person, by their id on the platform. */
-  whatAbout(authorId: string, options?: GroupOptions) {
-    return this.request("get-author-memories", { path: { author_id: authorId } }, options);
+  /** whatAbout is what is remembered of and from a person, by their id on the platform: a page of memories. */
+  whatAbout(authorId: string, options?: GroupOptions & { offset?: number }) {
+    const query = { limit: allRoutes["get-author-memories"][2], offset: options?.offset ?? 0 };
+    return this.request("get-author-memories", { path: { author_id: authorId }, query }, options);
   }
 
-  /** forget erases a person from a group: their messages, and what rests on them. */
-  forget(authorId: string, options?: GroupOptions & { dryRun?: boolean }) {
-    const body = { dry_run: options?.dryRun ?? false };
+  /**
+   * forget erases a person from a group: their messages, and what rests on them. Names to keep are words
+   * that stay in what others say.
+   */
+  forget(authorId: string, options?: GroupOptions & { dryRun?: boolean; keepNames?: string[] }) {
+    const { dryRun = false, keepNames } = options ?? {};
+    const body = keepNames ? { dry_run: dryRun, keep_names: keepNames } : { dry_run: dryRun };
     return this.request("forget-author", { path: { author_id: authorId }, body }, options);
   }
 

@@ -416,7 +416,7 @@ describe("routes that are new", () => {
     expect(fake.seen.map((s) => `${s.method} ${s.url} ${s.body}`.trim())).toEqual([
       `PATCH /v1/groups/g1/messages/m%2F1 {"text":"new","edited_at":"2026-01-02T03:04:05.000Z"}`,
       "DELETE /v1/groups/g1/messages/m%2F1",
-      "GET /v1/groups/g1/authors/u%2F1/memories",
+      "GET /v1/groups/g1/authors/u%2F1/memories?limit=200&offset=0",
       `POST /v1/groups/g1/authors/u%2F1/forget {"dry_run":true}`,
       `POST /v1/groups/g1/authors/u%2F1/forget {"dry_run":false}`,
       `POST /v1/groups/g1/entities/e1/link {"group_id":"g2","entity_id":"e2"}`,
