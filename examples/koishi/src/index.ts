@@ -31,7 +31,7 @@ const persona = "You are a friendly member of this chat. Answer in the language 
 
 export function apply(ctx: Context, config: Config): void {
   const reverie = new Reverie({ baseUrl: config.baseUrl, token: config.token });
-  const memory = new Memory(reverie, { name: "koishi", onError: (error) => ctx.logger(name).warn(error) });
+  const memory = new Memory(reverie, { name: "koishi", onError: (error) => ctx.logger(name).warn(String(error)) });
   const openai = config.modelKey ? new OpenAI({ apiKey: config.modelKey, baseURL: config.modelUrl }) : undefined;
 
   // Commands do not come here, so no command is remembered.
@@ -56,33 +56,30 @@ export function apply(ctx: Context, config: Config): void {
     memory.remember({ id: idOf(session), deleted_at: new Date() }, groupOf(session));
   });
 
-  const about = (language: Language) => async (session: Session): Promise<string> => {
+  /** privately answers when nothing waits that would be remembered later. */
+  const privately = async (language: Language, answer: () => Promise<string>): Promise<string> => {
     try {
-      await memory.flush();
-      return describe(await reverie.whatAbout(session.userId ?? "", { group: groupOf(session) }), language);
+      const { pending } = await memory.flush(2000);
+      return pending > 0 ? words[language].failed : await answer();
     } catch (error) {
-      ctx.logger(name).warn(error);
+      ctx.logger(name).warn(String(error));
       return words[language].failed;
     }
   };
-  const forget = (language: Language) => async (session: Session): Promise<string> => {
-    try {
-      await memory.flush(); // what comes later would be remembered
-      const { messages } = await reverie.forget(session.userId ?? "", { group: groupOf(session) });
-      return words[language].forgotten(messages);
-    } catch (error) {
-      ctx.logger(name).warn(error);
-      return words[language].failed;
-    }
-  };
-  const command = (name: string, shortcut: string | RegExp, answer: (session: Session) => Promise<string>) =>
-    ctx.command(name).shortcut(shortcut as string).action(async ({ session }) => session && h.text(await answer(session)));
+  const about = (language: Language) => (session: Session) => privately(language, async () =>
+    describe(await reverie.whatAbout(session.userId ?? "", { group: groupOf(session) }), language));
+  const forget = (language: Language) => (session: Session) => privately(language, async () => {
+    const { messages } = await reverie.forget(session.userId ?? "", { group: groupOf(session) });
+    return words[language].forgotten(messages);
+  });
+  const command = (command: string, shortcut: RegExp, answer: (session: Session) => Promise<string>) =>
+    ctx.command(command).shortcut(shortcut).action(async ({ session }) => session && h.text(await answer(session)));
   command("what-of-me", /^what do you remember of me\??$/i, about("en"));
   command("forget-me", /^forget me[.!]?$/i, forget("en"));
   command("你记得我什么", /^你记得我什么[?？]$/, about("zh"));
   command("忘记我", /^忘记我[。！!]$/, forget("zh"));
 
-  ctx.on("dispose", () => void memory.close());
+  ctx.on("dispose", async () => void await memory.close());
 }
 
 /** groupOf names a chat as `reverie import` does: by its platform and id. */
