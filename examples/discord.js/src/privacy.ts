@@ -26,3 +26,16 @@ export function describe(about: ReplyOf<"get-author-memories">, language: Langua
   if (about.messages === 0 && about.memories.length === 0) return nothing;
   return [some(about.messages), ...about.memories.map((m) => `- ${m.statement}`)].join("\n");
 }
+
+const questions: [RegExp, "memories" | "forget", Language][] = [
+  [/^what do you remember of me[?.]?$/i, "memories", "en"],
+  [/^forget me[.!]?$/i, "forget", "en"],
+  [/^你记得我什么[?？]?$/, "memories", "zh"],
+  [/^忘记我[。！!]?$/, "forget", "zh"],
+];
+
+/** asked tells whether a message asks what is remembered of its author, or to be forgotten. */
+export function asked(text: string): { about: "memories" | "forget"; language: Language } | undefined {
+  const [, about, language] = questions.find(([question]) => question.test(text)) ?? [];
+  return about && language && { about, language };
+}
