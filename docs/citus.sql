@@ -16,6 +16,7 @@ select create_distributed_table('memory_sources', 'group_id', colocate_with => '
 select create_distributed_table('memory_uses', 'group_id', colocate_with => 'groups');
 select create_distributed_table('rejudgements', 'group_id', colocate_with => 'groups');
 select create_distributed_table('past_rejudgements', 'group_id', colocate_with => 'groups');
+select create_distributed_table('memory_scopes', 'group_id', colocate_with => 'groups');
 select create_distributed_table('memory_values', 'group_id', colocate_with => 'groups');
 select create_distributed_table('memory_origins', 'group_id', colocate_with => 'groups');
 select create_distributed_table('team_links', 'group_id', colocate_with => 'groups');
@@ -37,13 +38,17 @@ select create_distributed_table('entity_names', 'group_id', colocate_with => 'gr
 select create_distributed_table('entity_claims', 'group_id', colocate_with => 'groups');
 select create_distributed_table('entity_evidence', 'group_id', colocate_with => 'groups');
 select create_distributed_table('entity_change_log', 'group_id', colocate_with => 'groups');
+select create_distributed_table('entity_links', 'group_id', colocate_with => 'groups');
 select create_distributed_table('entity_observations', 'group_id', colocate_with => 'groups');
 select create_distributed_table('llm_calls', 'group_id', colocate_with => 'groups');
 select create_distributed_table('embedding_cache', 'group_id', colocate_with => 'groups');
 select create_distributed_table('embedding_calibrations', 'group_id', colocate_with => 'groups');
 select create_distributed_table('api_tokens', 'group_id', colocate_with => 'groups');
+select create_distributed_table('webhook_events', 'group_id', colocate_with => 'groups');
 select create_distributed_table('page_sessions', 'group_id', colocate_with => 'groups');
 select create_distributed_table('deployments', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erasures', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erased_messages', 'group_id', colocate_with => 'groups');
 select create_distributed_table('erased_memories', 'group_id', colocate_with => 'groups');
+-- Every node has all webhooks: what is written of any group looks there who is to be told.
+select create_reference_table('webhooks');

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -36,7 +37,7 @@ func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, l
 		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
 }
 
-const insertChangesQuery = `
+const insertChangesQuery = `with logged as (
 	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement,
 		new_statement,
 		change_summary, version, evidence, created_at, undone_run_id, strength)
@@ -49,7 +50,8 @@ const insertChangesQuery = `
 	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[],
 		$13::jsonb[],
 			$14::uuid[])
-		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)`
+		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)
+	returning memory_id, run_id, action, created_at) ` + events.OfChanges
 
 // InsertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by

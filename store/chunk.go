@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -215,8 +216,10 @@ func candidatesJSON(list []reverie.Candidate) any {
 
 // approvedQuery marks a held plan as approved, adds the refused lines to its
 // chunk, and lets its decisions name the versions that they led to in the end.
-const approvedQuery = `with plan as (
-		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3),
+const approvedQuery = `with plans as (
+		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3
+		returning run_id, plan, status as verdict, $6::text[] as chosen, $7::timestamptz as at),
+	told as (` + events.OfReviews + `),
 	named as (
 		update decisions set memory_id = planned_id
 		where group_id = $1 and run_id = $2 and chunk_no = $3 and memory_id is null and planned_id = any ($5::uuid[]))
@@ -224,9 +227,10 @@ const approvedQuery = `with plan as (
 
 // setApproved is [approvedQuery] for the steps that were applied.
 func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
-	refused []reverie.Refusal) error {
-	ids := []string{}
+	refused []reverie.Refusal, at time.Time) error {
+	ids, lineages := []string{}, []string{}
 	for _, st := range steps {
+		lineages = append(lineages, st.LineageID)
 		switch st.Action {
 		case reverie.ActionCreate, reverie.ActionUpdate:
 			ids = append(ids, st.MemoryID)
@@ -234,6 +238,7 @@ func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []r
 			ids = append(ids, st.Head.MemoryID)
 		}
 	}
-	_, err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids)
+	_, err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids,
+		lineages, at)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -96,7 +97,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if _, err := Cascade(ctx, t, held.GroupID, list, steps, b.at); err != nil {
 		return nil, err
 	}
-	if err := setApproved(ctx, t, held, steps, refused); err != nil {
+	if err := setApproved(ctx, t, held, steps, refused, at); err != nil {
 		return nil, err
 	}
 	st := &run.Stats
@@ -118,7 +119,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 			st.Archived, st.Kept = st.Archived+1, max(kept, 0)
 		}
 	}
-	_, err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats))
+	_, err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats), at, run.Status)
 	return list, err
 }
 
@@ -134,10 +135,11 @@ func writes(steps []reverie.Step) (n int) {
 }
 
 // approveRunQuery corrects a run's stats, and ends its wait when no plan waits.
-const approveRunQuery = `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
+const approveRunQuery = `with ended as (update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
 		select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
 		then 'succeeded' else status end
-	where group_id = $1 and run_id = $2`
+	where group_id = $1 and run_id = $2
+	returning run_id, case when status <> $5 then status end as status, $4::timestamptz as at) ` + events.OfRuns
 
 // lockStanding locks a run before anybody decides on what it held, and refuses one that was
 // taken back.
@@ -200,16 +202,16 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 			return 0, err
 		}
 	}
-	n, err := t.Exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2
-		and status = 'waiting'`, groupID, runID)
+	n, err := pg.Get[int](ctx, t, events.RejectPlans, groupID, pq.StringArray{runID}, s.db.Now())
 	if err != nil {
 		return 0, err
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it is pending review: %w", reverie.ErrConflict)
 	}
-	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
-		and run_id = $2`, groupID, runID, pg.AsJSON(run.Stats))
+	_, err = t.Exec(ctx, `with ended as (update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
+		and run_id = $2 returning run_id, status, $4::timestamptz as at) `+events.OfRuns, groupID, runID, pg.AsJSON(run.Stats),
+		s.db.Now())
 	return requeued, err
 }
 
@@ -259,9 +261,9 @@ const (
 			select 1 from runs r where r.group_id = h.group_id and r.run_id = h.run_id and r.job = 'propose')
 		order by created_at, run_id`
 
-	proposeRunQuery = `insert into runs (` + RunColumns + `)
+	proposeRunQuery = `with ended as (insert into runs (` + RunColumns + `)
 		values ($1, $2::uuid, 'propose', '', $3::timestamptz, $3::timestamptz, 'held', 1, $4, '', '', $5::jsonb, '',
-			$3::timestamptz, $3::timestamptz, null)`
+			$3::timestamptz, $3::timestamptz, null) returning run_id, status, started_at as at) ` + events.OfRuns
 
 	proposeChunkQuery = `insert into run_chunks (` + chunkColumns + `)
 		values ($1, $2::uuid, $3, '', '{}', '{}', '', 'held', '[]', $4::timestamptz)`

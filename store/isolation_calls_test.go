@@ -21,15 +21,19 @@ var ofAllGroups = map[string]string{
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 	"AssignBatch": "makes a batch of all groups' questions", "ClaimBatch": "is a batch's, which is no group's", "BatchSubmitted": "is a batch's", "WithdrawBatch": "is a batch's",
 	"BatchQuestions": "is a batch's", "CloseBatch": "is a batch's", "CancellingBatch": "is a batch's", "BatchesOut": "lists batches", "ListBatches": "lists batches", "GetBatch": "is a batch's",
-	"KnownBatches": "lists batches", "SweepBatches": "forgets what no run goes on with",
+	"KnownBatches": "lists batches", "WantedBatches": "lists batches", "QuestionsOut": "sums up what batches have out", "SweepBatches": "forgets what no run goes on with",
+	"AddWebhook": "adds one for whoever may", "Webhooks": "is asked by an administrator, for a group or all", "Webhook": "is asked by an administrator, for a group or all",
+	"RemoveWebhook": "is a webhook's, by its id", "ReplayEvents": "is a webhook's, by its id", "DueLanes": "looks for what is to be sent for all groups",
+	"OldestEvent": "tells how long all groups' events wait", "SweepEvents": "forgets old events of all groups",
+	"Link": "is about two groups", "Unlink": "is about two groups",
 	"UnderWay": "tells of the runs of all groups, from which the API takes those that the caller sees",
 }
 
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"Candidates": true,
 	"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
-	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
+	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true, "LastChanges": true,
+	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true, "Shared": true}
 
 var (
 	always   = time.Time{}
@@ -57,6 +61,10 @@ func (a asked) plan(steps ...reverie.Step) reverie.Plan {
 
 func (a asked) head() reverie.Head { return reverie.Head{MemoryID: a.mem, Version: 1} }
 
+func (a asked) lane() reverie.WebhookLane {
+	return reverie.WebhookLane{GroupID: home, WebhookID: string(seedUUID(31))}
+}
+
 func (a asked) removal() reverie.Step {
 	return reverie.Step{Action: reverie.ActionDelete, LineageID: a.lin, Head: a.head(), Reason: "gone"}
 }
@@ -77,6 +85,15 @@ func (a asked) teamWrite() reverie.TeamWrite {
 // calls names home in each method, and ids that may be another group's.
 var calls = map[string]func(a asked) []any{
 	"AcquireLease": func(a asked) []any { return r(a.AcquireLease(ctx(), home, "other", "h", time.Minute)) },
+	"EventFailed": func(a asked) []any {
+		return r(a.EventFailed(ctx(), reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home))},
+			reverie.WebhookFailure{Why: "no", EventAgain: later, HookAgain: later}))
+	},
+	"EventSent": func(a asked) []any {
+		return r(a.EventSent(ctx(), reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home))}))
+	},
+	"LastChanges":  func(a asked) []any { return r(a.LastChanges(ctx(), []string{home})) },
+	"TakeEvent":    func(a asked) []any { return r(a.TakeEvent(ctx(), a.lane(), time.Minute)) },
 	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
 	"RenewLease":   func(a asked) []any { return r(a.RenewLease(ctx(), a.lease, time.Minute)) },
 	"ReleaseLease": func(a asked) []any { return r(a.ReleaseLease(ctx(), a.lease)) },
@@ -290,6 +307,8 @@ var calls = map[string]func(a asked) []any{
 		return r(a.GatherEntities(ctx(), reverie.EntityQuery{GroupID: home, Limit: 9, Until: later}))
 	},
 	"WaitingObservations": func(a asked) []any { return r(a.WaitingObservations(ctx(), home, 9)) },
+	"Of":                  func(a asked) []any { return r(a.Of(ctx(), reverie.Entity{GroupID: home, ID: a.ent})) },
+	"Shared":              func(a asked) []any { return r(a.Shared(ctx(), home, true)) },
 	"MergeEntities":       func(a asked) []any { return r(a.MergeEntities(ctx(), home, a.ent, a.ent2, "one person")) },
 	"UnmergeEntity":       func(a asked) []any { return r(a.UnmergeEntity(ctx(), home, a.ent2, "two")) },
 	"ApplyEntities": func(a asked) []any {

@@ -29,7 +29,7 @@ var seedColumns = map[string]any{
 	"session": "s1", "source": "discord", "chat_id": "c1", "remote": "https://other.example", "request_key": "k1", "body_sha256": "b",
 	"evidence": []any{}, "refusals": []any{}, "candidates": []any{}, "weight": 1.0, "origin_group_id": "", "versions": []any{},
 	"embedding": "[1,0,0]", "attempt": 1, "fence": 1, "version": 1,
-	"type": "fact", "due_on": nil, "said_until": nil,
+	"type": "fact", "due_on": nil, "said_until": nil, "private": "off", "other_group_id": "nowhere", "other_entity_id": seedUUID(31),
 }
 
 // seedRows are the rows of tables that have more than one, or values of their own.
@@ -48,6 +48,8 @@ var seedRows = map[string][]map[string]any{
 	"held_plans":      {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
 	"rejudgements":    {{"run_id": nil}}, // it waits
 	"batch_questions": {{"status": "waiting", "nth": 0}, {"status": "again", "nth": 1, "question_id": seedUUID(29), "batch_id": nil}},
+	"webhook_events":  {{"event_id": seedUUID(32), "type": "memory.created", "webhook_id": seedUUID(31), "done_at": nil, "attempts": 0, "due_at": "epoch"}},
+	"webhooks":        {{"webhook_id": seedUUID(31), "events": []string{}, "failures": 0, "retry_at": "epoch"}},
 	"llm_calls":       {{"outcome": "ok"}},
 	"decisions":       {{"action": "ADD", "basis": "none", "decision_no": 1}},
 	"entities":        {{"kind": "person"}, {"kind": "person", "entity_id": idEntity2}},
@@ -63,6 +65,7 @@ var seedRows = map[string][]map[string]any{
 	}}},
 	"team_conflicts":         {{"status": "open", "theirs": func(group string) any { return reverie.TeamMemory{Statement: group + "'s statement"} }}},
 	"page_sessions":          {{}},
+	"memory_scopes":          {{"scope": "person"}},
 	"embedding_calibrations": {{"floor": 0.1, "related": 0.4, "ceiling": 0.8}},
 }
 

@@ -10,6 +10,8 @@ import (
 	"reverie/store/batches"
 	"reverie/store/erase"
 	"reverie/store/history"
+	"reverie/store/hooks"
+	"reverie/store/links"
 	"reverie/store/teams"
 )
 
@@ -22,12 +24,14 @@ type parts struct {
 	*archive.Archive
 	*batches.Batches
 	*erase.Eraser
+	*hooks.Hooks
 	*past
+	*links.Links
 	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
+	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), hooks.New(s.DB()), history.New(s.DB()), links.New(s.DB(), reverie.ReachPerson), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {

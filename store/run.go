@@ -13,6 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -32,7 +33,7 @@ const (
 		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and session_id = $11
 		returning attempt, started_at`
 
-	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending),
+	finishRunQuery = `with ended as (update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending),
 		error = $5,
 			finished_at = greatest(r.started_at, $6::timestamptz, case when $11::boolean then ` + newestChange + ` end),
 				model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
@@ -41,7 +42,7 @@ const (
 			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.run_id = $2) w
 		where r.group_id = $1 and r.run_id = w.run_id
-		returning w.pending`
+		returning r.run_id, r.status, r.finished_at as at, w.pending), told as (` + events.OfRuns + `) select pending from ended`
 
 	// What the last run of a session left of what it was to take is due at once. A dream
 	// names a session, and takes nothing of it.

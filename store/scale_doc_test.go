@@ -51,7 +51,9 @@ func TestCitusSQLFitsTheSchema(t *testing.T) {
 		create table citus.told (no bigint generated always as identity, name text, by text, beside text);
 		create function create_distributed_table(table_name regclass, distribution_column text,
 			distribution_type citus.distribution_type default 'hash', colocate_with text default 'default', shard_count int default null)
-			returns void language sql as $$ insert into citus.told (name, by, beside) values (table_name::text, distribution_column, colocate_with) $$`)
+			returns void language sql as $$ insert into citus.told (name, by, beside) values (table_name::text, distribution_column, colocate_with) $$;
+		create function create_reference_table(table_name regclass)
+			returns void language sql as $$ insert into citus.told (name) values (table_name::text) $$`)
 	check(t, err)
 	_, err = db.ExecContext(t.Context(), citus)
 	check(t, err)

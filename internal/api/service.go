@@ -10,6 +10,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/webhook"
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/history"
@@ -34,6 +35,7 @@ type Service struct {
 	Now         func() time.Time
 	Privacy     safety.Privacy // of what is proposed, or written to a team
 	Team        TeamOptions
+	Sender      *webhook.Sender // of tests of webhooks
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration
 	Log         *slog.Logger

@@ -142,6 +142,7 @@ func (a *App) Open(ctx context.Context) error {
 // Close gives back what was opened. All that was to be written has been
 // committed by now: a connection that breaks over saying goodbye is no failure.
 func (a *App) Close() error {
+	a.deliverBriefly()
 	a.closeNotices()
 	a.monitors.close()
 	if a.Store != nil {
@@ -255,7 +256,9 @@ func (w *monitors) refused(model *llm.Model) func(reason string) {
 // DayBudget is what all processes may spend in a day; one per process.
 func (a *App) DayBudget() *llm.DayBudget {
 	b := a.Config.Budget
-	return llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
+	day := llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
+	day.Batches = a.inBatches
+	return day
 }
 
 // Budget is what one command, or one start of a scheduled job, may spend.

@@ -63,6 +63,7 @@ func (a *App) Examine(ctx context.Context) []Finding {
 		detail, err := a.readerNote(ctx)
 		note("reader role", detail, err)
 		a.examineGroups(ctx, note)
+		a.examineWebhooks(ctx, note)
 		a.examineModels(ctx, note)
 	}
 	return out

@@ -51,6 +51,7 @@ func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	return &api.Service{
 		Store:    a.Store,
 		Privacy:  PrivacyOf(a.Config),
+		Sender:   a.sender(),
 		Team:     api.TeamOptions{Deployment: a.Config.Team.Deployment, Quotes: a.Config.Team.Quotes},
 		Searcher: search,
 		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
@@ -147,6 +148,7 @@ func (a *App) Serve(ctx context.Context, hurried func() (hurry <-chan struct{}, 
 	if err != nil {
 		return err
 	}
+	defer a.deliver(ctx)()
 	hurry, end := hurried()
 	defer end()
 	<-ctx.Done()
@@ -332,6 +334,7 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 			return err
 		}
 	}
+	defer a.deliver(ctx)()
 	a.queue = &jobs.Queue{}
 	day := a.DayBudget()
 	var tasks []jobs.Task

@@ -29,6 +29,7 @@ type Config struct {
 	Feedback   FeedbackConfig   `toml:"feedback"`
 	Privacy    PrivacyConfig    `toml:"privacy"`
 	Team       TeamConfig       `toml:"team"`
+	Scopes     ScopesConfig     `toml:"scopes"`
 	Forget     ForgetConfig     `toml:"forget"`
 	Maintain   MaintainConfig   `toml:"maintain"`
 	Retention  RetentionConfig  `toml:"retention"`
@@ -39,6 +40,7 @@ type Config struct {
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
 	Notify     NotifyConfig     `toml:"notify"`
+	Webhooks   WebhooksConfig   `toml:"webhooks"`
 	Traces     TracesConfig     `toml:"traces"`
 	Sentry     SentryConfig     `toml:"sentry"`
 	Prompts    PromptsConfig    `toml:"prompts"`
@@ -248,6 +250,11 @@ type TeamConfig struct {
 	AllowHTTP  bool     `toml:"allow_http"`
 }
 
+// ScopesConfig says how far facts reach.
+type ScopesConfig struct {
+	SelfFacts string `toml:"self_facts" options:"group|person" empty:"no"`
+}
+
 // ForgetConfig says after how many active nights of silence memories are forgotten.
 type ForgetConfig struct {
 	HabitNights     int     `toml:"habit_nights" min:"1" max:"10000"`
@@ -290,6 +297,14 @@ type NotifyConfig struct {
 	WebhookFile string `toml:"webhook_file"`
 	Secret      Secret `toml:"secret"`
 	SecretFile  string `toml:"secret_file"`
+}
+
+// WebhooksConfig says how events are sent.
+type WebhooksConfig struct {
+	AllowPrivate bool     `toml:"allow_private"`
+	Timeout      Duration `toml:"timeout" min:"100ms" max:"60s"`
+	GiveUp       Duration `toml:"give_up" min:"1s" max:"8760h"`
+	Keep         Duration `toml:"keep" min:"1s" max:"8760h"`
 }
 
 // PromptsConfig says which prompts are used.

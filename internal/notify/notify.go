@@ -3,24 +3,16 @@
 package notify
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/webhook"
 )
 
 // Type is what a notice is about.
@@ -68,7 +60,7 @@ const (
 type Notifier struct {
 	Options
 	key    []byte
-	client http.Client
+	sender *webhook.Sender
 	queue  chan Notice
 	done   chan struct{}
 	ctx    context.Context
@@ -77,16 +69,13 @@ type Notifier struct {
 
 // New returns a notifier, which is to be closed. Its error is a [reverie.ErrConfiguration].
 func New(o Options) (*Notifier, error) {
-	n := &Notifier{Options: o, key: []byte(o.Secret), queue: make(chan Notice, waiting), done: make(chan struct{})}
-	n.Delay = cmp.Or(n.Delay, time.Second)
-	if encoded, ok := strings.CutPrefix(o.Secret, "whsec_"); ok {
-		var err error
-		if n.key, err = base64.StdEncoding.DecodeString(encoded); err != nil || len(n.key) == 0 {
-			return nil, fmt.Errorf("[notify] secret: what follows whsec_ is no base64, or nothing: %w", reverie.ErrConfiguration)
-		}
+	key, err := webhook.Key(o.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("[notify] secret: %w: %w", err, reverie.ErrConfiguration)
 	}
-	n.client.Transport = http.DefaultTransport.(*http.Transport).Clone() // its connections end with it
-	n.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	n := &Notifier{Options: o, key: key, queue: make(chan Notice, waiting), done: make(chan struct{})}
+	n.Delay = cmp.Or(n.Delay, time.Second)
+	n.sender = webhook.NewSender(webhook.Options{AllowPrivate: true, Timeout: timeout, Now: o.Now})
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	go n.work()
 	return n, nil
@@ -117,7 +106,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	}
 	n.stop()
 	<-n.done
-	n.client.CloseIdleConnections()
+	n.sender.Close()
 }
 
 func (n *Notifier) work() {
@@ -143,7 +132,8 @@ func (n *Notifier) deliver(notice Notice) error {
 	}
 	id, delay := "msg_"+reverie.NewID(), n.Delay
 	for attempt := 1; ; attempt++ {
-		again, err := n.post(id, body)
+		status, err := n.sender.Send(n.ctx, n.URL, n.key, id, body)
+		again := status == 0 || status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 		if err == nil || !again || attempt == attempts {
 			return err
 		}
@@ -153,45 +143,5 @@ func (n *Notifier) deliver(notice Notice) error {
 		case <-time.After(delay):
 			delay *= 4
 		}
-	}
-}
-
-// post sends a request, and tells whether one that failed is worth another attempt. Errors do not repeat the address,
-// which may be a secret.
-func (n *Notifier) post(id string, body []byte) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
-	if err != nil {
-		return false, errors.New("[notify] webhook is no address")
-	}
-	at := strconv.FormatInt(n.Now().Unix(), 10)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "reverie")
-	req.Header.Set("webhook-id", id)
-	req.Header.Set("webhook-timestamp", at)
-	if len(n.key) > 0 {
-		sum := hmac.New(sha256.New, n.key)
-		_, _ = fmt.Fprintf(sum, "%s.%s.%s", id, at, body) // a hash takes everything
-		req.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
-	}
-	resp, err := n.client.Do(req)
-	if err != nil {
-		if asked := (*url.Error)(nil); errors.As(err, &asked) {
-			err = asked.Err
-		}
-		return true, fmt.Errorf("the webhook could not be reached: %w", err)
-	}
-	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
-	_ = resp.Body.Close()
-	switch status := resp.StatusCode; {
-	case status < 300:
-		return false, nil
-	case status < 400:
-		return false, fmt.Errorf("the webhook sends us elsewhere (HTTP %d), and redirects are not followed: "+
-			"set [notify] webhook to where it is", status)
-	default:
-		return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout,
-			fmt.Errorf("the webhook answered HTTP %d", status)
 	}
 }

@@ -19,6 +19,7 @@ const (
 	ActionArchive  Action = "archive"
 	ActionStrength Action = "strength"
 	ActionWeight   Action = "weight"
+	ActionScope    Action = "scope"
 	ActionUndo     Action = "undo"
 )
 

@@ -129,6 +129,7 @@ type SearchQuery struct {
 	At          time.Time   // zero = now; else what was active at that instant
 	Recorded    bool        // At is of the time of writing, and not of the chat's
 	Limit       int         // 0 = all
+	Only        []string    // ids of versions; nil = any
 
 	// Archived memories that score at least Reaching are looked for, too, where fewer active ones
 	// than so many do; 0 = never. Of an instant there are none.

@@ -64,6 +64,9 @@ var table = []struct {
 		"Groups that a fan-out came to, by what became of them: done, skipped, failed or deferred.", nil},
 	{counter, "batch_questions_total", "outcome",
 		"Questions of batches: submitted, answered, refused (the answer was not the question's own) or failed.", nil},
+	{counter, "webhook_events_total", "outcome",
+		"Events for webhooks: sent, failed (an attempt), given_up or lost; and webhooks that were disabled.", nil},
+	{gauge, "webhook_wait_seconds", "", "How long the oldest event for a webhook waits.", nil},
 	{gauge, "windows_behind", "job", "Windows that were due and not finished when the last fan-out ended.", nil},
 	{gauge, "groups_parked", "job",
 		"Groups that wait for a person after repeated failure, as the last fan-out found them.", nil},
@@ -216,6 +219,14 @@ func (m *Metrics) Called(c reverie.Call) { m.count(c) }
 func (m *Metrics) BatchQuestions(outcome string, n int) {
 	m.record("batch_questions_total", float64(n), outcome)
 }
+
+// WebhookEvents counts what became of events for webhooks.
+func (m *Metrics) WebhookEvents(outcome string, n int) {
+	m.record("webhook_events_total", float64(n), outcome)
+}
+
+// WebhookWaits says how long the oldest event has waited.
+func (m *Metrics) WebhookWaits(age time.Duration) { m.record("webhook_wait_seconds", age.Seconds()) }
 
 // FanOutDone says that a fan-out ended: how many windows it left that are due,
 // how many groups are parked, how long it took, and whether it came to the end of

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/text"
 	"reverie/store"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -29,6 +30,7 @@ var script = func() (file struct {
 	}
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
 	file.Parts["memory_columns"] = store.MemoryColumns
+	file.Parts["tell_erased"] = strings.ReplaceAll(events.OfErased, "$1", "{group}")
 	return file
 }()
 
@@ -50,7 +52,7 @@ type values map[string]any
 var types = map[string]string{"group": "text", "home": "text", "author": "text", "scratch": "text", "summary": "text",
 	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "words": "text", "kind": "text", "status": "text",
 	"name_key": "text", "messages": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
-	"planned": "text[]", "changed_ids": "text[]", "at": "timestamptz", "erasure": "uuid", "zero": "uuid", "id": "uuid"}
+	"planned": "text[]", "linked_groups": "text[]", "changed_ids": "text[]", "at": "timestamptz", "erasure": "uuid", "zero": "uuid", "id": "uuid"}
 
 var scriptName = text.NewPattern(`\{([a-z_]+)\}`)
 

@@ -12,20 +12,19 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
 const (
 	// A run that still calls itself running is a dead process's: nobody else can
 	// hold the lease.
-	undoRunsQuery = `update runs set undone_at = coalesce(undone_at, $3::timestamptz),
+	undoRunsQuery = `with ended as (update runs set undone_at = coalesce(undone_at, $3::timestamptz),
 		finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
 			error = case when status = 'running' then $4 else error end
-		where group_id = $1 and run_id = any ($2::uuid[])`
-
-	rejectPlansQuery = `update held_plans set status = 'rejected'
-		where group_id = $1 and run_id = any ($2::uuid[]) and status = 'waiting'`
+		where group_id = $1 and run_id = any ($2::uuid[]) returning run_id, 'undone' as status, $3::timestamptz as at) ` +
+		events.OfRuns
 
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null and lineage_id <> all ($4::uuid[])`
@@ -276,7 +275,7 @@ func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArra
 		args  []any
 	}{
 		{undoRunsQuery, []any{run, at, store.Interrupted}},
-		{rejectPlansQuery, []any{run}},
+		{events.RejectPlans, []any{run, at}},
 		{withdrawEvidenceQuery, []any{run, at, stay}},
 		{store.JudgeAnewQuery, []any{run, stay, at}},
 		{withdrawUndoneQuery, []any{at, goes}},

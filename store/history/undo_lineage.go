@@ -112,7 +112,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 		select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id, c.undone_run_id
 		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
 		where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength',
-			'weight')
+			'weight', 'scope')
 			and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
 		order by m.lineage_id, c.created_at desc, c.change_id desc),
 	support as (

@@ -73,6 +73,7 @@ type DB struct {
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
 	heldBack atomic.Int64  // how many of conns are held back
 
+	wrote     atomic.Bool   // anything was committed
 	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
 }
 
@@ -165,6 +166,9 @@ func (d *DB) Options() Options { return d.opts }
 
 // Now is the configured clock, at the precision that PostgreSQL keeps.
 func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// Wrote tells whether anything was written.
+func (d *DB) Wrote() bool { return d.wrote.Load() }
 
 // SetNow replaces the clock. Call it before the first use.
 func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }

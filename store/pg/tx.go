@@ -185,6 +185,9 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 		return true, err
 	}
 	fault.Reach(w.What, fault.Committed)
+	if !w.ReadOnly {
+		d.wrote.Store(true)
+	}
 	return true, nil
 }
 

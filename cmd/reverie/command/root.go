@@ -90,7 +90,7 @@ func newRoot(a *app) *cobra.Command {
 		{"read", "Read:", []*cobra.Command{newContext(a), newServe(a), newSessions(a), newEntity(a), newFeedback(a), newMCP(a)}},
 		{"review", "Review:", []*cobra.Command{newRuns(a), newPlan(a), newApply(a), newReplay(a), newScan(a), newEval(a)}},
 		{"operate", "Operate:", []*cobra.Command{newGroups(a), newTeam(a), newErase(a), newToken(a), newMigrate(a), newAudit(a), newBatches(a),
-			newConfig(a), newVersion(a)}},
+			newWebhooks(a), newConfig(a), newVersion(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: section.id, Title: section.title})
 		for _, cmd := range section.commands {

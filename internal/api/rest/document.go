@@ -55,6 +55,7 @@ var tags = []*huma.Tag{
 	{Name: runTag, Description: "What was done, what it held, and a person's decision on it."},
 	{Name: peopleTag, Description: "What dreams have left, and the people and things of a group."},
 	{Name: teamTag, Description: "Memories that several deployments share."},
+	{Name: webhookTag, Description: "Who is told of what changes: docs/webhooks.md."},
 	{Name: "costs", Description: "What models have cost."},
 }
 
@@ -70,7 +71,7 @@ var values = map[reflect.Type][]any{
 	reflect.TypeFor[reverie.Status](): texts(reverie.StatusActive, reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived,
 		reverie.StatusHeld),
 	reflect.TypeFor[reverie.Action](): texts(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate,
-		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight,
+		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight, reverie.ActionScope,
 		reverie.ActionUndo),
 	reflect.TypeFor[reverie.RunStatus](): texts(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld,
 		reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected),

@@ -54,6 +54,7 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	r.runs()
 	r.people()
 	r.team()
+	r.webhooks()
 	describe(r.api.OpenAPI())
 	r.documents()
 	r.mux.HandleFunc("/", r.unknown)

@@ -193,6 +193,7 @@ type editMemoryInput struct {
 	Body struct {
 		_         struct{} `additionalProperties:"false"`
 		Statement string   `json:"statement,omitempty" maxLength:"500" doc:"What it is to say; left out, it says what it says." example:"The group meets on Sundays."`
+		Scope     string   `json:"scope,omitempty" enum:"group,person" doc:"How far it reaches, in a request of its own: no further than its group, or to the groups in which its person is linked."`
 		WordsBody
 	} `nameHint:"EditMemoryBody"`
 }
@@ -216,8 +217,14 @@ func (r *room) edits() {
 			Words: in.Body.words(in.Body.Statement)})
 	})
 	add(r, operation{id: "edit-memory"}, func(ctx context.Context, in *editMemoryInput) (reverie.MemoryReply, error) {
-		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionUpdate, Reason: in.Body.Reason,
-			Words: in.Body.words(in.Body.Statement)})
+		e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionUpdate, Reason: in.Body.Reason, Words: in.Body.words(in.Body.Statement)}
+		if in.Body.Scope != "" {
+			if in.Body.Statement+in.Body.Type+in.Body.DueOn != "" || in.Body.Tags != nil {
+				return reverie.MemoryReply{}, problem.New(http.StatusUnprocessableEntity, "scope: set it in a request of its own, without words")
+			}
+			e.Action, e.Reach = reverie.ActionScope, reverie.Reach(in.Body.Scope)
+		}
+		return r.service.Edit(ctx, e)
 	})
 	add(r, operation{id: "delete-memory"}, func(ctx context.Context, in *deleteInput) (reverie.MemoryReply, error) {
 		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionDelete, Reason: in.Reason})
@@ -575,6 +582,21 @@ type entityInput struct {
 	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
 }
 
+type linkInput struct {
+	GroupPath
+	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
+	Body   struct {
+		_      struct{} `additionalProperties:"false"`
+		Group  string   `json:"group_id" minLength:"1" maxLength:"200" doc:"The other group's id." example:"telegram-chat2"`
+		Entity string   `json:"entity_id" maxLength:"36" doc:"The entity's id there." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1b"`
+	} `nameHint:"LinkBody"`
+}
+
+// ends are the two entities of a link.
+func (in *linkInput) ends() (a, b reverie.EntityEnd) {
+	return reverie.EntityEnd{GroupID: in.Group, EntityID: in.Entity}, reverie.EntityEnd{GroupID: in.Body.Group, EntityID: in.Body.Entity}
+}
+
 type costsInput struct {
 	Group string  `query:"group" doc:"Only what was spent for this group."`
 	Since instant `query:"since" doc:"From this instant on; 30 days ago where it is not given."`
@@ -593,6 +615,14 @@ func (r *room) people() {
 	})
 	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
 		return r.service.Entity(ctx, in.Group, in.Entity)
+	})
+	add(r, operation{id: "link-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, true)
+	})
+	add(r, operation{id: "unlink-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, false)
 	})
 	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
 		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at,

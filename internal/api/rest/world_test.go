@@ -26,8 +26,10 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/internal/webhook"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/hooks"
 	"reverie/store/pgtest"
 	"reverie/store/teams"
 )
@@ -53,7 +55,9 @@ type place struct {
 	memory, old, deleted, spare     string // heads, and a version that is none
 	rewritten                       string // a head that a person wrote
 	run, held, heldToo              string
+	webhook, webhookToo             string
 	entity, message, session, usage string
+	link                            string // who the entity is to be linked with
 	token                           map[reverie.Scope]string
 
 	team    *place // a team that nobody of the group is in; its memory is a lineage
@@ -97,6 +101,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.handler = s.Handler()
 	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "their group", "MARK-OF-THEIRS")
+	w.mine.link = fmt.Sprintf(`{"group_id":%q,"entity_id":%q}`, w.theirs.group, w.theirs.entity)
 	w.mine.team, w.theirs.team = w.gather(t, "atlas", w.mine.mark), w.gather(t, "boreas", w.theirs.mark)
 	w.all = w.token(t, "", reverie.ScopeAdmin)
 	return w
@@ -125,7 +130,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, er
 func newService(s *store.Store) *api.Service {
 	vectors := llm.NewEmbeddings(flat{}, llm.Account{Provider: "test", Model: "flat"}, llm.EmbeddingOptions{Dims: 3, Explicit: true, Cache: s})
 	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Ceiling: 1}}
-	return &api.Service{Store: s, Now: time.Now, Log: quiet(),
+	return &api.Service{Store: s, Now: time.Now, Log: quiet(), Sender: webhook.NewSender(webhook.Options{Timeout: time.Second, Now: time.Now}),
 		Searcher: func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
 		Recaller: func(context.Context, string) (*recall.Recaller, error) {
 			return &recall.Recaller{Store: s, Searcher: searcher, Usage: nil, Now: time.Now, Log: quiet(),
@@ -167,7 +172,7 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 			t.Fatal(err)
 		}
 	}
-	p := place{group: group, mark: mark, session: "s1 of " + group, message: "m1 of " + group, token: map[reverie.Scope]string{}}
+	p := place{group: group, mark: mark, webhook: reverie.NewID(), webhookToo: reverie.NewID(), session: "s1 of " + group, message: "m1 of " + group, token: map[reverie.Scope]string{}}
 	_, err := w.store.EnsureGroup(ctx, reverie.Group{ID: group, Name: mark, TimeZone: "Asia/Shanghai"})
 	check(err)
 	var said []reverie.Message
@@ -194,10 +199,15 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 	edit(p.old, reverie.ActionDelete)
 	edit(p.old, reverie.ActionRestore)
 	edit(p.deleted, reverie.ActionDelete)
+	for _, id := range []string{p.webhook, p.webhookToo} { // to an address to which nothing is sent
+		check(hooks.New(w.store.DB()).AddWebhook(ctx, reverie.Webhook{ID: id, GroupID: group, URL: "https://127.0.0.1/" + mark, Secret: "whsec_c2VjcmV0", CreatedAt: w.now}))
+	}
 	p.entity = reverie.NewID()
 	for _, q := range []string{
 		`insert into entities (group_id, entity_id, kind, subject, status, created_at, updated_at) values ($1, $2, 'person', $3, 'active', now(), now())`,
 		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at) values ($1, $2, $2, 'subject', $3, lower($3), now())`,
+		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at)
+			values ($1, gen_random_uuid(), $2, 'id', 'account 1', left('account 1' || $3, 9), now())`,
 		`insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, value, self, content_hash, confidence, strength, status, created_at, updated_at, last_supported_at)
 			values ($1, $2, $2, 1, $2, 'impression', $3, false, 'x', 0.9, 0.5, 'active', now(), now(), now())`,
 	} {

@@ -1,0 +1,9 @@
+package webhook_test
+
+import (
+	"testing"
+
+	"reverie/store/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }

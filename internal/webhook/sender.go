@@ -1,0 +1,140 @@
+// Package webhook sends signed requests to the addresses of others: Standard Webhooks.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"reverie/internal/reverie"
+)
+
+// Options of a [Sender].
+type Options struct {
+	AllowPrivate bool // also to addresses of networks that are not public, through a proxy, and over plain HTTP
+	Timeout      time.Duration
+	Now          func() time.Time
+}
+
+// Sender sends requests. It follows no redirects.
+type Sender struct {
+	Options
+	client http.Client
+}
+
+// public are the addresses of the public Internet, on any port.
+var public = ssrf.New(ssrf.WithAnyPort())
+
+// NewSender returns a sender, which is to be closed.
+func NewSender(o Options) *Sender {
+	s := &Sender{Options: o}
+	t := http.DefaultTransport.(*http.Transport).Clone() // its connections end with it
+	t.MaxResponseHeaderBytes = 1 << 16
+	if !o.AllowPrivate { // what a name leads to is looked at when it is dialled: it may change
+		t.Proxy, t.DialContext = nil, (&net.Dialer{Timeout: o.Timeout, Control: public.Safe}).DialContext
+	}
+	s.client.Transport = t
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s
+}
+
+// Close ends the sender's connections.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// CheckURL refuses an address to which nothing would be sent, by [reverie.ErrInvalid].
+func (s *Sender) CheckURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || len(address) > 2000 {
+		return fmt.Errorf("the address is no URL of a server: write one such as https://example.com/hook: %w", reverie.ErrInvalid)
+	}
+	if s.AllowPrivate {
+		return nil
+	}
+	if u.Scheme != "https" {
+		return fmt.Errorf("the address is not https://: what is sent could be read on its way. "+
+			"[webhooks] allow_private = true allows that: %w", reverie.ErrInvalid)
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && public.SafeAddr(ip) != nil {
+		return fmt.Errorf("%w: %w", errPrivate, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+var errPrivate = errors.New("its address is not public: [webhooks] allow_private = true allows that")
+
+const prefix = "whsec_"
+
+// NewSecret makes a secret to sign with.
+func NewSecret() string {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it ends the process where it cannot
+	return prefix + base64.StdEncoding.EncodeToString(key)
+}
+
+// Key is what a secret signs with: base64 behind whsec_, else the text itself.
+func Key(secret string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(secret, prefix)
+	if !ok {
+		return []byte(secret), nil
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(key) == 0 {
+		return nil, errors.New("what follows whsec_ is no base64, or nothing")
+	}
+	return key, nil
+}
+
+// Send posts a body once, signed unless the key is empty, and returns the status of the answer, 0 for none. An
+// answer other than 2xx is an error. Errors do not repeat the address, which may be a secret.
+func (s *Sender) Send(ctx context.Context, address string, key []byte, id string, body []byte) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.New("the webhook's address is no URL")
+	}
+	at := s.Now()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "reverie")
+	req.Header.Set(standardwebhooks.HeaderWebhookID, id)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	if len(key) > 0 {
+		signer, _ := standardwebhooks.NewWebhookRaw(key) // neither fails
+		signature, _ := signer.Sign(id, at, body)
+		req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	}
+	resp, err := s.client.Do(req)
+	switch {
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return 0, errPrivate
+	case err != nil:
+		if asked := (*url.Error)(nil); errors.As(err, &asked) {
+			err = asked.Err
+		}
+		return 0, fmt.Errorf("the webhook could not be reached: %w", err)
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
+	_ = resp.Body.Close()
+	switch status = resp.StatusCode; {
+	case status < 300:
+		return status, nil
+	case status < 400:
+		return status, fmt.Errorf("the webhook sends us elsewhere (HTTP %d), and redirects are not followed: "+
+			"give the address of where it is", status)
+	}
+	return status, fmt.Errorf("the webhook answered HTTP %d", status)
+}
