@@ -106,6 +106,16 @@ var calls = map[string]func(a asked) []any{
 			Call: &reverie.Call{GroupID: home, Outcome: "ok", CreatedAt: noon}}))
 	},
 
+	"Remembered": func(a asked) []any {
+		reply, entity, err := a.Remembered(ctx(), home, "u1")
+		return []any{reply, entity, err}
+	},
+	"NoteChanges": func(a asked) []any {
+		return r(a.NoteChanges(ctx(), home, []reverie.MessageChange{{ID: a.msg, Deleted: true}}))
+	},
+	"WaitingChanges": func(a asked) []any { return r(a.WaitingChanges(ctx(), home)) },
+	"ApplyChanges":   func(a asked) []any { return r(a.ApplyChanges(ctx(), a.lease)) },
+
 	"StartRun": func(a asked) []any {
 		return r(a.StartRun(ctx(), a.lease, reverie.Run{ID: "", Job: reverie.JobEvolve, WindowSince: earlier, WindowUntil: later}))
 	},
