@@ -31,7 +31,7 @@ var ofAllGroups = map[string]string{
 
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"Candidates": true,
-	"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
+	"CountPending": true, "WaitingChanges": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true, "LastChanges": true,
 	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true, "Shared": true}
 
@@ -122,6 +122,16 @@ var calls = map[string]func(a asked) []any{
 		return r(a.TakeAnswer(ctx(), a.batch, reverie.BatchAnswer{Question: reverie.BatchQuestion{GroupID: home, ID: a.question, Status: reverie.QuestionAnswered, Answer: "x"},
 			Call: &reverie.Call{GroupID: home, Outcome: "ok", CreatedAt: noon}}))
 	},
+
+	"Remembered": func(a asked) []any {
+		reply, entity, err := a.Remembered(ctx(), home, "u1")
+		return []any{reply, entity, err}
+	},
+	"NoteChanges": func(a asked) []any {
+		return r(a.NoteChanges(ctx(), home, []reverie.MessageChange{{ID: a.msg, Deleted: true}}))
+	},
+	"WaitingChanges": func(a asked) []any { return r(a.WaitingChanges(ctx(), home)) },
+	"ApplyChanges":   func(a asked) []any { return r(a.ApplyChanges(ctx(), a.lease)) },
 
 	"StartRun": func(a asked) []any {
 		return r(a.StartRun(ctx(), a.lease, reverie.Run{ID: "", Job: reverie.JobEvolve, WindowSince: earlier, WindowUntil: later}))

@@ -27,7 +27,7 @@ var seedColumns = map[string]any{
 	"expires_at": "2100-01-01T00:00:00Z", "job": "evolve", "kind": "group", "status": "active", "action": "create", "content_hash": hash("x"),
 	"embedding_model": model, "model": model, "purpose": "evolve", "scope": "read", "tags": []string{"food"}, "input_sha256": "in",
 	"session": "s1", "source": "discord", "chat_id": "c1", "remote": "https://other.example", "request_key": "k1", "body_sha256": "b",
-	"evidence": []any{}, "refusals": []any{}, "candidates": []any{}, "weight": 1.0, "origin_group_id": "", "versions": []any{},
+	"evidence": []any{}, "refusals": []any{}, "candidates": []any{}, "reactions": []any{}, "weight": 1.0, "origin_group_id": "", "versions": []any{},
 	"embedding": "[1,0,0]", "attempt": 1, "fence": 1, "version": 1,
 	"type": "fact", "due_on": nil, "said_until": nil, "private": "off", "other_group_id": "nowhere", "other_entity_id": seedUUID(31),
 }
@@ -45,6 +45,7 @@ var seedRows = map[string][]map[string]any{
 		{"run_id": idDreaming, "status": "running", "session_id": "", "job": "dream"}},
 	"run_chunks": {{"status": "applied"}, {"run_id": idHeldRun, "status": "held"}, {"run_id": idEvolving, "status": "answered"},
 		{"run_id": idImpressing, "status": "open"}, {"run_id": idExtracting, "status": "open"}, {"run_id": idDreaming, "status": "open"}},
+	"message_changes": {{"edited_at": noon, "deleted": false}},
 	"held_plans":      {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
 	"rejudgements":    {{"run_id": nil}}, // it waits
 	"batch_questions": {{"status": "waiting", "nth": 0}, {"status": "again", "nth": 1, "question_id": seedUUID(29), "batch_id": nil}},

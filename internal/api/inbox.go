@@ -15,7 +15,7 @@ type Eraser interface {
 	Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error)
 	Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply, entityID string, err error)
 	NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
-	WaitingChanges(ctx context.Context, groupID string) (int, error)
+	WaitingChanges(ctx context.Context, groupID string, of ...string) (int, error)
 	ApplyChanges(ctx context.Context, lease reverie.Lease) error
 }
 
@@ -29,16 +29,20 @@ type Inbox struct {
 
 // ImportMessages is [store.Store.ImportMessages], see [Inbox.Take].
 func (in Inbox) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
-	return in.Take(ctx, groupID, func() (reverie.ImportResult, error) {
+	return in.Take(ctx, groupID, messages, func() (reverie.ImportResult, error) {
 		return in.Store.ImportMessages(ctx, groupID, messages)
 	})
 }
 
 // Take brings messages in. What had become of them before they came is done to them.
-func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.ImportResult, error)) (reverie.ImportResult, error) {
+func (in Inbox) Take(ctx context.Context, groupID string, messages []reverie.Message, bring func() (reverie.ImportResult, error)) (reverie.ImportResult, error) {
 	res, err := bring()
 	if err == nil && res.New > 0 {
-		_, err = in.settle(ctx, groupID)
+		ids := make([]string, len(messages))
+		for i, m := range messages {
+			ids[i] = m.ID
+		}
+		_, err = in.settle(ctx, groupID, ids)
 	}
 	return res, err
 }
@@ -49,17 +53,21 @@ func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.
 func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
 	res, err := in.Eraser.NoteChanges(ctx, groupID, changes)
 	if err == nil && res.Taken() > 0 {
+		ids := make([]string, len(changes))
+		for i, c := range changes {
+			ids[i] = c.ID
+		}
 		var busy int
-		busy, err = in.settle(ctx, groupID)
+		busy, err = in.settle(ctx, groupID, ids)
 		res.Waiting = min(res.Waiting+busy, res.Taken())
 	}
 	return res, err
 }
 
-// settle does what waits to be done to a group's messages, and returns how much of it still
-// does.
-func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err error) {
-	if waiting, err = in.Eraser.WaitingChanges(ctx, groupID); err != nil || waiting == 0 {
+// settle does what waits to be done to some messages of a group, and returns how much of it
+// still does.
+func (in Inbox) settle(ctx context.Context, groupID string, ids []string) (waiting int, err error) {
+	if waiting, err = in.Eraser.WaitingChanges(ctx, groupID, ids...); err != nil || waiting == 0 {
 		return waiting, err
 	}
 	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
@@ -69,7 +77,7 @@ func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err er
 	if err != nil {
 		return waiting, err
 	}
-	return in.Eraser.WaitingChanges(ctx, groupID)
+	return in.Eraser.WaitingChanges(ctx, groupID, ids...)
 }
 
 // Settler does what waits to be done to messages, with each lease of their group: it is a

@@ -118,7 +118,7 @@ func TestLiveHistories(t *testing.T) {
 			t.Errorf("%s: %+v, %v", group, got, err)
 		}
 	}
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		chat := randomChat(rand.New(rand.NewPCG(seed, 1)))
 		once, live, twice := fmt.Sprintf("once%d", seed), fmt.Sprintf("live%d", seed), fmt.Sprintf("twice%d", seed)
 		add(once, chat.final)

@@ -128,7 +128,7 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 	if err := s.Open(ctx); err != nil {
 		return reverie.ImportResult{}, err
 	}
-	return s.inbox().Take(ctx, groupID, func() (reverie.ImportResult, error) {
+	return s.inbox().Take(ctx, groupID, messages, func() (reverie.ImportResult, error) {
 		switch {
 		case s.pull != nil:
 			of := *s.pull

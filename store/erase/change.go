@@ -149,12 +149,27 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 
 func orNone(list []reverie.Reaction) []reverie.Reaction { return append([]reverie.Reaction{}, list...) }
 
-// WaitingChanges counts the changes of a group's messages that can be done: the messages are there, or
-// are to be deleted.
-func (s *Eraser) WaitingChanges(ctx context.Context, groupID string) (n int, err error) {
-	err = s.db.QueryRow(ctx, fmt.Sprintf("count what waits of the messages of group %q", groupID), &n,
-		`select count(*) from message_changes c where c.group_id = $1 and (c.deleted or exists (select 1 from messages m
-			where m.group_id = c.group_id and m.message_id = c.message_id))`, groupID)
+// keepChanges is how long it is waited for a message that changes have come for.
+const keepChanges = 30 * 24 * time.Hour
+
+const (
+	dueWhere = `from message_changes c where c.group_id = $1 and (c.deleted or exists (select 1 from messages m
+		where m.group_id = c.group_id and m.message_id = c.message_id)`
+	dueOfQuery    = `select count(*) ` + dueWhere + `) and c.message_id = any ($2::text[])`
+	dueQuery      = `select count(*) ` + dueWhere + ` or c.created_at < $2::timestamptz)`
+	expiredChange = `delete from message_changes c where c.group_id = $1 and c.created_at < $2::timestamptz and not c.deleted
+		and not exists (select 1 from messages m where m.group_id = c.group_id and m.message_id = c.message_id)`
+)
+
+// WaitingChanges counts the changes of a group's messages that can be done, because the
+// messages are there or are to be deleted: of all, or of some by their ids.
+func (s *Eraser) WaitingChanges(ctx context.Context, groupID string, of ...string) (n int, err error) {
+	what := fmt.Sprintf("count what waits of the messages of group %q", groupID)
+	if len(of) > 0 {
+		err = s.db.QueryRow(ctx, what, &n, dueOfQuery, groupID, pq.StringArray(of))
+		return n, err
+	}
+	err = s.db.QueryRow(ctx, what, &n, dueQuery, groupID, s.db.Now().Add(-keepChanges))
 	return n, err
 }
 
@@ -192,6 +207,9 @@ func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
 
 // settle does some of what waits, and tells whether there may be more.
 func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more bool, err error) {
+	if _, err := t.Exec(ctx, expiredChange, groupID, s.db.Now().Add(-keepChanges)); err != nil {
+		return false, err
+	}
 	rows, err := ask[noted](ctx, t, "due_changes", values{"group": groupID})
 	if err != nil || len(rows) == 0 {
 		return false, err

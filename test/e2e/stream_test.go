@@ -147,5 +147,19 @@ func TestEditUnderRun(t *testing.T) {
 	if err != nil || known.Total != 2 || known.Messages != 2 || !slices.Equal(known.Names, []string{"Lin"}) {
 		t.Errorf("what is remembered of Lin: %+v, %v", known, err)
 	}
+	if _, err := c.add("g2", chat(night(3), "note Lin drinks coffee elsewhere")...); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := s.stands("g2")
+	for n, messages := range []int{2, 0} {
+		got, err := ask[reverie.ForgetReply](t.Context(), http.MethodPost, base+"/v1/groups/g1/authors/lin/forget", nil)
+		if err != nil || !got.Success || got.Messages != messages || (got.ID == "") != (n == 1) {
+			t.Errorf("forgotten: %+v, %v", got, err)
+		}
+	}
+	left := strings.Join(s.rows(`select text from messages where group_id = 'g1' union all select statement from memories where group_id = 'g1'`), " ")
+	if diff := cmp.Diff(elsewhere, s.stands("g2")); diff != "" || strings.Contains(left, "Lin") || strings.Contains(left, "Bo") {
+		t.Errorf("left: %s; elsewhere (-before +after):\n%s", left, diff)
+	}
 	p.stop().want(t, 0)
 }
