@@ -307,6 +307,8 @@ func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 			s.Failures, s.Error, g.ID)
 	case s != nil && !f.IgnoreRetry && reverie.LeftAlone(s.RetryAt, f.now()):
 		r.Reason = fmt.Sprintf("failed before: %s; tried again from %s on", s.Error, s.RetryAt.UTC().Format(time.RFC3339))
+	case s != nil && !f.Since.IsZero() && !s.UpdatedAt.Before(f.Since):
+		r.Reason = "failed in the wave before: " + s.Error
 	default:
 		return false
 	}

@@ -62,8 +62,9 @@ type Runner struct {
 	// failure and not the group's. nil: a group has its windows in a row.
 	WindowFailed func(ctx context.Context, groupID string, w reverie.Window, err error) error
 	Rule         reverie.ParkRule
-	DryRun       bool // the work writes nothing: it is done without a lease, and nothing is noted
-	IgnoreRetry  bool // a person asks: do not wait after a failure; parked groups stay parked
+	DryRun       bool      // the work writes nothing: it is done without a lease, and nothing is noted
+	IgnoreRetry  bool      // a person asks: do not wait after a failure; parked groups stay parked
+	Since        time.Time // groups that have failed since are left alone, as an earlier wave has tried them
 	// Instrument tells metrics, traces and logs that a run begins, and by what it returns
 	// how it ended; nil: nobody is told.
 	Instrument func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(Report))

@@ -103,10 +103,11 @@ const firstMarked = 14
 
 func TestMigrationsSayWithWhomTheyAreCompatible(t *testing.T) {
 	oldest := must(migrations.Compatibilities(migrations.Files()))(t)
-	if len(oldest) != int(store.WantedVersion()) {
-		t.Errorf("%d migrations say it, of %d", len(oldest), store.WantedVersion())
+	files := must(fs.Glob(migrations.Files(), "*.sql"))(t)
+	if len(oldest) != len(files) || oldest[store.WantedVersion()] == 0 {
+		t.Errorf("%d migrations say it, of %d", len(oldest), len(files))
 	}
-	for _, name := range must(fs.Glob(migrations.Files(), "*.sql"))(t) {
+	for _, name := range files {
 		var version int64
 		must(fmt.Sscanf(name, "%d", &version))(t)
 		text := string(must(fs.ReadFile(migrations.Files(), name))(t))

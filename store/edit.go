@@ -18,11 +18,10 @@ import (
 //     see [reverie.Words]. Both are established, and weigh what a new memory does, if they
 //     were less. What another active memory says is reverie.ErrConflict and names it.
 //   - delete ends a head that is active, or held; a team's by a version that says so.
-//   - restore makes a new version of a head that is not active, supported now. It is
-//     established again, and weighs what a new one does, if it was less: else
-//     maintenance would archive what a person has just brought back. What was erased
-//     is not there to be restored.
-//   - strength (0..1) and weight (0..2) set a value of an active head in place.
+//   - restore makes a new version of a head that is not active, supported now. It is established
+//     again, and weighs what a new one does, if it was less: else maintenance would archive it.
+//     What was erased is not there to be restored.
+//   - strength (0..1) and weight (0..2) set a value of an active head in place, scope the lineage's.
 //
 // An old version's id is a *reverie.NotHeadError, a head that is not in the
 // state above reverie.ErrConflict, and so is restoring a statement that another
@@ -55,10 +54,12 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err := decided(ctx, t, e.Action, head, at); err != nil {
 				return err
 			}
-			if _, err := Cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at); err != nil {
-				return err
+			if e.Action != reverie.ActionScope { // it says what it said
+				_, err = Cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at)
 			}
-			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
+			if err == nil {
+				after, err = getHead(ctx, t, head.GroupID, head.LineageID)
+			}
 			return err
 		},
 	}.ByID(func(ctx context.Context, t *pg.Tx) error { // whoever edits a head locks its row
@@ -79,10 +80,10 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 func checkEdit(e reverie.Edit) error {
 	limit := 1.0
 	switch e.Action {
-	case reverie.ActionDelete, reverie.ActionRestore:
+	case reverie.ActionDelete, reverie.ActionRestore, reverie.ActionScope:
 		return nil
 	case reverie.ActionCreate, reverie.ActionUpdate:
-		if e.Author == "" || (e.Statement == "") != (e.ContentHash == "") {
+		if e.Author == "" && e.System == "" || (e.Statement == "") != (e.ContentHash == "") {
 			return fmt.Errorf("words need an author, and a statement its hash: %w", reverie.ErrInvalid)
 		}
 		return nil
@@ -90,7 +91,7 @@ func checkEdit(e reverie.Edit) error {
 		limit = reverie.MaxWeight
 	case reverie.ActionStrength:
 	default:
-		return fmt.Errorf("a person can add, edit, delete, restore, or set strength or weight: %w", reverie.ErrInvalid)
+		return fmt.Errorf("a person can add, edit, delete, restore, or set strength, weight or scope: %w", reverie.ErrInvalid)
 	}
 	if !(e.Value >= 0 && e.Value <= limit) { // NaN fails too
 		return fmt.Errorf("%s %v is not within 0..%v: %w", e.Action, e.Value, limit, reverie.ErrInvalid)
@@ -146,7 +147,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
 	case active && e.Action == reverie.ActionRestore:
 		return c, fmt.Errorf("it is active already; there is nothing to restore: %w", reverie.ErrConflict)
-	case !active && e.Action != reverie.ActionRestore && !(held && e.Action == reverie.ActionDelete):
+	case !active && e.Action != reverie.ActionRestore && e.Action != reverie.ActionScope && !(held && e.Action == reverie.ActionDelete):
 		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
 	case e.Action == reverie.ActionRestore && head.Statement == text.Erased:
 		return c, fmt.Errorf("what it said was erased (reverie erase), and no version of it is kept; import its messages again to have it learnt anew: %w", reverie.ErrConflict)
@@ -165,23 +166,25 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil {
 			err = endHead(ctx, t, head, reverie.StatusSuperseded, at) // a new version says it now
 		}
-	case reverie.ActionStrength:
-		c.Summary = ValueSummary(e, head.Strength)
-		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
-			return c, err
+	case reverie.ActionScope:
+		c.Summary = fmt.Sprintf("scope %s: %s", e.Reach, e.Reason)
+		if err = reverie.CheckReach(e.Reach, head); err == nil {
+			_, err = t.Exec(ctx, `insert into memory_scopes (group_id, lineage_id, scope, set_at) values ($1, $2, $3, $4)
+				on conflict (group_id, lineage_id) do update set scope = excluded.scope, set_at = excluded.set_at`,
+				head.GroupID, head.LineageID, string(e.Reach), at)
 		}
-		_, err = t.Exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1
-			and memory_id = $2`,
-			head.GroupID, head.ID, e.Value, at)
-	case reverie.ActionWeight:
-		c.Summary = ValueSummary(e, head.Weight)
-		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
-			return c, err
+	case reverie.ActionStrength, reverie.ActionWeight:
+		old, query, args := head.Strength, `update memories set strength = $4::float8, decayed_at = $3::timestamptz
+			where group_id = $1 and memory_id = $2`, []any{head.GroupID, head.ID, at, e.Value}
+		if e.Action == reverie.ActionWeight {
+			old, query, args = head.Weight, `update memories set weight = $4::float8, decayed_at = case
+				when weight >= $5::float8 and $4::float8 < $5::float8 then greatest(decayed_at, $3::timestamptz) else decayed_at end
+				where group_id = $1 and memory_id = $2`, append(args, reverie.CoreWeight)
 		}
-		_, err = t.Exec(ctx, `update memories set weight = $3::float8,
-				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz)
-					else decayed_at end
-			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, at)
+		c.Summary = ValueSummary(e, old)
+		if err = keepValues(ctx, t, head.GroupID, head.ID, at); err == nil {
+			_, err = t.Exec(ctx, query, args...)
+		}
 	}
 	return c, err
 }

@@ -22,7 +22,7 @@ const (
 			greatest(p.strength, $9::float8), greatest(p.weight, $10::float8), $11,
 			case when p.content_hash = $11 then p.embedding end,
 			case when p.content_hash = $11 then p.embedding_model else '' end, $12,
-			coalesce(p.created_at, $13::timestamptz), $13::timestamptz, $13::timestamptz, $14, $15::date, $13::timestamptz, $16
+			coalesce(p.created_at, $13::timestamptz), $13::timestamptz, $17::timestamptz, $14, $15::date, $17::timestamptz, $16
 		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = nullif($4, '')::uuid`
 )
 
@@ -48,9 +48,15 @@ func write(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, a
 			return c, err
 		}
 	}
+	strength, saidAt := reverie.EstablishedStrength, at
+	if e.System != "" {
+		strength = reverie.TentativeStrength
+		if !e.SaidAt.IsZero() && e.SaidAt.Before(at) {
+			saidAt = e.SaidAt
+		}
+	}
 	_, err = t.Exec(ctx, writeQuery, head.GroupID, m.ID, head.LineageID, head.ID, string(head.Kind), m.Statement, m.Version,
-		m.Tags, reverie.EstablishedStrength, reverie.DefaultWeight, m.ContentHash, e.Reason, at, string(m.Type), m.DueOn,
-		e.Author)
+		m.Tags, strength, reverie.DefaultWeight, m.ContentHash, e.Reason, at, string(m.Type), m.DueOn, e.Author, saidAt)
 	return c, err
 }
 

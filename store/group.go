@@ -13,17 +13,17 @@ import (
 
 const (
 	GroupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
-		dream_idle, dream_sessions, dream_interval, team`
+		dream_idle, dream_sessions, dream_interval, team, private`
 
 	InsertGroupQuery = `insert into groups (` + GroupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-		$10, $11, $12, $13)`
+		$10, $11, $12, $13, $14)`
 	EnsureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
 // groupValues are the values of groupColumns.
 func groupValues(g reverie.Group) []any {
 	return []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence,
-		g.DreamIdle, g.DreamSessions, g.DreamInterval, g.Team}
+		g.DreamIdle, g.DreamSessions, g.DreamInterval, g.Team, g.Private}
 }
 
 // NewGroup are the arguments of insertGroupQuery.
@@ -90,13 +90,19 @@ func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
-// GroupTeam returns what a group says about its team, or reverie.ErrNotFound.
-func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
-	var team string
-	err := s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups
+// GroupTeam returns what a group says about its team, and whether anybody in it is linked with
+// another group, or reverie.ErrNotFound.
+func (s *Store) GroupTeam(ctx context.Context, id string) (team string, linked bool, err error) {
+	var row struct {
+		Team   string
+		Linked bool
+	}
+	err = s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &row, `select team, `+isLinked+` from groups
 		where group_id = $1`, id)
-	return team, pg.NotFoundIfEmpty(err, "group %q", id)
+	return row.Team, row.Linked, pg.NotFoundIfEmpty(err, "group %q", id)
 }
+
+const isLinked = `exists (select 1 from entity_links l where l.group_id = $1) as linked`
 
 // Groups returns the named groups with their past calendars, by id. Those that do
 // not exist are left out.
@@ -196,8 +202,8 @@ const (
 			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
 
 	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6,
-		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11, team = $12
-			where group_id = $1`
+		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11, team = $12,
+		private = $13 where group_id = $1`
 )
 
 // ChangeGroup changes a group and returns it as it is then. A time zone or day

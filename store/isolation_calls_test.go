@@ -21,10 +21,11 @@ var ofAllGroups = map[string]string{
 	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 	"AssignBatch": "makes a batch of all groups' questions", "ClaimBatch": "is a batch's, which is no group's", "BatchSubmitted": "is a batch's", "WithdrawBatch": "is a batch's",
 	"BatchQuestions": "is a batch's", "CloseBatch": "is a batch's", "CancellingBatch": "is a batch's", "BatchesOut": "lists batches", "ListBatches": "lists batches", "GetBatch": "is a batch's",
-	"KnownBatches": "lists batches", "SweepBatches": "forgets what no run goes on with",
+	"KnownBatches": "lists batches", "WantedBatches": "lists batches", "QuestionsOut": "sums up what batches have out", "SweepBatches": "forgets what no run goes on with",
 	"AddWebhook": "adds one for whoever may", "Webhooks": "is asked by an administrator, for a group or all", "Webhook": "is asked by an administrator, for a group or all",
 	"RemoveWebhook": "is a webhook's, by its id", "ReplayEvents": "is a webhook's, by its id", "DueLanes": "looks for what is to be sent for all groups",
 	"OldestEvent": "tells how long all groups' events wait", "SweepEvents": "forgets old events of all groups",
+	"Link": "is about two groups", "Unlink": "is about two groups",
 	"UnderWay": "tells of the runs of all groups, from which the API takes those that the caller sees",
 }
 
@@ -32,7 +33,7 @@ var ofAllGroups = map[string]string{
 var numbers = map[string]bool{"Candidates": true,
 	"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true, "LastChanges": true,
-	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true}
+	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true, "Shared": true}
 
 var (
 	always   = time.Time{}
@@ -306,6 +307,8 @@ var calls = map[string]func(a asked) []any{
 		return r(a.GatherEntities(ctx(), reverie.EntityQuery{GroupID: home, Limit: 9, Until: later}))
 	},
 	"WaitingObservations": func(a asked) []any { return r(a.WaitingObservations(ctx(), home, 9)) },
+	"Of":                  func(a asked) []any { return r(a.Of(ctx(), reverie.Entity{GroupID: home, ID: a.ent})) },
+	"Shared":              func(a asked) []any { return r(a.Shared(ctx(), home, true)) },
 	"MergeEntities":       func(a asked) []any { return r(a.MergeEntities(ctx(), home, a.ent, a.ent2, "one person")) },
 	"UnmergeEntity":       func(a asked) []any { return r(a.UnmergeEntity(ctx(), home, a.ent2, "two")) },
 	"ApplyEntities": func(a asked) []any {

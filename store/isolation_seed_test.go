@@ -29,7 +29,7 @@ var seedColumns = map[string]any{
 	"session": "s1", "source": "discord", "chat_id": "c1", "remote": "https://other.example", "request_key": "k1", "body_sha256": "b",
 	"evidence": []any{}, "refusals": []any{}, "candidates": []any{}, "weight": 1.0, "origin_group_id": "", "versions": []any{},
 	"embedding": "[1,0,0]", "attempt": 1, "fence": 1, "version": 1,
-	"type": "fact", "due_on": nil, "said_until": nil,
+	"type": "fact", "due_on": nil, "said_until": nil, "private": "off", "other_group_id": "nowhere", "other_entity_id": seedUUID(31),
 }
 
 // seedRows are the rows of tables that have more than one, or values of their own.
@@ -65,6 +65,7 @@ var seedRows = map[string][]map[string]any{
 	}}},
 	"team_conflicts":         {{"status": "open", "theirs": func(group string) any { return reverie.TeamMemory{Statement: group + "'s statement"} }}},
 	"page_sessions":          {{}},
+	"memory_scopes":          {{"scope": "person"}},
 	"embedding_calibrations": {{"floor": 0.1, "related": 0.4, "ceiling": 0.8}},
 }
 

@@ -73,7 +73,7 @@ func sqlTexts(t *testing.T) map[string]string {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: nothing{}, Error: func(error) {}} // what is imported makes no statement
 	var all []*ast.File
-	for _, dir := range []string{".", "audit", "archive", "erase", "events", "history", "hooks", "teams"} {
+	for _, dir := range []string{".", "audit", "archive", "erase", "events", "history", "hooks", "links", "teams"} {
 		var files []*ast.File
 		for _, name := range must(filepath.Glob(filepath.Join(dir, "*.go")))(t) {
 			if !strings.HasSuffix(name, "_test.go") {

@@ -17,8 +17,9 @@ const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session
 	last_supported_at, type, due_on, said_at, said_until, author,
 	case author when '' then 'model' else 'person' end as origin`
 
-// judgeAgain is why the next run judges the head of a lineage again, as a further column.
-const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `
+// furtherColumns are why the next run judges the head of a lineage again, and how far it reaches.
+const furtherColumns = `, coalesce((select r.scope from memory_scopes r where r.group_id = memories.group_id
+	and r.lineage_id = memories.lineage_id), '') as scope, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `
 	from rejudgements q
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
@@ -71,7 +72,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
 			return nil, err
 		}
-		return pg.Select[reverie.Memory](ctx, t, `select `+MemoryColumns+judgeAgain+from+`
+		return pg.Select[reverie.Memory](ctx, t, `select `+MemoryColumns+furtherColumns+from+`
 			order by `+memoryOrders[q.Order]+`created_at, lineage_id, version limit nullif($11::int, 0) offset $12`, append(args, q.Limit, q.Offset)...)
 	})
 	if !q.At.IsZero() {
@@ -113,14 +114,14 @@ func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.
 	if !reverie.IsID(lineageID) {
 		return row, fmt.Errorf("lineage %q: %w", lineageID, reverie.ErrNotFound)
 	}
-	err := t.Get(ctx, &row, `select `+MemoryColumns+` from memories
+	err := t.Get(ctx, &row, `select `+MemoryColumns+furtherColumns+` from memories
 		where group_id = $1 and lineage_id = $2 order by version desc limit 1`, groupID, lineageID)
 	return row, pg.NotFoundIfEmpty(err, "lineage %s", lineageID)
 }
 
 var (
-	LineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
-	LineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + VersionsThen + `$3` + AsThen + `
+	LineageQuery   = `select ` + MemoryColumns + furtherColumns + ` from memories where group_id = $1` + ofLineage
+	LineageAtQuery = `select ` + MemoryColumns + furtherColumns + ` from ` + VersionsThen + `$3` + AsThen + `
 		where group_id = $1` + ofLineage
 	ofLineage = ` and lineage_id = $2 order by version`
 )

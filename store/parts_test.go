@@ -11,6 +11,7 @@ import (
 	"reverie/store/erase"
 	"reverie/store/history"
 	"reverie/store/hooks"
+	"reverie/store/links"
 	"reverie/store/teams"
 )
 
@@ -25,11 +26,12 @@ type parts struct {
 	*erase.Eraser
 	*hooks.Hooks
 	*past
+	*links.Links
 	*teams.Teams
 }
 
 func partsOf(s *store.Store) parts {
-	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), hooks.New(s.DB()), history.New(s.DB()), teams.New(s.DB())}
+	return parts{s, archive.New(s.DB()), batches.New(s.DB()), erase.New(s.DB()), hooks.New(s.DB()), history.New(s.DB()), links.New(s.DB(), reverie.ReachPerson), teams.New(s.DB())}
 }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {

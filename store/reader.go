@@ -43,15 +43,13 @@ func AsReaderOfAll(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, everyGroup)
 }
 
-// Beside is a context that reads, under [AsReader], a further group: a team's tenant for
-// one of its groups. Other contexts stay what they are.
-func Beside(ctx context.Context, groupID string) context.Context {
-	list, _ := ctx.Value(readerKey{}).(string)
-	var ids pq.StringArray
-	if list == "" || list == everyGroup || ids.Scan(list) != nil {
+// Instead is a context that reads, under [AsReader], another group alone: a team's tenant for
+// one of its groups, or a group that is linked with it. Other contexts stay what they are.
+func Instead(ctx context.Context, groupID string) context.Context {
+	if !IsConfined(ctx) {
 		return ctx
 	}
-	return AsReader(ctx, append(ids, groupID)...)
+	return AsReader(ctx, groupID)
 }
 
 // IsConfined tells whether the context reads as the role of [AsReader].

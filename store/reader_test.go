@@ -53,10 +53,10 @@ func TestReaderSeesItsGroupsAlone(t *testing.T) {
 				"a backslash":     {store.AsReader(t.Context(), `g2\'; set local reverie.groups = '*'; --`), "false 0 false 0"},
 				"a NUL":           {store.AsReader(t.Context(), "g2\x00"), "false 0 false 0"},
 				"not UTF-8":       {store.AsReader(t.Context(), "g2\xff"), "false 0 false 0"},
-				"beside it":       {store.Beside(store.AsReader(t.Context(), "g2"), group), "true 1 true 2"},
-				"beside a comma":  {store.Beside(store.AsReader(t.Context(), `a","b\`), group), "true 1 true 1"},
-				"beside all":      {store.Beside(store.AsReaderOfAll(t.Context()), "g2"), "true 1 true 2"},
-				"beside nobody's": {store.Beside(t.Context(), "g2"), "true 1 true 2"},
+				"instead of it":   {store.Instead(store.AsReader(t.Context(), group), "g2"), "false 0 false 1"},
+				"it instead":      {store.Instead(store.AsReader(t.Context(), "g2"), group), "true 1 true 1"},
+				"instead of all":  {store.Instead(store.AsReaderOfAll(t.Context()), "g2"), "false 0 false 1"},
+				"of no reader's":  {store.Instead(t.Context(), "g2"), "true 1 true 2"},
 				"all, then one's": {store.AsReader(store.AsReaderOfAll(t.Context()), "g2"), "false 0 false 1"},
 			} {
 				if got := found(c.ctx); got != c.want {

@@ -4,7 +4,7 @@ package store
 // rolling summaries only the newest is kept: where it was renewed since, what it covers
 // stands word for word.
 const (
-	recallAtQuery = `select ` + GroupColumns + `,
+	recallAtQuery = `select ` + GroupColumns + `, ` + isLinked + `,
 			(select row_to_json(s) from (` + recallSessionAtQuery + `) s)::text as session,
 			(select row_to_json(s) from (` + recallSummaryQuery + ` and updated_at <= $10::timestamptz) s)::text as summary,
 			(select json_agg(m) from (` + recallMessagesAtQuery + `) m)::text as messages,

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -74,8 +75,8 @@ func TestMigrateConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if total != int(store.WantedVersion()) {
-		t.Errorf("%d steps applied in all, want each of %d once", total, store.WantedVersion())
+	if all := len(must(fs.Glob(migrations.Files(), "*.sql"))(t)); total != all {
+		t.Errorf("%d steps applied in all, want each of %d once", total, all)
 	}
 }
 

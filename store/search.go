@@ -24,7 +24,8 @@ const (
 	compared = `select ` + hitColumns + `, words, length(words) as long,
 				case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine`
 	activeNow = `memories` + ofKinds + `status = 'active'`
-	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
+	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))
+		and ($12::uuid[] is null or memory_id = any ($12::uuid[])) and `
 
 	// The words count as in BM25, with k 1.2 and b 0.75, where each stands in a memory once or not at
 	// all. Divided by what all words of the query weigh, it is the share of what was asked that is
@@ -119,9 +120,9 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	c := q.Calibration.Whole()
 	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
 	if q.At.IsZero() {
-		args = append(args, q.Fewer, q.Reaching)
+		args = append(args, q.Fewer, q.Reaching, pq.StringArray(q.Only))
 	} else {
-		query, args = searchAtQuery, append(args, q.At, q.Recorded)
+		query, args = searchAtQuery, append(args, q.At, q.Recorded, pq.StringArray(q.Only))
 	}
 	err = s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		r, err = scanRanking(rows, q.GroupID)
@@ -293,7 +294,7 @@ func forms(list []reverie.Probe) [][]string {
 const (
 	// A statement is a snapshot of its own, and one round trip. What is not the group's
 	// comes as JSON of the domain's structs.
-	recallQuery = `select ` + GroupColumns + `,
+	recallQuery = `select ` + GroupColumns + `, ` + isLinked + `,
 			(select row_to_json(s) from (` + recallSessionQuery + `) s)::text as session,
 			(select row_to_json(s) from (` + recallSummaryQuery + `) s)::text as summary,
 			(select json_agg(m) from (` + recallMessagesQuery + `) m)::text as messages,
@@ -346,6 +347,7 @@ const maxRecalled = 1000
 // recallRow is what recallQuery returns.
 type recallRow struct {
 	reverie.Group
+	Linked   bool                             `db:"linked"`
 	Session  pg.JSON[*reverie.Session]        `db:"session"`
 	Summary  pg.JSON[*reverie.SessionSummary] `db:"summary"`
 	Messages pg.JSON[[]reverie.Message]       `db:"messages"` // newest first
@@ -392,7 +394,7 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 }
 
 func (r recallRow) state() reverie.RecallState {
-	state := reverie.RecallState{Group: r.Group, Quotes: r.Quotes.V}
+	state := reverie.RecallState{Group: r.Group, Linked: r.Linked, Quotes: r.Quotes.V}
 	for _, n := range r.Names.V {
 		n.EntityName.Key, n.EntityName.Entity = n.Key, n.Entity
 		state.Named = append(state.Named, n.EntityName)

@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
 
+	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/store/links"
 )
 
 // Entities returns a page of the people and things of a group, by subject, without the
@@ -31,7 +34,43 @@ func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie
 	if err != nil {
 		return reverie.OneEntityReply{}, err
 	}
-	return reverie.OneEntityReply{Success: true, EntityReply: e.Reply()}, nil
+	r := e.Reply()
+	all, err := links.New(s.Store.DB(), "").Of(ctx, e)
+	caller, _ := CallerOf(ctx)
+	for _, l := range all {
+		if caller.Sees(l.OtherGroupID) {
+			r.Links = append(r.Links, l)
+		}
+	}
+	return reverie.OneEntityReply{Success: err == nil, EntityReply: r}, err
+}
+
+// Link says that somebody in one group is somebody in another, as an account of both proves, or
+// takes that back. Who asks must be an admin of both.
+func (s *Service) Link(ctx context.Context, a, b reverie.EntityEnd, linked bool) (reverie.LinksReply, error) {
+	for _, end := range []*reverie.EntityEnd{&a, &b} {
+		_, err := allowed(ctx, end.GroupID, reverie.ScopeAdmin)
+		if err == nil && linked {
+			end.EntityID, err = s.Store.WholeID(ctx, reverie.IDEntity, end.GroupID, end.EntityID)
+		}
+		if err == nil && !reverie.IsID(end.EntityID) {
+			err = fmt.Errorf("entity %q of group %q: %w", end.EntityID, end.GroupID, reverie.ErrNotFound)
+		}
+		if err != nil {
+			return reverie.LinksReply{}, err
+		}
+	}
+	all, err := links.New(s.Store.DB(), ""), error(nil)
+	if linked {
+		err = all.Link(ctx, reverie.LinkQuery{A: a, B: b, Platform: ingest.SamePlatform(a.GroupID, b.GroupID)})
+	} else {
+		err = all.Unlink(ctx, a, b)
+	}
+	if err != nil {
+		return reverie.LinksReply{}, err
+	}
+	list, err := all.Of(ctx, reverie.Entity{GroupID: a.GroupID, ID: a.EntityID})
+	return reverie.LinksReply{Success: err == nil, GroupID: a.GroupID, EntityID: a.EntityID, Links: list}, err
 }
 
 // EntityHistory returns what became of somebody or something, oldest first.

@@ -37,8 +37,9 @@ type Asked struct {
 
 // AskSource is what an answer names as a source of it.
 type AskSource struct {
-	GroupID string    `json:"-"`    // the group, or its team
-	Kind    string    `json:"kind"` // memory, message or entity
+	GroupID string    `json:"-"`                       // the group, its team, or a linked group
+	From    string    `json:"from_group_id,omitempty"` // where it is a linked group's
+	Kind    string    `json:"kind"`                    // memory, message or entity
 	ID      string    `json:"id"`
 	Text    string    `json:"text"`
 	Author  string    `json:"author,omitempty"` // of a message
@@ -108,8 +109,11 @@ func askable(g reverie.Group, found reverie.ContextReply, now time.Time) (prompt
 		if m.Status == reverie.StatusArchived {
 			view.Note = "archived: it may not hold any more"
 		}
+		if m.FromGroupID != "" {
+			view.Note = strings.TrimPrefix(view.Note+"; from group "+m.FromGroupID, "; ")
+		}
 		user.Memories = append(user.Memories, view)
-		sources[view.ID] = AskSource{GroupID: m.GroupID, Kind: "memory", ID: m.MemoryID, Text: m.Statement, At: m.LastSupportedAt}
+		sources[view.ID] = AskSource{GroupID: m.GroupID, From: m.FromGroupID, Kind: "memory", ID: m.MemoryID, Text: m.Statement, At: m.LastSupportedAt}
 	}
 	for i, e := range found.Entities {
 		view := prompts.AskEntityView{ID: fmt.Sprintf("e%d", i+1), Name: e.Subject, Kind: string(e.Kind), About: e.Lines}

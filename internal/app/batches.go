@@ -42,6 +42,24 @@ func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
 	return a.Batches().GetBatch(ctx, id)
 }
 
+// inBatches is what the batches that are out, of all processes, are thought to take.
+func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
+	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
+	if err != nil {
+		return total, err
+	}
+	out, err := a.Batches().QuestionsOut(ctx)
+	for _, o := range out {
+		answer, err := a.usualAnswer(ctx, o.Purpose, o.Model)
+		if err != nil {
+			return total, err
+		}
+		total = total.Plus(llm.InBatches(prices, o.Model, o.Questions,
+			llm.Usage{InputTokens: o.Tokens, OutputTokens: int(answer) * o.Questions}))
+	}
+	return total, err
+}
+
 // inWaves works on all that is due, in as many waves as there are questions that build on
 // each other. The summary is that of all waves.
 func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.Summary, err error) {
@@ -50,6 +68,7 @@ func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.
 		return total, err
 	}
 	var last error
+	f.Since = f.Clock()
 	err = w.Run(ctx, stop, func(ctx context.Context) (over bool) {
 		var s jobs.Summary
 		s, last = f.once(ctx, stop)
@@ -86,7 +105,7 @@ func (f *FanOut) waves() (*batch.Waves, error) {
 	return batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
 		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
 		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
-		Called: f.metrics.Called}), nil
+		Called: f.metrics.Called, Answer: f.usualAnswer}), nil
 }
 
 // collect takes what has come for a job that asks directly.
@@ -121,26 +140,39 @@ func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error)
 	if err != nil {
 		return b, err
 	}
-	is, err := a.Batches().CancellingBatch(ctx, id)
-	if err != nil {
-		return b, err
-	}
-	if !is {
-		return b, fmt.Errorf("batch %s is %s, and only one that has not ended can be cancelled: %w", id, b.Status,
-			reverie.ErrConflict)
-	}
-	if b.Status = reverie.BatchCancelling; b.ProviderID == "" { // the next start takes it back
-		return b, nil
-	}
-	models, err := a.batchModels(b.Job)
-	if err != nil {
-		return b, err
-	}
-	for _, m := range models {
-		if m.Name() == b.Model {
-			return b, m.Batcher().CancelBatch(ctx, b.ProviderID)
+	return a.canceller(b.Job).Cancel(ctx, b)
+}
+
+// canceller are waves that ask nothing. Without the models of its batches they cancel less.
+func (a *App) canceller(job reverie.Job) *batch.Waves {
+	models, _ := a.batchModels(job)
+	return batch.New(a.Batches(), batch.Options{Job: job, Models: models})
+}
+
+// CancelRun ends a run that waits for the answers of batches. What it has not taken in stays
+// pending, and a batch that no other run waits for is cancelled.
+func (a *App) CancelRun(ctx context.Context, run reverie.Run) (reply reverie.RejectReply, err error) {
+	err = a.Leases().With(ctx, run.GroupID, func(ctx context.Context, held *jobs.Held) error {
+		d, err := a.Store.Run(ctx, run.GroupID, run.ID) // as the last process has left it
+		if err != nil {
+			return err
 		}
+		if run = d.Run; run.Status != reverie.RunRunning {
+			return fmt.Errorf("run %s is %s, and only one that waits can be cancelled: %w", run.ID, run.Status, reverie.ErrConflict)
+		}
+		run.Status, run.Error = reverie.RunDeferred, "cancelled by a person; its messages stay pending"
+		reply = reverie.RejectReply{Success: true, RunID: run.ID}
+		reply.Requeued, err = a.Store.FinishRun(ctx, held.Lease(), run)
+		return err
+	})
+	if err != nil {
+		return reply, err
 	}
-	return b, fmt.Errorf("batch %s is of %s, which is not configured any more: set it again to cancel the batch: %w", id, b.Model,
-		reverie.ErrConfiguration)
+	w := a.canceller(run.Job)
+	list, err := w.Unwanted(ctx)
+	for _, b := range list {
+		_, failed := w.Cancel(ctx, b)
+		err = errors.Join(err, failed)
+	}
+	return reply, err
 }

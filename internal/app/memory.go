@@ -16,6 +16,23 @@ func (a *App) WriteMemory(ctx context.Context, e reverie.Edit) (reverie.Memory, 
 	return a.Store.Edit(ctx, e)
 }
 
+// MemoriesOf is what a group remembers, what changed last first, and the words that each rests on.
+func (a *App) MemoriesOf(ctx context.Context, groupID string) (p reverie.MemoryPage, err error) {
+	if p.Group, err = a.Store.Group(ctx, groupID); err != nil {
+		return p, err
+	}
+	q := reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive, Order: reverie.OrderChanged}
+	if p.Memories, _, err = a.Store.ListMemories(ctx, q); err != nil {
+		return p, err
+	}
+	lineages := make([]string, len(p.Memories))
+	for i, m := range p.Memories {
+		lineages[i] = m.LineageID
+	}
+	p.Evidence, err = a.Store.EvidenceOf(ctx, groupID, lineages)
+	return p, err
+}
+
 // cleanBatch is how many memories are deleted in one transaction.
 const cleanBatch = 500
 

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/links"
 )
 
 // Recaller wires what makes contexts in a group, with a usage log of its own, which
@@ -122,7 +123,8 @@ func (a *App) embedsOffline() *config.Config {
 // alone where it has none that can be used.
 func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	s := &recall.Searcher{Store: a.Store, EmbedTimeout: cfg.Recall.EmbedTimeout.Duration,
-		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name, Beside: store.Beside}}
+		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name}, Instead: store.Instead,
+		Links: links.New(a.Store.DB(), reverie.Reach(a.Config.Scopes.SelfFacts))}
 	model, err := a.embedderOf(cfg)
 	switch {
 	case err == nil:

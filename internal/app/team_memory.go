@@ -99,7 +99,7 @@ func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reveri
 			m.ID, m.Status, reverie.ErrConflict)
 	}
 	if team == "" {
-		if team, err = a.Store.GroupTeam(ctx, m.GroupID); err != nil {
+		if team, _, err = a.Store.GroupTeam(ctx, m.GroupID); err != nil {
 			return none, err
 		}
 		if team == reverie.GroupOff {

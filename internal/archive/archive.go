@@ -233,7 +233,7 @@ func (r *reader) begin() (Header, error) {
 		return h, err
 	}
 	if err := json.Unmarshal(text, &h); err != nil || h.Type != typeHeader || h.Format != Format || h.Version < 1 {
-		return h, fmt.Errorf("it is not an export of memories; `reverie memory export` writes one: %w", reverie.ErrInvalid)
+		return h, fmt.Errorf("it is not an export of memories of Reverie; --group takes in what another system exported: %w", reverie.ErrInvalid)
 	}
 	if h.Version > Version {
 		return h, fmt.Errorf("it is of version %d, and this binary reads %d at most; import it with a newer one: %w",

@@ -6,7 +6,6 @@
 package batch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ type Store interface {
 	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
 	AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
 		ttl time.Duration) ([]reverie.BatchQuestion, error)
-	ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (bool, error)
+	ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration, send bool) (bool, error)
 	BatchSubmitted(ctx context.Context, id, providerID string) error
 	WithdrawBatch(ctx context.Context, id string) error
 	BatchQuestions(ctx context.Context, id string) ([]reverie.BatchQuestion, error)
@@ -36,6 +35,7 @@ type Store interface {
 	CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (int, error)
 	CancellingBatch(ctx context.Context, id string) (bool, error)
 	BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error)
+	WantedBatches(ctx context.Context, ids []string) ([]string, error)
 	KnownBatches(ctx context.Context) ([]string, error)
 	SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error
 }
@@ -54,16 +54,21 @@ type Options struct {
 	Count    func(outcome string, n int) // counts questions: submitted, answered, refused, failed
 	Called   func(reverie.Call)          // hears of each call whose row is written
 
+	// Answer is how many tokens a model's answer to a purpose is thought to have; nil: none.
+	Answer func(ctx context.Context, purpose, model string) (float64, error)
+
 	// Within limits a call of the provider; nil: context.WithTimeout.
 	Within func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 const (
+	maxAlone = 3                   // questions that are refused before a provider takes none
 	maxTries = 2                   // of a question in batches; then it is asked directly
 	maxWait  = 10                  // times Poll, between two looks
 	patience = time.Hour           // for the answers of a batch that is cancelled
 	kept     = 30 * 24 * time.Hour // batches that have ended
 	overhead = 1024                // bytes of a question beside its texts
+	listed   = 100                 // a part of Deadline: by then the provider lists what it has got
 
 	forLook  = 2 * time.Minute // that a call may take
 	forTexts = 30 * time.Minute
@@ -80,6 +85,7 @@ type Waves struct {
 	counted  map[string]bool                    // the batches whose questions are all reserved
 	room     map[string]*room                   // by model
 	told     string
+	answers  map[[2]string]float64 // what Answer said, by purpose and model
 }
 
 // room is what a provider takes of a model's questions at a time.
@@ -87,6 +93,8 @@ type room struct {
 	most   int       // questions of a batch; 0 is the provider's limit
 	within int       // of the first of those asked, which the provider has refused as they were
 	after  time.Time // when it may be asked again
+	taken  bool      // it has accepted some
+	alone  int       // questions that it has refused in a batch of their own, before it has taken any
 }
 
 // New returns the waves of a job.
@@ -95,7 +103,7 @@ func New(store Store, o Options) *Waves {
 		o.Within = context.WithTimeout
 	}
 	w := &Waves{Options: o, store: store, asked: map[string][]reverie.BatchQuestion{},
-		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}}
+		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}, answers: map[[2]string]float64{}}
 	for _, m := range o.Models {
 		w.room[m.Name()] = &room{}
 	}
@@ -163,14 +171,14 @@ func waits(err error) bool {
 }
 
 // Settle hands in the questions that were put, and waits until no batch of the job is out,
-// or stop is closed. It tells whether there was any: then the runs have answers to go on
+// or some were answered and the others are slow, or stop is closed. It tells whether there was any: then the runs have answers to go on
 // with. Its error is a [*reverie.BudgetError] where questions were left for the sake of the
 // budget, and nothing is out any more, and a provider's where it refuses all that is left.
 func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err error) {
 	defer w.forget()
-	for wait := w.Poll; ; wait = min(2*wait, maxWait*w.Poll) {
-		out, moved, err := w.step(ctx)
-		any = any || out > 0 || moved
+	for wait, answered := w.Poll, false; ; wait = min(2*wait, maxWait*w.Poll) {
+		out, came, moved, err := w.step(ctx)
+		any, answered = any || out > 0 || moved, answered || came
 		switch {
 		case ctx.Err() != nil:
 			return any, context.Cause(ctx)
@@ -180,6 +188,8 @@ func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err
 			return any, nil
 		case moved:
 			wait = w.Poll
+		case answered && wait == maxWait*w.Poll:
+			return any, nil
 		}
 		if err != nil && !errors.As(err, new(*reverie.BudgetError)) {
 			w.Log.Warn("a batch could not be looked at; it is tried again", "job", w.Job, "in", wait, "error", err)
@@ -200,6 +210,7 @@ func (w *Waves) forget() {
 	defer w.mu.Unlock()
 	clear(w.asked)
 	clear(w.counted)
+	clear(w.answers)
 	for _, r := range w.room {
 		r.within = 0
 	}
@@ -224,7 +235,7 @@ func (w *Waves) count(ctx context.Context, list []reverie.Batch) error {
 
 // reserve counts the questions of one batch as under way. It returns those that wait.
 func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
-	how func(*llm.Model, context.Context, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
+	how func(*llm.Model, context.Context, int, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
 	m := w.model(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,7 +247,11 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	}
 	for _, q := range list {
 		if w.reserved[q.ID] == nil {
-			if w.reserved[q.ID], err = how(m, ctx, q.Tokens); err != nil {
+			answer, err := w.answer(ctx, q)
+			if err != nil {
+				return list, err
+			}
+			if w.reserved[q.ID], err = how(m, ctx, q.Tokens, answer); err != nil {
 				delete(w.reserved, q.ID)
 				return list, err
 			}
@@ -246,19 +261,33 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	return list, nil
 }
 
+// answer is how many tokens the answer to a question is thought to have.
+func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error) {
+	key := [2]string{q.Purpose, q.Model}
+	tokens, known := w.answers[key]
+	if !known && w.Answer != nil {
+		var err error
+		if tokens, err = w.Answer(ctx, q.Purpose, q.Model); err != nil {
+			return 0, err
+		}
+		w.answers[key] = tokens
+	}
+	return int(tokens), nil
+}
+
 // step looks at each batch that is out, and hands in what was put. It returns how many are
-// out and go on, and whether anything was handed in or has come.
-func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
-	list, err := w.store.BatchesOut(ctx, w.Job)
+// out and go on, whether any has ended, and whether that or anything else has moved.
+func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error) {
+	list, wanted, err := w.out(ctx)
 	if err != nil {
-		return 0, false, err
+		return len(list), false, false, err
 	}
 	if err := w.count(ctx, list); err != nil {
-		return len(list), false, err
+		return len(list), false, false, err
 	}
 	spent := llm.BudgetSpent(ctx)
 	if spent != nil && !errors.As(spent, new(*reverie.BudgetError)) {
-		return len(list), false, spent
+		return len(list), false, false, spent
 	}
 	var errs []error
 	tokens := map[string]int{}
@@ -266,15 +295,16 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		if w.model(b) == nil { // its answers cannot be had while the model is not configured
 			continue
 		}
-		ended, err := w.look(ctx, b, spent)
+		ended, err := w.look(ctx, b, spent != nil || !wanted[b.ID])
 		errs = append(errs, err)
-		if moved = moved || ended; !ended {
+		if came = came || ended; !ended {
 			if !stuck(err) {
 				out++
 			}
 			tokens[b.Model] += b.Tokens
 		}
 	}
+	moved = came
 	for _, m := range w.Models {
 		n, err := w.submit(ctx, m, tokens[m.Name()], spent)
 		out, moved = out+n, moved || n > 0
@@ -288,7 +318,7 @@ func (w *Waves) step(ctx context.Context) (out int, moved bool, err error) {
 		errs = append(errs, err)
 	}
 	w.tell(ctx)
-	return out, moved, errors.Join(errs...)
+	return out, came, moved, errors.Join(errs...)
 }
 
 // stuck tells whether a provider has refused what will not pass by itself.
@@ -327,272 +357,6 @@ func (w *Waves) model(b reverie.Batch) *llm.Model {
 		return nil
 	}
 	return w.Models[i]
-}
-
-// look goes on with one batch, and tells whether it has ended.
-func (w *Waves) look(ctx context.Context, b reverie.Batch, spent error) (ended bool, err error) {
-	m, cancel := w.model(b), spent != nil || w.Clock.Since(b.CreatedAt) >= w.Deadline
-	if b.ProviderID == "" {
-		if b.Status == reverie.BatchCancelling {
-			cancel = true
-		}
-		return w.handIn(ctx, m, b, nil, cancel)
-	}
-	if cancel && b.Status != reverie.BatchCancelling {
-		if _, err = w.store.CancellingBatch(ctx, b.ID); err != nil {
-			return false, err
-		}
-		b.Status = reverie.BatchCancelling
-	}
-	state, err := w.state(ctx, m, b)
-	switch {
-	case isFault(err, llm.FaultNotFound):
-		return true, w.close(ctx, b, reverie.BatchFailed, "the provider does not know it any more", 1)
-	case err == nil && state.Phase != llm.BatchRunning:
-		if ended, err = w.collect(ctx, m, b, state); ended || err == nil {
-			return ended, err
-		}
-	}
-	if w.over(b, err) {
-		why := "its answers did not come in time"
-		if err != nil {
-			w.Log.Warn("a batch is given up at its deadline", "batch_id", b.ID, "model", b.Model, "error", err)
-			why += ": " + err.Error()
-		}
-		return true, w.close(ctx, b, reverie.BatchExpired, why, 1)
-	}
-	return false, err
-}
-
-// state looks at a batch, and cancels it where it is to be.
-func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state llm.BatchState, err error) {
-	limited, end := w.Within(ctx, forLook)
-	defer end()
-	state, err = m.Batcher().BatchState(limited, b.ProviderID)
-	if b.Status == reverie.BatchCancelling && (err != nil || state.Phase == llm.BatchRunning) {
-		limited, end := w.Within(ctx, forLook)
-		defer end()
-		err = cmp.Or(err, m.Batcher().CancelBatch(limited, b.ProviderID))
-	}
-	return state, err
-}
-
-// over tells whether a batch is given up, whatever its provider says: past its deadline, and
-// an hour later where what it last said may pass.
-func (w *Waves) over(b reverie.Batch, err error) bool {
-	e, is := errors.AsType[*llm.Error](err)
-	if err != nil && !is { // of the database
-		return false
-	}
-	at := b.CreatedAt.Add(w.Deadline)
-	if err == nil || e.Is(reverie.ErrDeferred) || e.Fault == llm.FaultCanceled {
-		at = at.Add(patience)
-	}
-	return !w.Clock.Now().Before(at)
-}
-
-// close ends a batch. What it has not answered has failed, which costs a try where nobody
-// wanted it so.
-func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string, tries int) error {
-	if b.Status == reverie.BatchCancelling {
-		tries = 0
-	}
-	n, err := w.store.CloseBatch(ctx, b.ID, status, why, tries)
-	if err == nil && n > 0 {
-		w.Count("failed", n)
-	}
-	return err
-}
-
-// collect takes the answers of a batch that has ended.
-func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, state llm.BatchState) (ended bool, err error) {
-	tries := 1
-	if state.Phase == llm.BatchFailed {
-		if (&llm.Error{Fault: state.Fault}).Is(reverie.ErrDeferred) { // for want of room
-			tries = 0
-		}
-		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
-		w.smaller(m, b.Questions, 0)
-	} else {
-		questions, err := w.store.BatchQuestions(ctx, b.ID)
-		if err != nil {
-			return false, err
-		}
-		waiting := make(map[string]reverie.BatchQuestion, len(questions))
-		for _, q := range questions {
-			waiting[q.ID] = q
-		}
-		aside := map[string]llm.BatchAnswer{} // that count where no line is the question's own
-		limited, end := w.Within(ctx, forTexts)
-		defer end()
-		err = m.Batcher().BatchAnswers(limited, b.ProviderID, func(a llm.BatchAnswer) error {
-			q, waits := waiting[a.ID]
-			_, own := takeNonce(a.Response.Text, q.Nonce)
-			switch {
-			case !waits: // a duplicate, or none of ours
-				return nil
-			case a.Err == nil && own:
-				delete(waiting, a.ID)
-				return w.take(ctx, m, b, q, a)
-			case llm.FaultIn(a.Err) != llm.FaultCanceled: // else it is as if there were no line
-				aside[a.ID] = a
-			}
-			return nil
-		})
-		for _, q := range questions {
-			if a, is := aside[q.ID]; is && waiting[q.ID].ID != "" && err == nil {
-				err = w.take(ctx, m, b, q, a)
-			}
-		}
-		if err != nil && !isFault(err, llm.FaultNotFound) {
-			return false, err
-		}
-	}
-	return true, w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries)
-}
-
-// take keeps one answer, if it is the question's own.
-func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q reverie.BatchQuestion, a llm.BatchAnswer) error {
-	meta := llm.Meta{GroupID: q.GroupID, RunID: &q.RunID, Purpose: q.Purpose}
-	taken := reverie.BatchAnswer{}
-	outcome := "answered"
-	if q.Status = reverie.QuestionAnswered; a.Err == nil {
-		var own bool
-		if a.Response.Text, own = takeNonce(a.Response.Text, q.Nonce); !own {
-			q.Status, taken.Refused, outcome = reverie.QuestionAgain, true, "refused"
-			w.Log.Warn("an answer is refused: it does not begin with the nonce of its question", "batch_id", b.ID,
-				"group_id", q.GroupID, "run_id", q.RunID, "question_id", q.ID)
-		}
-	} else {
-		q.Status, outcome = reverie.QuestionFailed, "failed"
-		if q.Fault = string(llm.FaultIn(a.Err)); errors.Is(a.Err, reverie.ErrDeferred) {
-			q.Status = reverie.QuestionAgain
-		}
-	}
-	resp, call := m.Receive(meta, q.Tokens, a, b.CreatedAt)
-	if taken.Refused {
-		call.Outcome = "refused_nonce"
-	}
-	taken.Call = &call
-	if q.Status == reverie.QuestionAnswered {
-		q.Answer, q.Finish = resp.Text, string(resp.Finish)
-	}
-	taken.Question = q
-	w.mu.Lock()
-	r := w.reserved[q.ID]
-	delete(w.reserved, q.ID)
-	w.mu.Unlock()
-	var is bool
-	var err error
-	r.Settle(call, func() bool {
-		is, err = w.store.TakeAnswer(ctx, b.ID, taken)
-		return is && err == nil
-	})
-	if is {
-		w.Count(outcome, 1)
-		w.Called(call)
-	}
-	return err
-}
-
-// submit hands in what was put of a model's questions, as far as there is room, in as few
-// batches as may be. It returns how many.
-func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
-	for !w.Clock.Now().Before(w.room[m.Name()].after) {
-		if len(w.left(m)) > 0 && spent != nil {
-			return n, spent
-		}
-		part, err := w.next(ctx, m, tokens)
-		if len(part) == 0 {
-			return n, err
-		}
-		b := reverie.Batch{ID: reverie.NewID(), Job: w.Job, Model: m.Name(), CreatedAt: w.Clock.Now()}
-		list, aerr := w.store.AssignBatch(ctx, b, part, w.Holder, reverie.LeaseTTL)
-		if aerr != nil {
-			return n, errors.Join(err, aerr)
-		}
-		if len(list) == 0 { // another process has them
-			continue
-		}
-		b.Questions = len(list)
-		for _, q := range list {
-			tokens += q.Tokens
-		}
-		refused, herr := w.handIn(ctx, m, b, list, false)
-		if refused {
-			for _, q := range list {
-				tokens -= q.Tokens
-			}
-			again := isFault(herr, llm.FaultTooLarge) || isFault(herr, llm.FaultBadRequest)
-			if again && len(list) == 1 {
-				n++
-			} else {
-				w.mu.Lock()
-				w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
-				w.mu.Unlock()
-			}
-			if again {
-				continue
-			}
-			return n, errors.Join(err, herr)
-		}
-		n++
-		if err = errors.Join(err, herr); err != nil {
-			return n, err
-		}
-		w.bigger(m, len(list))
-	}
-	return n, nil
-}
-
-// next takes the questions of the next batch off those that were put: as many as its
-// limits and the budget have room for.
-func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reverie.BatchQuestion, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	limits, list, bytes := m.Batcher().BatchLimits(), w.asked[m.Name()], int64(0)
-	most := limits.Questions
-	for _, n := range []int{w.room[m.Name()].most, w.room[m.Name()].within} {
-		if n > 0 && (most == 0 || n < most) {
-			most = n
-		}
-	}
-	for _, q := range list {
-		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with room to spare
-		full := most > 0 && len(part) == most || limits.Bytes > 0 && bytes+size > limits.Bytes
-		if full && len(part) > 0 || w.Tokens > 0 && tokens > 0 && tokens+q.Tokens > w.Tokens {
-			break
-		}
-		r := w.reserved[q.ID]
-		if r == nil {
-			if r, err = m.Reserve(ctx, q.Tokens); err != nil {
-				break
-			}
-			w.reserved[q.ID] = r
-		}
-		part, bytes, tokens = append(part, q), bytes+size, tokens+q.Tokens
-	}
-	w.asked[m.Name()] = list[len(part):]
-	return part, err
-}
-
-// smaller has half of so many questions handed in at once. within are those of the first
-// that were asked, where the provider cannot take them as they are.
-func (w *Waves) smaller(m *llm.Model, than, within int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
-}
-
-// bigger has more questions handed in at once after so many were accepted, and what was
-// refused with them is in.
-func (w *Waves) bigger(m *llm.Model, accepted int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r := w.room[m.Name()]
-	if r.within = max(0, r.within-accepted); r.within == 0 {
-		r.most = min(2*r.most, 1<<20)
-	}
 }
 
 func isFault(err error, fault llm.Fault) bool {

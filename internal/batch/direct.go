@@ -47,7 +47,7 @@ func queued(q reverie.BatchQuestion) llm.Queued {
 // Collect looks once at the batches of the job that are out, for a job that does not wait
 // for them: what has come is used.
 func (w *Waves) Collect(ctx context.Context) {
-	if _, _, err := w.step(ctx); err != nil && ctx.Err() == nil {
+	if _, _, _, err := w.step(ctx); err != nil && ctx.Err() == nil {
 		w.Log.Warn("a batch could not be looked at; the job goes on without it", "job", w.Job, "error", err)
 	}
 }

@@ -307,3 +307,238 @@ func TestForeignLineBeforeOurs(t *testing.T) {
 	w.same(want)
 	w.once(want)
 }
+
+// A batch whose reply was lost may be listed only later: it is not handed in again before,
+// also by another process, nor taken back.
+func TestListedLate(t *testing.T) {
+	want := directly(t, (*world).tell)
+	for name, dies := range map[string]bool{"alive": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.tell()
+			w.provider.lose = func(n int) (bool, bool) { return n == 1, true }
+			w.provider.listed = noon.Add(14 * time.Minute)
+			l := &life{left: -1}
+			if dies {
+				w.look = func() { l.dead = true }
+				if _, err := w.process(l).run(); !errors.Is(err, errDead) {
+					t.Fatal(err)
+				}
+				w.exec(`update batches set held_until = 'epoch'`)
+				w.exec(`update leases set expires_at = 'epoch'`)
+				w.look = nil
+			}
+			w.inBatches()
+			w.same(want)
+			w.once(want)
+			if w.clock.Now().Before(w.provider.listed) {
+				t.Error("it was listed at once")
+			}
+		})
+	}
+}
+
+// A provider that accepts nothing is told from one question that it does not accept: after
+// a few the start ends, and says what to set. What was asked is asked directly then.
+func TestProviderThatRefusesAll(t *testing.T) {
+	const groups = 40
+	w := newWorld(t)
+	for g := range groups {
+		w.say(fmt.Sprintf("g%02d", g), 1, fmt.Sprintf("note topic%02d likes it.", g))
+	}
+	w.provider.submit = func(llm.BatchSubmission, []llm.BatchQuestion) error { return refusal(llm.FaultBadRequest) }
+	_, err := w.process(&life{left: -1}).run()
+	if !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "ask without --batch") {
+		t.Errorf("error %v", err)
+	}
+	if most := bits.Len(groups) + 2; w.provider.submits > most {
+		t.Errorf("%d submissions, at most %d", w.provider.submits, most)
+	}
+	w.want(`select count(*)::text from batch_questions where status = 'waiting' and batch_id is null`, fmt.Sprint(groups-2))
+	w.want(`select 'x' from batches where ended_at is null`)
+	if _, err := w.process(&life{left: -1}).runner.Run(t.Context(), nil); err == nil {
+		t.Error("what was refused has not failed")
+	}
+	w.want(`select count(*)::text from runs where status = 'succeeded'`, fmt.Sprint(groups-2))
+}
+
+// A slow batch does not keep the groups of others from their next questions.
+func TestSlowBatchHoldsUpNoOther(t *testing.T) {
+	want := directly(t, (*world).tell)
+	w := newWorld(t)
+	w.tell()
+	w.provider.limits = llm.BatchLimits{Questions: 1}
+	w.provider.state = func(b *handedIn) (llm.BatchState, error) {
+		slow := strings.Contains(b.questions[0].Request.User, "g1 ")
+		if slow && w.rows(`select count(*)::text from runs where group_id <> 'g1' and status = 'succeeded'`)[0] != "6" {
+			return llm.BatchState{Phase: llm.BatchRunning}, nil
+		}
+		return llm.BatchState{Phase: llm.BatchEnded}, nil
+	}
+	w.inBatches()
+	w.same(want)
+	w.once(want)
+	w.want(`select distinct status from batches`, "ended")
+}
+
+// A batch for which no run waits any more is cancelled, and its answers are paid for and not
+// used; what was put for such a run is not handed in.
+func TestUnwanted(t *testing.T) {
+	w := newWorld(t)
+	w.tell()
+	w.provider.state = func(*handedIn) (llm.BatchState, error) { return llm.BatchState{Phase: llm.BatchRunning}, nil }
+	w.provider.answer = func(b *handedIn) []llm.BatchAnswer { return answersTo(b)[:1] }
+	cancelled := func() (n int) {
+		for _, b := range w.provider.batches {
+			if b.cancelled {
+				n++
+			}
+		}
+		return n
+	}
+	const end = `update runs set status = 'deferred', finished_at = started_at where status = 'running' and group_id `
+	p := w.process(&life{left: -1})
+	if _, err := p.runner.Run(llm.WithQueue(t.Context(), p.waves), nil); !errors.Is(err, reverie.ErrDeferred) {
+		t.Fatal(err)
+	}
+	w.exec(end + `= 'g3'`)
+	looks := 0
+	w.look = func() {
+		switch looks++; looks {
+		case 1:
+			w.exec(end + `= 'g1'`)
+		case 2:
+			if cancelled() != 0 {
+				t.Error("cancelled while a run waits")
+			}
+			w.exec(end + `<> 'g1'`)
+		}
+	}
+	if any, err := p.waves.Settle(t.Context(), nil); !any || err != nil {
+		t.Errorf("%t, %v", any, err)
+	}
+	if cancelled() != 1 || len(w.provider.asked) != 2 {
+		t.Errorf("%d cancelled, %d questions", cancelled(), len(w.provider.asked))
+	}
+	w.want(`select outcome || count(*) from llm_calls group by outcome`, "ok1")
+	w.look, w.provider.state, w.provider.answer = nil, nil, nil
+	w.inBatches()
+	w.want(`select distinct status from messages m join runs r using (group_id, run_id)`, "succeeded")
+}
+
+// To cancel a batch has a time, whatever the provider does.
+func TestCancelThatHangs(t *testing.T) {
+	w := newWorld(t)
+	w.say("g1", 1, "note tea g1 likes tea.")
+	var limit time.Duration
+	w.options = func(o *batch.Options) {
+		o.Within = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+			limit = d
+			return context.WithTimeout(ctx, 0)
+		}
+	}
+	w.provider.hang = func(ctx context.Context, call string) error {
+		if call != "CancelBatch" {
+			return nil
+		}
+		<-ctx.Done()
+		return refusal(llm.FaultTimeout)
+	}
+	w.provider.state = func(*handedIn) (llm.BatchState, error) { return llm.BatchState{Phase: llm.BatchRunning}, nil }
+	w.look = func() {
+		w.look, w.provider.state = nil, nil
+		store := batches.New(w.store.DB())
+		b := must(store.BatchesOut(t.Context(), reverie.JobEvolve))(t)[0]
+		b, err := w.process(&life{left: -1}).waves.Cancel(t.Context(), b)
+		if llm.FaultIn(err) != llm.FaultTimeout || limit != 2*time.Minute || b.Status != reverie.BatchCancelling {
+			t.Errorf("%s within %v: %v", b.Status, limit, err)
+		}
+	}
+	w.inBatches()
+	if limit == 0 {
+		t.Error("nothing was cancelled")
+	}
+}
+
+// What a provider keeps of a batch is deleted once its answers are stored; that it cannot be
+// does not matter to them.
+func TestDropped(t *testing.T) {
+	want := directly(t, (*world).tell)
+	w := newWorld(t)
+	w.tell()
+	w.provider.drop = refusal(llm.FaultServer)
+	w.inBatches()
+	w.same(want)
+	w.once(want)
+	if len(w.provider.dropped) != len(w.provider.batches) || len(w.provider.dropped) == 0 {
+		t.Errorf("%d of %d batches dropped", len(w.provider.dropped), len(w.provider.batches))
+	}
+}
+
+// Answers that stop to come are waited for no longer than a look may take, and read again.
+func TestAnswersThatStop(t *testing.T) {
+	w := newWorld(t)
+	w.say("g1", 1, "note tea g1 likes tea.")
+	hung := 0
+	w.provider.hang = func(ctx context.Context, call string) error {
+		if call != "BatchAnswers" || hung > 0 {
+			return nil
+		}
+		hung++
+		w.clock.Advance(2 * time.Minute)
+		<-ctx.Done()
+		return &llm.Error{Provider: "test", Fault: llm.FaultTimeout, Err: context.Cause(ctx)}
+	}
+	w.inBatches()
+	if w.want(`select distinct tier from llm_calls where purpose <> 'embed'`, "batch"); hung != 1 {
+		t.Errorf("hung %d times", hung)
+	}
+}
+
+// A group that fails is tried once, and not in each wave, whoever asks.
+func TestFailedGroupIsTriedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.tell()
+	w.provider.answer = func(b *handedIn) (list []llm.BatchAnswer) {
+		for i, a := range answersTo(b) {
+			if q := b.questions[i].Request; strings.Contains(q.User, "g1 ") {
+				a.Response.Text = nonces.FindString(q.System) + "\nI cannot help with that."
+			}
+			list = append(list, a)
+		}
+		return list
+	}
+	p := w.process(&life{left: -1})
+	p.runner.Since = noon
+	s, err := p.run()
+	if s.Done != 2 || s.Failed != 1 || s.Skipped != 0 || len(s.Failures) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	w.want(`select group_id || status || count(*) from runs group by group_id, status order by 1`, "g1failed1", "g2succeeded3", "g3succeeded3")
+}
+
+// What the answers may cost counts as under way as well, not only the questions.
+func TestBudgetKnowsOfAnswers(t *testing.T) {
+	w := newWorld(t)
+	for g := range 8 {
+		w.say(fmt.Sprintf("g%d", g), 1, fmt.Sprintf("note topic%d likes it.", g))
+	}
+	w.options = func(o *batch.Options) {
+		o.Answer = func(_ context.Context, purpose, model string) (float64, error) {
+			if purpose != "evolve" || model != "test/m" {
+				t.Errorf("asked for %s of %s", purpose, model)
+			}
+			return 10_000, nil // 0.1 USD
+		}
+	}
+	w.budget = llm.NewBudget(llm.Limits{USD: 0.25}, nil)
+	sizes := []int{}
+	w.provider.submit = func(_ llm.BatchSubmission, questions []llm.BatchQuestion) error {
+		sizes = append(sizes, len(questions))
+		return nil
+	}
+	w.inBatches()
+	if len(sizes) < 2 || sizes[0] != 3 {
+		t.Errorf("sizes %d", sizes)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,72 +14,208 @@ import (
 	"reverie/internal/reverie"
 )
 
-// handIn hands in a batch whose row is written, with its questions; nil: they are read, and
-// the provider may have it already, or it is taken back where cancel says so. refused tells
-// that it was not accepted, and is out no more. A passing error leaves it to be looked for.
-func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion,
-	cancel bool) (refused bool, err error) {
-	if list == nil {
-		if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL); !is || err != nil {
-			return false, err // another process is at it
+// submit hands in what was put of a model's questions, as far as there is room, in as few
+// batches as may be. It returns how many.
+func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
+	for !w.Clock.Now().Before(w.room[m.Name()].after) {
+		if len(w.left(m)) > 0 && spent != nil {
+			return n, spent
 		}
-	}
-	ctx, end := w.holding(ctx, b.ID)
-	defer end()
-	s := llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
-	id := ""
-	if list == nil {
-		if _, err := w.reserve(ctx, b, (*llm.Model).Reserve); errors.As(err, new(*reverie.BudgetError)) {
-			cancel = true
-		} else if err != nil {
-			return false, err
+		part, err := w.next(ctx, m, tokens)
+		if len(part) == 0 {
+			return n, err
 		}
-		if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
-			return false, err
+		b := reverie.Batch{ID: reverie.NewID(), Job: w.Job, Model: m.Name(), CreatedAt: w.Clock.Now()}
+		list, aerr := w.store.AssignBatch(ctx, b, part, w.Holder, reverie.LeaseTTL)
+		if aerr != nil {
+			return n, errors.Join(err, aerr)
 		}
+		if len(list) == 0 { // another process has them
+			continue
+		}
+		b.Questions = len(list)
 		for _, q := range list {
-			if q.Status != reverie.QuestionErased {
-				s.Least++
+			tokens += q.Tokens
+		}
+		refused, herr := w.handIn(ctx, m, b, list)
+		if refused {
+			for _, q := range list {
+				tokens -= q.Tokens
 			}
-		}
-		known, err := w.store.KnownBatches(ctx)
-		if err != nil {
-			return false, err
-		}
-		limited, end := w.Within(ctx, forTexts)
-		defer end()
-		id, err = m.Batcher().FindBatch(limited, s,
-			func(id string) bool {
-				return slices.ContainsFunc(list, func(q reverie.BatchQuestion) bool { return q.ID == id })
-			},
-			func(id string) bool { return slices.Contains(known, id) })
-		if err != nil {
-			if !w.over(b, err) {
-				return false, err
+			again := isFault(herr, llm.FaultTooLarge) || isFault(herr, llm.FaultBadRequest)
+			if again && len(list) == 1 {
+				n++
+			} else {
+				w.mu.Lock()
+				w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
+				w.mu.Unlock()
 			}
-			w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
-			id = ""
+			if again {
+				continue
+			}
+			return n, errors.Join(err, herr)
 		}
-		list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
-		if id == "" && (cancel || len(list) == 0) {
-			return true, w.store.WithdrawBatch(ctx, b.ID)
+		n++
+		if err = errors.Join(err, herr); err != nil {
+			return n, err
+		}
+		w.accepted(m, len(list))
+	}
+	return n, nil
+}
+
+// next takes the questions of the next batch off those that were put: as many as its
+// limits and the budget have room for.
+func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reverie.BatchQuestion, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	limits, list, bytes := m.Batcher().BatchLimits(), w.asked[m.Name()], int64(0)
+	most := limits.Questions
+	for _, n := range []int{w.room[m.Name()].most, w.room[m.Name()].within} {
+		if n > 0 && (most == 0 || n < most) {
+			most = n
 		}
 	}
-	if id == "" {
-		questions := make([]llm.BatchQuestion, len(list))
-		for i, q := range list {
-			questions[i] = llm.BatchQuestion{ID: q.ID, Request: llm.Request{System: withNonce(q.System, q.Nonce), User: q.User,
-				MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
+	for _, q := range list {
+		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with room to spare
+		full := most > 0 && len(part) == most || limits.Bytes > 0 && bytes+size > limits.Bytes
+		if full && len(part) > 0 || w.Tokens > 0 && tokens > 0 && tokens+q.Tokens > w.Tokens {
+			break
 		}
-		fault.Reach("submit a batch", fault.Asked)
-		limited, end := w.Within(ctx, forTexts)
-		defer end()
-		if id, err = m.Batcher().SubmitBatch(limited, s, questions); err != nil {
-			return w.refused(ctx, m, b, list, err)
+		r := w.reserved[q.ID]
+		if r == nil {
+			var answer int
+			if answer, err = w.answer(ctx, q); err == nil {
+				r, err = m.Reserve(ctx, q.Tokens, answer)
+			}
+			if err != nil {
+				break
+			}
+			w.reserved[q.ID] = r
 		}
-		fault.Reach("submit a batch", fault.Answered)
-		w.Count("submitted", len(list))
+		part, bytes, tokens = append(part, q), bytes+size, tokens+q.Tokens
 	}
+	w.asked[m.Name()] = list[len(part):]
+	return part, err
+}
+
+// smaller has half of so many questions handed in at once. within are those of the first
+// that were asked, where the provider cannot take them as they are.
+func (w *Waves) smaller(m *llm.Model, than, within int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
+}
+
+// alone notes that a question was refused alone, and tells how many were while the provider
+// has taken none. Then they are tried one by one, from both ends.
+func (w *Waves) alone(m *llm.Model) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.room[m.Name()]
+	r.within = 0
+	if r.taken {
+		r.grow()
+		return 0
+	}
+	slices.Reverse(w.asked[m.Name()])
+	r.alone++
+	return r.alone
+}
+
+// accepted has more questions handed in at once after so many were accepted, and what was
+// refused with them is in.
+func (w *Waves) accepted(m *llm.Model, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.room[m.Name()]
+	r.taken = true
+	if r.within = max(0, r.within-n); r.within == 0 {
+		r.grow()
+	}
+}
+
+func (r *room) grow() { r.most = min(2*r.most, 1<<20) }
+
+// find looks for a batch whose row is written, and which the provider may have. One that it
+// does not list, also some time after it last was on its way, is handed in again, or taken
+// back where cancel says so. gone tells that it is out no more.
+func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel bool) (gone bool, err error) {
+	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, false); !is || err != nil {
+		return false, err // another process is at it
+	}
+	ctx, end := w.holding(ctx, b.ID, false)
+	defer end()
+	if _, err := w.reserve(ctx, b, (*llm.Model).Reserve); errors.As(err, new(*reverie.BudgetError)) {
+		cancel = true
+	} else if err != nil {
+		return false, err
+	}
+	list, err := w.store.BatchQuestions(ctx, b.ID)
+	if err != nil {
+		return false, err
+	}
+	known, err := w.store.KnownBatches(ctx)
+	if err != nil {
+		return false, err
+	}
+	s := submission(b)
+	for _, q := range list {
+		if q.Status != reverie.QuestionErased {
+			s.Least++
+		}
+	}
+	limited, done := w.Within(ctx, forTexts)
+	defer done()
+	id, err := m.Batcher().FindBatch(limited, s,
+		func(id string) bool {
+			return slices.ContainsFunc(list, func(q reverie.BatchQuestion) bool { return q.ID == id })
+		},
+		func(id string) bool { return slices.Contains(known, id) })
+	switch {
+	case err != nil && !w.over(b, err):
+		return false, err
+	case err != nil:
+		w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
+	case id != "":
+		return false, w.store.BatchSubmitted(ctx, b.ID, id)
+	case w.Clock.Since(b.SentAt) < w.Deadline/listed+reverie.LeaseRenew:
+		return false, nil
+	}
+	list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
+	if cancel || len(list) == 0 {
+		return true, w.store.WithdrawBatch(ctx, b.ID)
+	}
+	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, true); !is || err != nil {
+		return false, err
+	}
+	return w.handIn(ctx, m, b, list)
+}
+
+func submission(b reverie.Batch) llm.BatchSubmission {
+	return llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
+}
+
+// handIn hands in a batch whose row is written. refused tells that it was not accepted, and
+// is out no more. A passing error leaves it to be looked for.
+func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
+	err error) {
+	ctx, end := w.holding(ctx, b.ID, true)
+	defer end()
+	questions := make([]llm.BatchQuestion, len(list))
+	for i, q := range list {
+		questions[i] = llm.BatchQuestion{ID: q.ID, Request: llm.Request{System: withNonce(q.System, q.Nonce), User: q.User,
+			MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
+	}
+	fault.Reach("submit a batch", fault.Asked)
+	limited, done := w.Within(ctx, forTexts)
+	defer done()
+	id, err := m.Batcher().SubmitBatch(limited, submission(b), questions)
+	if err != nil {
+		return w.refused(ctx, m, b, list, err)
+	}
+	fault.Reach("submit a batch", fault.Answered)
+	w.Count("submitted", len(list))
 	return false, w.store.BatchSubmitted(ctx, b.ID, id)
 }
 
@@ -97,7 +234,11 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	case e.Fault == llm.FaultRateLimited:
 		w.room[m.Name()].after = w.Clock.Now().Add(e.RetryAfter)
 	case bad && len(list) == 1:
-		w.bigger(m, w.room[m.Name()].within)
+		if w.alone(m) >= maxAlone && e.Fault == llm.FaultBadRequest {
+			return true, errors.Join(fmt.Errorf("%s takes no batches of %s, not even of one question: ask without --batch and "+
+				"[schedule] batch, or set a model that it answers in batches: %w", e.Said(), m.Name(), reverie.ErrConfiguration),
+				w.store.WithdrawBatch(ctx, b.ID))
+		}
 		q := list[0]
 		q.Status, q.Fault = reverie.QuestionFailed, string(e.Fault)
 		if is, terr := w.store.TakeAnswer(ctx, b.ID, reverie.BatchAnswer{Question: q}); terr != nil || !is {
@@ -111,8 +252,8 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }
 
-// holding keeps a batch for this process while it is handed in.
-func (w *Waves) holding(ctx context.Context, id string) (inner context.Context, end func()) {
+// holding keeps a batch for this process while it is looked for, or sent.
+func (w *Waves) holding(ctx context.Context, id string, send bool) (inner context.Context, end func()) {
 	inner, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -123,7 +264,7 @@ func (w *Waves) holding(ctx context.Context, id string) (inner context.Context, 
 				return
 			case <-w.Clock.After(reverie.LeaseRenew):
 			}
-			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL); err == nil && !is {
+			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL, send); err == nil && !is {
 				cancel() // another has taken it over
 			}
 		}

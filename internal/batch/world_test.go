@@ -210,7 +210,7 @@ func (p *process) run() (summary jobs.Summary, err error) {
 		var s jobs.Summary
 		s, last = p.runner.Run(ctx, nil)
 		summary.Next(s)
-		return last != nil && !errors.Is(last, reverie.ErrDeferred)
+		return last != nil && !errors.As(last, new(*jobs.PartialError))
 	})
 	return summary, errors.Join(err, last)
 }
@@ -340,9 +340,13 @@ type provider struct {
 	lose   func(n int) (lost, reached bool)
 	submit func(s llm.BatchSubmission, questions []llm.BatchQuestion) error
 	hang   func(ctx context.Context, call string) error
+	listed time.Time // when batches are listed at last
 	find   error
 	read   error
 	cancel error
+	drop   error
+
+	dropped []string // batches
 }
 
 func (p *provider) hangs(ctx context.Context, call string) error {
@@ -439,7 +443,7 @@ func (p *mortalProvider) FindBatch(ctx context.Context, s llm.BatchSubmission, m
 			return err
 		}
 		for id, b := range p.batches {
-			if !known(id) && mine(b.questions[0].ID) {
+			if !known(id) && mine(b.questions[0].ID) && !p.world.clock.Now().Before(p.listed) {
 				found = id
 			}
 		}
@@ -484,12 +488,24 @@ func (p *mortalProvider) BatchAnswers(ctx context.Context, id string, each func(
 	return err
 }
 
-func (p *mortalProvider) CancelBatch(_ context.Context, id string) error {
+func (p *mortalProvider) CancelBatch(ctx context.Context, id string) error {
 	return p.life.call("CancelBatch", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if err := p.hangs(ctx, "CancelBatch"); err != nil {
+			return err
+		}
 		p.batches[id].cancelled = p.cancel == nil
 		return p.cancel
+	})
+}
+
+func (p *mortalProvider) DropBatch(_ context.Context, id string) error {
+	return p.life.call("DropBatch", func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dropped = append(p.dropped, id)
+		return p.drop
 	})
 }
 

@@ -146,7 +146,8 @@ var (
 		reverie.ActionRestore: "restored", reverie.ActionUndo: "brought back"}
 	became = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
 		reverie.ActionArchive: "archived", reverie.ActionStrength: "strength set", reverie.ActionWeight: "weight set",
-		reverie.ActionUndo: "undone"}
+		reverie.ActionScope: "scope set",
+		reverie.ActionUndo:  "undone"}
 )
 
 // madeBy says who made a version, and for which dates.

@@ -29,6 +29,7 @@ type Config struct {
 	Feedback   FeedbackConfig   `toml:"feedback"`
 	Privacy    PrivacyConfig    `toml:"privacy"`
 	Team       TeamConfig       `toml:"team"`
+	Scopes     ScopesConfig     `toml:"scopes"`
 	Forget     ForgetConfig     `toml:"forget"`
 	Maintain   MaintainConfig   `toml:"maintain"`
 	Retention  RetentionConfig  `toml:"retention"`
@@ -247,6 +248,11 @@ type TeamConfig struct {
 	Quotes     bool     `toml:"quotes"`
 	Timeout    Duration `toml:"timeout" min:"100ms" max:"10m"`
 	AllowHTTP  bool     `toml:"allow_http"`
+}
+
+// ScopesConfig says how far facts reach.
+type ScopesConfig struct {
+	SelfFacts string `toml:"self_facts" options:"group|person" empty:"no"`
 }
 
 // ForgetConfig says after how many active nights of silence memories are forgotten.

@@ -25,6 +25,9 @@ type Batcher interface {
 	BatchAnswers(ctx context.Context, id string, each func(BatchAnswer) error) error
 	// CancelBatch asks that no further question of a batch be answered.
 	CancelBatch(ctx context.Context, id string) error
+	// DropBatch deletes the texts of a batch that has ended, where the provider would keep them
+	// for good.
+	DropBatch(ctx context.Context, id string) error
 	// BatchLimits bound one batch.
 	BatchLimits() BatchLimits
 }

@@ -494,3 +494,32 @@ func TestFlexWithoutCapacity(t *testing.T) {
 		}
 	})
 }
+
+// OpenAI keeps files for good: those of a batch are deleted when its answers are taken, and
+// those of one that was refused at once. What may have become a batch stays.
+func TestFilesOfBatchesAreDeleted(t *testing.T) {
+	srv, _ := batchServer(t, llmtest.HalfFailed(), llmtest.RefusedBatch(llmtest.Failure(http.StatusBadRequest, "no")), llmtest.LostReply())
+	b := dialBatches(t, adapters[slices.IndexFunc(adapters, func(a adapter) bool { return a.provider == "openai" })], srv)
+	id := submit(t, b)
+	state(t, b, id)
+	answers(t, b, id)
+	if got := srv.Files(); len(got) != 3 {
+		t.Errorf("files of a batch: %q", got)
+	}
+	for range 2 {
+		if err := b.DropBatch(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		if got := srv.Files(); len(got) != 0 {
+			t.Errorf("files are left: %q", got)
+		}
+	}
+	for _, want := range []int{0, 1} {
+		if _, err := b.SubmitBatch(t.Context(), submission("wave-2", 4), questions("r", 4)); err == nil {
+			t.Error("accepted")
+		}
+		if got := srv.Files(); len(got) != want {
+			t.Errorf("files of what was not accepted: %q", got)
+		}
+	}
+}

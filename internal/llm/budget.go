@@ -79,13 +79,14 @@ type tally struct {
 
 	mu              sync.Mutex
 	spent, underWay reverie.Spend
+	elsewhere       reverie.Spend // under way, in batches of other processes
 }
 
 // begin adds a call to those under way, or returns a [*reverie.BudgetError].
 func (t *tally) begin(estimate reverie.Spend) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.exceeded(t.underWay); err != nil {
+	if err := t.exceeded(t.underWay.Plus(t.elsewhere)); err != nil {
 		return err
 	}
 	t.add(estimate)
@@ -96,6 +97,7 @@ func (t *tally) begin(estimate reverie.Spend) error {
 func (t *tally) add(estimate reverie.Spend) {
 	t.underWay.Calls++
 	t.underWay.InputTokens += estimate.InputTokens
+	t.underWay.OutputTokens += estimate.OutputTokens
 	t.underWay.CostUSD += estimate.CostUSD
 }
 
@@ -115,16 +117,15 @@ func (b *Budget) hold(estimate reverie.Spend) {
 	}
 }
 
-// Hold is [Model.Reserve] for a question that is out already, whatever is spent.
-func (m *Model) Hold(ctx context.Context, tokens int) (*Reservation, error) {
-	b := budgetOf(ctx)
-	if m.account.Free {
-		b = nil
+// batched notes that n questions of that estimate more are in batches of this process.
+func (b *Budget) batched(estimate reverie.Spend, n int) {
+	if b == nil || b.day.unbounded() {
+		return
 	}
-	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
-	estimate := reverie.Spend{InputTokens: tokens, CostUSD: price.Cost(Usage{InputTokens: tokens})}
-	b.hold(estimate)
-	return &Reservation{reservation{leave: func() {}, budget: b, estimate: estimate}}, nil
+	b.day.mu.Lock()
+	defer b.day.mu.Unlock()
+	b.day.batches = b.day.batches.Plus(reverie.Spend{Calls: n, InputTokens: n * estimate.InputTokens,
+		OutputTokens: n * estimate.OutputTokens, CostUSD: float64(n) * estimate.CostUSD})
 }
 
 // exceeded says which limit is spent by what is spent and what is under way.
@@ -134,7 +135,7 @@ func (t *tally) exceeded(underWay reverie.Spend) error {
 		limit, spent float64
 	}{
 		{"calls", float64(t.limits.Calls), float64(t.spent.Calls + underWay.Calls)},
-		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + underWay.InputTokens)},
+		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + underWay.InputTokens + underWay.OutputTokens)},
 		{"USD", t.limits.USD, t.spent.CostUSD + underWay.CostUSD},
 	} {
 		if l.limit > 0 && l.spent >= l.limit {
@@ -151,6 +152,7 @@ func (t *tally) end(estimate reverie.Spend, row *reverie.Call) {
 	defer t.mu.Unlock()
 	t.underWay.Calls--
 	t.underWay.InputTokens -= estimate.InputTokens
+	t.underWay.OutputTokens -= estimate.OutputTokens
 	t.underWay.CostUSD -= estimate.CostUSD
 	if t.underWay.Calls == 0 {
 		t.underWay = reverie.Spend{} // no rounding error stays
@@ -160,20 +162,22 @@ func (t *tally) end(estimate reverie.Spend, row *reverie.Call) {
 	}
 }
 
-// know replaces what is spent.
-func (t *tally) know(spent reverie.Spend) {
+// know replaces what is spent, and what is under way elsewhere.
+func (t *tally) know(spent, elsewhere reverie.Spend) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.spent = spent
+	t.spent, t.elsewhere = spent, elsewhere
 }
 
 // DayBudget is what all processes on a database may spend in a day of UTC. It
 // goes by the ledger, read when it is first asked and then at most every 10 s,
-// and by what this process has spent since. What others spend between two looks
+// by what all batches have out then, and by what this process has spent since. What others spend between two looks
 // is not seen, so together they can exceed the limits by that. A call under way
 // at midnight counts for the new day until it ends. The runs of a process share
 // one; it is safe for concurrent use.
 type DayBudget struct {
+	Batches func(context.Context) (reverie.Spend, error) // that are out, of all processes; nil: none are
+
 	tally tally
 	spent func(ctx context.Context, since time.Time) (reverie.Spend, error)
 	now   func() time.Time
@@ -187,6 +191,7 @@ type DayBudget struct {
 	since     time.Time // midnight; zero: the ledger was not read yet
 	readAt    time.Time
 	unwritten reverie.Spend // by calls since midnight whose rows the ledger lacks
+	batches   reverie.Spend // under way in batches, of this process
 }
 
 const (
@@ -249,6 +254,10 @@ func (d *DayBudget) read(ctx context.Context) error {
 	defer d.writing.Unlock()
 	now := d.now()
 	spent, err := d.spent(ctx, midnight(now))
+	out := reverie.Spend{}
+	if err == nil && d.Batches != nil {
+		out, err = d.Batches(ctx)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
@@ -261,9 +270,9 @@ func (d *DayBudget) read(ctx context.Context) error {
 		d.unwritten = reverie.Spend{}
 	}
 	d.since, d.readAt = midnight(now), now
-	d.tally.know(reverie.Spend{Calls: spent.Calls + d.unwritten.Calls, InputTokens: spent.InputTokens +
-		d.unwritten.InputTokens,
-		OutputTokens: spent.OutputTokens + d.unwritten.OutputTokens, CostUSD: spent.CostUSD + d.unwritten.CostUSD})
+	d.tally.know(spent.Plus(d.unwritten),
+		reverie.Spend{Calls: max(0, out.Calls-d.batches.Calls), InputTokens: max(0, out.InputTokens-d.batches.InputTokens),
+			OutputTokens: max(0, out.OutputTokens-d.batches.OutputTokens), CostUSD: max(0, out.CostUSD-d.batches.CostUSD)})
 	return nil
 }
 

@@ -314,3 +314,45 @@ func TestUnboundedDay(t *testing.T) {
 		t.Errorf("made %d, read %d times, error %v", made, db.reads, err)
 	}
 }
+
+// What other processes have out in batches is under way for this one, and what it has out
+// itself counts once. Nothing that is out is spent already.
+func TestBatchesOfAllProcessesCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		out := reverie.Spend{}
+		p := db.start(Limits{Calls: 10}, 0)
+		p.day.Batches = func(context.Context) (reverie.Spend, error) { return out, nil }
+		ctx := WithBudget(t.Context(), NewBudget(Limits{}, p.day))
+		var own []*Reservation
+		reserve := func(want int) {
+			t.Helper()
+			n := 0
+			for r, err := p.model.Reserve(ctx, 1, 1); err == nil; r, err = p.model.Reserve(ctx, 1, 1) {
+				n, own = n+1, append(own, r)
+			}
+			if n != want {
+				t.Errorf("%d questions are handed in, want %d", n, want)
+			}
+		}
+		out.Calls = 4 // of another
+		reserve(6)
+		time.Sleep(readEvery)
+		out.Calls = 10 // of both
+		reserve(0)
+		if err := BudgetSpent(ctx); err != nil {
+			t.Error(err)
+		}
+		for _, r := range own[:2] {
+			r.Release()
+		}
+		for _, r := range own[2:4] {
+			r.Settle(reverie.Call{CreatedAt: time.Now()}, func() bool { return db.RecordCall(ctx, reverie.Call{CreatedAt: time.Now()}) == nil })
+		}
+		out.Calls = 6 // of which the other's are 4
+		reserve(2)
+		time.Sleep(readEvery)
+		out.Calls = 4 // its own, as the other has none any more
+		reserve(4)
+	})
+}

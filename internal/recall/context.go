@@ -113,7 +113,7 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 		reply.Skipped = SkippedFirstRound
 		return d, nil
 	}
-	long, err := r.longTerm(ctx, req, state.Group, query, everything)
+	long, err := r.longTerm(ctx, req, state, query, everything)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +173,8 @@ func (r *Recaller) state(ctx context.Context, req ContextRequest, query string,
 	return state, nil
 }
 
-// offer puts what is offered into the usage log, but for what is a team's: that would
-// tell its other groups what is asked here, and so its weights stay as they are. A log that takes nothing more is
+// offer puts what is offered into the usage log, but for what is a team's or a linked group's:
+// that would tell there what is asked here, and so its weights stay as they are. A log that takes nothing more is
 // no reason to leave a bot without its context.
 func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
 	if r.Usage == nil {
@@ -220,14 +220,14 @@ type longTerm struct {
 // longTerm looks memories up where the trigger says so. Where there are no more than may be
 // returned, all are candidates. Archived ones are, where they bear on the query and no active one does. Its errors are those of the store: an embedder that fails is
 // a warning.
-func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string,
+func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, state reverie.RecallState, query string,
 	everything bool) (long longTerm, err error) {
 	if why := r.Options.skip(query); why != "" {
 		return longTerm{skipped: why}, nil
 	}
 	q := Query{GroupID: req.GroupID, Text: query, Kinds: r.Options.Kinds, Limit: maxCandidates,
 		Threshold: r.Options.MinSimilarity, At: req.At, Recorded: req.Recorded,
-		fewer: 1, reaching: max(reverie.RelatedScore, r.Options.MinSimilarity), team: r.Searcher.Teams.of(group)}
+		fewer: 1, reaching: max(reverie.RelatedScore, r.Options.MinSimilarity), team: r.Searcher.Teams.of(state.Group), linked: state.Linked}
 	if everything {
 		q.Limit += maxBelow
 	}

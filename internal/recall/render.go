@@ -29,6 +29,7 @@ const (
 type words struct {
 	memories, entities, quotes, summary, session string
 	archived                                     string // of a memory, with the date of its newest support
+	from                                         string // of a memory, with the linked group whose it is
 }
 
 const (
@@ -39,6 +40,7 @@ const (
 var (
 	english = words{
 		archived: "archived, last heard %s: it may not hold any more",
+		from:     "from group %s, where the one whom it is about said so",
 		memories: "What is remembered of this group and may bear on the message." + dataEN,
 		entities: "What is said in this group of the people and things that the message names." + dataEN,
 		quotes:   "What was said before in this group, outside of this session, and may bear on the message." + dataEN,
@@ -47,6 +49,7 @@ var (
 	}
 	chinese = words{
 		archived: "已归档，最后一次听到是 %s：现在可能不成立",
+		from:     "来自群 %s，是本人在那里说的",
 		memories: "与这条消息可能有关的群记忆。" + dataZH,
 		entities: "这条消息提到的人和事物，群里是怎么说的。" + dataZH,
 		quotes:   "群里以前在本次会话之外说过、可能与这条消息有关的话。" + dataZH,
@@ -79,7 +82,7 @@ type (
 		Kind      reverie.Kind `json:"kind"`
 		AsOf      string       `json:"as_of"` // local date of the newest support
 		Statement string       `json:"statement"`
-		Note      string       `json:"note,omitempty"` // that it is not current
+		Note      string       `json:"note,omitempty"` // that it is not current, or of another group
 	}
 	entityLine struct {
 		Name  string             `json:"name"`
@@ -294,9 +297,14 @@ func (d *draft) addMemories(b *block, room *int) {
 			continue
 		}
 		about := memoryLine{Kind: m.Kind, AsOf: m.LastSupportedAt.In(d.zone).Format(time.DateOnly), Statement: m.Statement}
-		if m.Status == reverie.StatusArchived {
-			about.Note = fmt.Sprintf(d.words.archived, about.AsOf)
+		var notes []string
+		if m.FromGroupID != "" {
+			notes = append(notes, fmt.Sprintf(d.words.from, m.FromGroupID))
 		}
+		if m.Status == reverie.StatusArchived {
+			notes = append(notes, fmt.Sprintf(d.words.archived, about.AsOf))
+		}
+		about.Note = strings.Join(notes, "; ")
 		line := dataLine(about)
 		if !b.add(line, room) {
 			m.Fate = FateBeyondTokens

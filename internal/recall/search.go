@@ -20,8 +20,8 @@ import (
 // Store is what searching reads, and where vectors that were missing go.
 type Store interface {
 	Search(ctx context.Context, q reverie.SearchQuery) (reverie.Ranking, error)
-	// GroupTeam is what a group says about its team: see reverie.Group.
-	GroupTeam(ctx context.Context, groupID string) (string, error)
+	// GroupTeam is what a group says about its team, see reverie.Group, and whether it has links.
+	GroupTeam(ctx context.Context, groupID string) (team string, linked bool, err error)
 	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
 	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
 }
@@ -41,6 +41,16 @@ type Searcher struct {
 	// How long vectors are waited for; then words alone count; 0 = as long as it takes.
 	EmbedTimeout time.Duration
 	Teams        TeamRule
+	Links        Links // nil: none are followed
+	// Instead is a context that may read another group, where one is confined to the group
+	// that is asked; nil where none is.
+	Instead func(ctx context.Context, groupID string) context.Context
+}
+
+// Links knows what of other groups may reach a group.
+type Links interface {
+	// Shared reads the facts of linked groups, those of the past too if so asked.
+	Shared(ctx context.Context, groupID string, past bool) ([]reverie.SharedFacts, error)
 }
 
 // Query asks for the memories that bear on a text.
@@ -57,6 +67,7 @@ type Query struct {
 	fewer    int     // see reverie.SearchQuery
 	reaching float64 // see reverie.SearchQuery
 	team     string  // tenant whose memories are looked at, too; "" = none
+	linked   bool    // somebody in the group is linked with another group
 }
 
 // Found is what came of a query.
@@ -79,7 +90,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 		return Found{}, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
 	}
 	var err error
-	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
+	if q.team, q.linked, err = s.besideOf(ctx, q.GroupID); err != nil {
 		return Found{}, err
 	}
 	q.fewer, q.reaching = cmp.Or(q.Limit, math.MaxInt32), q.Threshold
@@ -120,9 +131,13 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	r, unseen, err := s.rank(ctx, embedding, sq)
 	if team, has := q.ofTeam(); err == nil && has {
 		sq.GroupID = team
-		theirs, unseenThere, theirErr := s.rank(s.Teams.beside(ctx, team), s.Teams.beside(embedding, team), sq)
-		r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, q.Limit), nearest(r.Archived, theirs.Archived, q.Limit)
-		r.Total, unseen, err = r.Total+theirs.Total, errors.Join(unseen, unseenThere), theirErr
+		theirs, unseenThere, theirErr := s.rank(s.instead(ctx, team), s.instead(embedding, team), sq)
+		add(&r, theirs, q.Limit)
+		unseen, err = errors.Join(unseen, unseenThere), theirErr
+	}
+	if err == nil && q.linked && s.Links != nil {
+		sq.GroupID = q.GroupID
+		err = s.addLinked(ctx, &r, sq)
 	}
 	switch {
 	case err != nil:
@@ -145,7 +160,7 @@ func (f Found) Reply(q Query) reverie.SearchReply {
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
 	for _, h := range f.Hits {
 		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-			Version: h.Version, Kind: h.Kind, Status: h.Status, Related: h.Score >= reverie.RelatedScore, UpdatedAt: h.UpdatedAt.UTC()})
+			FromGroupID: h.From, Version: h.Version, Kind: h.Kind, Status: h.Status, Related: h.Score >= reverie.RelatedScore, UpdatedAt: h.UpdatedAt.UTC()})
 	}
 	switch {
 	case len(f.Hits) > 0 && f.Hits[0].Score >= q.Threshold:
@@ -234,17 +249,14 @@ func (s *Searcher) embed(ctx context.Context, groupID string, missing []reverie.
 type TeamRule struct {
 	On   bool
 	Name string // the team of groups that name none themselves; "" = none
-	// Beside is a context which may read a team's tenant, too, where one is confined to
-	// the group; nil where none is.
-	Beside func(ctx context.Context, tenant string) context.Context
 }
 
-// beside is a context that may read a tenant.
-func (r TeamRule) beside(ctx context.Context, tenant string) context.Context {
-	if r.Beside == nil {
+// instead is a context that may read another group.
+func (s *Searcher) instead(ctx context.Context, groupID string) context.Context {
+	if s.Instead == nil {
 		return ctx
 	}
-	return r.Beside(ctx, tenant)
+	return s.Instead(ctx, groupID)
 }
 
 // of is the tenant of a group's team, "" where it has none. A team has none.
@@ -256,24 +268,27 @@ func (r TeamRule) of(g reverie.Group) string {
 	return reverie.TeamGroupID(team)
 }
 
-// teamOf looks up what a group's team is.
-func (s *Searcher) teamOf(ctx context.Context, groupID string) (string, error) {
-	if !s.Teams.On {
-		return "", nil
-	}
-	team, err := s.Store.GroupTeam(ctx, groupID)
+// besideOf looks up what a group's team is, and whether the group has links.
+func (s *Searcher) besideOf(ctx context.Context, groupID string) (team string, linked bool, err error) {
+	team, linked, err = s.Store.GroupTeam(ctx, groupID)
 	if errors.Is(err, reverie.ErrNotFound) {
-		return "", nil // and nothing is found in it
+		return "", false, nil // and nothing is found in it
 	}
 	if err != nil {
-		return "", fmt.Errorf("search group %q: %w", groupID, err)
+		return "", false, fmt.Errorf("search group %q: %w", groupID, err)
 	}
-	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), nil
+	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), linked, nil
 }
 
 // ofTeam is the tenant of a group's team, false where there is none to ask.
 func (q Query) ofTeam() (tenant string, has bool) {
 	return q.team, q.team != "" && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, reverie.KindTeam))
+}
+
+// add puts what another tenant has found to it.
+func add(r *reverie.Ranking, theirs reverie.Ranking, limit int) {
+	r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, limit), nearest(r.Archived, theirs.Archived, limit)
+	r.Total += theirs.Total
 }
 
 // nearest are the hits of two tenants, best first.
@@ -329,7 +344,7 @@ func byWorth(list []reverie.RecallCandidate) {
 func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
 	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength,
 		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
-	return reverie.RecallCandidate{Words: h.Words, ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
+	return reverie.RecallCandidate{Words: h.Words, ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, FromGroupID: h.From, MemoryID: h.ID,
 		LineageID: h.LineageID, Kind: h.Kind,
 		Status: h.Status, Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
 		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}

@@ -31,6 +31,7 @@ type Batch struct {
 	Failed     int         `json:"failed"`
 	Error      string      `json:"error,omitempty"`
 	CreatedAt  time.Time   `json:"created_at" db:"created_at"`
+	SentAt     time.Time   `json:"-" db:"sent_at"` // when it last was on its way to the provider
 	EndedAt    *time.Time  `json:"ended_at" db:"ended_at"`
 }
 

@@ -44,7 +44,8 @@ type EntityReply struct {
 	Impressions []ImpressionReply `json:"impressions"`
 	Features    []FeatureReply    `json:"features"`
 	Relations   []RelationReply   `json:"relations"`
-	Merged      []string          `json:"merged"` // entities that a person said are this one
+	Merged      []string          `json:"merged"`          // entities that a person said are this one
+	Links       []EntityLink      `json:"links,omitempty"` // who it is in other groups; where one entity is shown
 	Version     int               `json:"version"`
 	CreatedAt   time.Time         `json:"created_at"`
 	UpdatedAt   time.Time         `json:"updated_at"`

@@ -35,6 +35,9 @@ type Group struct {
 	// Team is the team whose memories the group recalls beside its own: a name, off, or ""
 	// as the configuration says.
 	Team string `db:"team" json:"team"`
+	// Private says whether the group is a private chat, of which no other group reads: "on",
+	// "off", or "" where that is so while one person's account at most is known in it.
+	Private string `db:"private" json:"private"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
@@ -123,6 +126,9 @@ func (g *Group) Normalize() error {
 	}
 	if g.Impressions != "" && g.Impressions != "on" && g.Impressions != "off" {
 		return fmt.Errorf("group %q: impressions %q: %w: write on or off, or leave it empty to go by the configuration", g.ID, g.Impressions, ErrInvalid)
+	}
+	if g.Private != "" && g.Private != "on" && g.Private != "off" {
+		return fmt.Errorf("group %q: private %q: %w: write on or off, or leave it empty to go by who is known in it", g.ID, g.Private, ErrInvalid)
 	}
 	if g.Team != "" && g.Team != GroupOff {
 		if err := CheckTeam(g.Team); err != nil {
@@ -230,7 +236,7 @@ type GroupChange struct {
 
 	DreamIdle, DreamSessions, DreamInterval *string
 
-	Team *string
+	Team, Private *string
 }
 
 // Apply makes the change to a group, unchecked.
@@ -239,7 +245,7 @@ func (c GroupChange) Apply(g *Group) {
 		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
 		{&g.Impressions, c.Impressions}, {&g.SessionSilence, c.SessionSilence},
 		{&g.DreamIdle, c.DreamIdle}, {&g.DreamSessions, c.DreamSessions}, {&g.DreamInterval, c.DreamInterval},
-		{&g.Team, c.Team},
+		{&g.Team, c.Team}, {&g.Private, c.Private},
 	} {
 		if text.from != nil {
 			*text.to = *text.from

@@ -97,6 +97,7 @@ type Memory struct {
 	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil while it stands
 	Author          string     `db:"author" json:"author,omitempty"` // the person who wrote this version, "" for a job
 	Origin          Writer     `db:"origin" json:"origin"`           // whether a person wrote it
+	Reach           Reach      `db:"scope" json:"scope,omitempty"`   // "" where nobody has said: see Reach
 	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
@@ -118,6 +119,7 @@ type Hit struct {
 	Memory
 	Score  float64  `db:"score"` // 0..1, by meaning and by words; see Calibration
 	Cosine *float64 `db:"-"`     // of the vectors; nil where the memory has none of the model
+	From   string   `db:"-"`     // the linked group whose it is, "" of the group asked and its team
 	Words  float64  `db:"-"`     // share of the query's words that it has, rare ones first, 0..1
 }
 
@@ -266,10 +268,26 @@ func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) 
 type Edit struct {
 	GroupID  string
 	MemoryID string // must be the lineage's head; "" of a create
-	Action   Action // create, update, delete, restore, strength or weight
+	Action   Action // create, update, delete, restore, strength, weight or scope
+	Reach    Reach  // of a scope
 	Value    float64
 	Reason   string
 	Words    // of a create or an update
+	Imported // of a create that brings in what another system remembered
+}
+
+// MemoryPage is what a group remembers, for people to read.
+type MemoryPage struct {
+	Group    Group
+	Memories []Memory
+	Evidence map[string][]Evidence // by lineage, oldest first
+}
+
+// Imported says where a memory comes from that no person wrote here. It has no author and is
+// tentative: the nights of its group treat it as they treat what a model made.
+type Imported struct {
+	System string    // such as mem0; "" of what a person writes
+	SaidAt time.Time // when the other system learnt it, or says that it began to hold
 }
 
 // Words are what a person writes as a memory. What is left out of an update stays.

@@ -135,6 +135,8 @@ type SearchResult struct {
 	Kind      Kind      `json:"kind"`
 	Status    Status    `json:"status"` // active, or archived
 	UpdatedAt time.Time `json:"updated_at"`
+	// FromGroupID is the linked group whose it is, "" of the group asked and its team.
+	FromGroupID string `json:"from_group_id,omitempty"`
 }
 
 // HistoryReply is a lineage, oldest version first.
@@ -306,7 +308,7 @@ func (d RunDetail) Reply(g GroupEntry) RunReply {
 	return r
 }
 
-// RejectReply says what became of a run that a person has refused.
+// RejectReply says what became of a run that a person has refused or cancelled.
 type RejectReply struct {
 	Success  bool   `json:"success"`
 	RunID    string `json:"run_id"`
@@ -462,7 +464,8 @@ type ContextReply struct {
 
 // ContextMemory is a memory that is offered.
 type ContextMemory struct {
-	GroupID         string    `json:"-"` // the group, or its team
+	GroupID         string    `json:"-"`                       // the group, its team, or a linked group
+	FromGroupID     string    `json:"from_group_id,omitempty"` // where it is a linked group's
 	MemoryID        string    `json:"memory_id"`
 	LineageID       string    `json:"lineage_id"`
 	Kind            Kind      `json:"kind"`

@@ -82,6 +82,8 @@ type ImportResult struct {
 	Changed int `json:"changed,omitempty"`
 	// Erased had been forgotten with their author, and did not come in again.
 	Erased int `json:"erased,omitempty"`
+	// Changes are newer texts of known ones, which are stored by themselves, and deletions.
+	Changes []MessageChange `json:"-"`
 }
 
 // MemoryQuery selects memories of a group for listing.
@@ -129,6 +131,7 @@ type SearchQuery struct {
 	At          time.Time   // zero = now; else what was active at that instant
 	Recorded    bool        // At is of the time of writing, and not of the chat's
 	Limit       int         // 0 = all
+	Only        []string    // ids of versions; nil = any
 
 	// Archived memories that score at least Reaching are looked for, too, where fewer active ones
 	// than so many do; 0 = never. Of an instant there are none.

@@ -92,6 +92,7 @@ type RecallQuery struct {
 // snapshot.
 type RecallState struct {
 	Group    Group
+	Linked   bool            // somebody in it is linked with somebody in another group
 	Session  *Session        // nil: none was named, or it is not known
 	Messages []Message       // of the newest turns, tools left out, oldest first
 	Summary  *SessionSummary // nil: none

@@ -23,7 +23,7 @@ func (p Privacy) Written(e reverie.Edit) (reverie.Edit, error) {
 	if e.Reason = CleanReason(p.Mask(e.Reason)); e.Reason == "" {
 		return invalid("say why in a reason: it is kept in the change log")
 	}
-	if e.Author = text.Excerpt(CleanReason(p.Mask(e.Author)), maxAuthor); e.Author == "" {
+	if e.Author = text.Excerpt(CleanReason(p.Mask(e.Author)), maxAuthor); e.Author == "" && e.System == "" {
 		return invalid("say who writes it: the author is kept with it")
 	}
 	if e.Type != "" && !slices.Contains(reverie.Types(), e.Type) {

@@ -22,7 +22,7 @@ func New(db *pg.DB) *Batches { return &Batches{db} }
 
 const (
 	batchColumns = `batch_id, job, model, provider_id, status, questions, tokens, answered, refused, failed, error,
-		created_at, ended_at`
+		created_at, sent_at, ended_at`
 	questionColumns = `group_id, question_id, run_id, input_sha256, nth, model, purpose, batch_id, status, tries, nonce,
 		tokens, max_tokens, system_text, user_text, answer, finish, fault, created_at`
 
@@ -43,13 +43,19 @@ const (
 	keepQuery = `update batch_questions set status = 'answered', answer = $3, finish = $4
 		where group_id = $1 and question_id = $2 and (status = 'again' or status = 'waiting' and batch_id is null)`
 
-	insertBatchQuery = `insert into batches (batch_id, job, model, questions, tokens, created_at, holder, held_until)
-		values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8))`
-	assignQuery = `update batch_questions set batch_id = $1
+	insertBatchQuery = `insert into batches (batch_id, job, model, questions, tokens, created_at, sent_at, holder, held_until)
+		values ($1, $2, $3, $4, $5, $6, $6, $7, clock_timestamp() + make_interval(secs => $8))`
+	assignQuery = `update batch_questions q set batch_id = $1
 		where (group_id, question_id) in (select * from unnest($2::text[], $3::uuid[])) and batch_id is null and status = 'waiting'
+			and ` + wanted + `
 		returning ` + questionColumns
+	// A run that has ended, since a person has cancelled it or taken it back, waits for nothing.
+	wanted      = `exists (select 1 from runs r where r.group_id = q.group_id and r.run_id = q.run_id and r.status = 'running')`
+	wantedQuery = `select distinct batch_id::text from batch_questions q where batch_id = any ($1::uuid[]) and status = 'waiting'
+		and ` + wanted
 
-	claimQuery = `update batches set holder = $2, held_until = clock_timestamp() + make_interval(secs => $3)
+	claimQuery = `update batches set holder = $2, held_until = clock_timestamp() + make_interval(secs => $3),
+			sent_at = coalesce($4::timestamptz, sent_at)
 		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null
 			and (holder = $2 or held_until < clock_timestamp())`
 	submittedQuery = `update batches set provider_id = $2,
@@ -151,9 +157,13 @@ func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []
 	})
 }
 
-// ClaimBatch lets a holder hand in a batch for ttl, where no other does.
-func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration) (is bool, err error) {
-	return s.changes(ctx, "claim a batch", claimQuery, id, holder, ttl.Seconds())
+// ClaimBatch lets a holder look for a batch for ttl, where no other does, or send it.
+func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration, send bool) (is bool, err error) {
+	var sent *time.Time
+	if send {
+		sent = new(s.db.Now())
+	}
+	return s.changes(ctx, "claim a batch", claimQuery, id, holder, ttl.Seconds(), sent)
 }
 
 func (s *Batches) changes(ctx context.Context, what, query string, args ...any) (is bool, err error) {
@@ -264,6 +274,25 @@ func (s *Batches) CancellingBatch(ctx context.Context, id string) (is bool, err 
 func (s *Batches) BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error) {
 	return pg.QueryAll[reverie.Batch](ctx, s.db, "list the batches that are out", `select `+batchColumns+` from batches
 		where group_id = '' and ($1 = '' or job = $1) and ended_at is null order by created_at, batch_id`, string(job))
+}
+
+// WantedBatches are those of the batches that have a question for which a run still waits.
+func (s *Batches) WantedBatches(ctx context.Context, ids []string) ([]string, error) {
+	return pg.QueryAll[string](ctx, s.db, "look who waits for batches", wantedQuery, pq.StringArray(ids))
+}
+
+// Out are the questions to one model for one purpose that batches have out.
+type Out struct {
+	Model     string // provider/model
+	Purpose   string
+	Questions int
+	Tokens    int // estimated
+}
+
+// QuestionsOut are those of all batches.
+func (s *Batches) QuestionsOut(ctx context.Context) ([]Out, error) {
+	return pg.QueryAll[Out](ctx, s.db, "sum up what is out in batches", `select model, purpose, count(*) as questions, sum(tokens) as tokens
+		from batch_questions where batch_id is not null and status in ('waiting', 'erased') group by model, purpose`)
 }
 
 // ListBatches are the newest batches.

@@ -61,6 +61,11 @@ const (
 	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1
 		and entity_id = any ($2::uuid[]) returning entity_id, subject`
 
+	// Links of one that goes end on both sides.
+	unlinkQuery = `with ends as (delete from entity_links where group_id = $1 and entity_id = any ($2::uuid[]) returning *)
+		delete from entity_links l using ends e where l.group_id = e.other_group_id
+			and (l.entity_id, l.other_group_id, l.other_entity_id) = (e.other_entity_id, e.group_id, e.entity_id)`
+
 	// Those that one that goes was part of.
 	partOfQuery = `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[])
 		and merged_into is not null`
@@ -196,6 +201,9 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	}
 	withdrawn, err := pg.Select[reverie.Entity](ctx, t, withdrawEntitiesQuery, u.groupID, u.gone)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := t.Exec(ctx, unlinkQuery, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, e := range withdrawn {

@@ -87,6 +87,8 @@ var corruptions = []struct{ invariant, query string }{
 	{"entities are in their log", `delete from entity_change_log where group_id = $1`},
 	{"an account is one entity's", `update entity_names set name_key = 'one' where group_id = $1 and kind = 'id'`},
 	{"merged entities lead somewhere", `update entities set status = 'withdrawn' where group_id = $1`},
+	{"links have two ends", `insert into entity_links select group_id, entity_id, 'nowhere', gen_random_uuid(), true, '', now() from entities where group_id = $1`},
+	{"links have two ends", `update memory_scopes set lineage_id = gen_random_uuid() where group_id = $1`},
 	{"proof belongs to its claim", `update entity_evidence set lineage_id = gen_random_uuid() where group_id = $1`},
 	{"active claims have evidence", `delete from entity_evidence where group_id = $1`},
 	{"what is kept as JSON can be read", `update runs set stats = stats || '{"kept": 1, "created": "many"}' where group_id = $1`},
@@ -120,6 +122,7 @@ func (s *stage) history(group string) {
 		return s.one(`select memory_id from memories where group_id = $1 and statement = $2 order by version desc limit 1`, group, statement)
 	}
 	s.run("memory", "strength", id("The cat is called Momo"), "0.9").want(s.t, 0)
+	s.run("memory", "scope", id("The cat is called Momo"), "person").want(s.t, 0)
 	s.run("memory", "delete", id("Rent is paid on the first")).want(s.t, 0)
 	s.run("memory", "restore", id("Rent is paid on the first")).want(s.t, 0)
 }

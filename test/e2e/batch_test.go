@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,8 +43,18 @@ func (s *stage) crowdState(c crowd) (out []string) {
 	return out
 }
 
-// billedOnce compares the bill with the ledger, and tells whether each question was asked once.
+// billedOnce compares the bill with the ledger, and tells whether each question was asked
+// once, in a batch.
 func (s *stage) billedOnce(want int) {
+	s.t.Helper()
+	s.askedOnce(want)
+	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed'`); !slices.Equal(tiers, []string{"batch"}) {
+		s.t.Errorf("tiers %q", tiers)
+	}
+}
+
+// askedOnce is billedOnce of questions that may have been asked directly.
+func (s *stage) askedOnce(want int) {
 	s.t.Helper()
 	var asked []string
 	dollars := 0.0
@@ -57,9 +68,6 @@ func (s *stage) billedOnce(want int) {
 	}
 	if ledger := s.one(`select round(sum(cost_usd), 6) from llm_calls where purpose <> 'embed'`); ledger != fmt.Sprintf("%.6f", dollars) {
 		s.t.Errorf("the ledger says %s dollars, the bill %.6f", ledger, dollars)
-	}
-	if tiers := s.rows(`select distinct tier from llm_calls where purpose <> 'embed'`); !slices.Equal(tiers, []string{"batch"}) {
-		s.t.Errorf("tiers %q", tiers)
 	}
 }
 
@@ -222,4 +230,104 @@ func TestBatchesOfTheDaemon(t *testing.T) {
 		t.Errorf("tiers %q", tiers)
 	}
 	s.run("audit").want(t, 0)
+}
+
+// Who presses Ctrl-C leaves the batch out. Its runs wait, count against the budget of
+// others, and can be cancelled or taken back: the batch is, with the last of them. What was
+// asked for then is asked anew.
+func TestBatchesOfRunsThatAreCancelled(t *testing.T) {
+	c := crowdOf(2, 1)
+	s := batchStage(t, "openai", c)
+	s.model.ScriptBatches(llmtest.Slow(1_000_000))
+	p := s.fork("REVERIE_JOBS_CONCURRENCY=1").launch("evolve", "--due", "--batch")
+	p.says("evolve: batches out: 1, questions: 2", 1)
+	p.signal(syscall.SIGINT)
+	p.end().want(t, 130, "the next start with batches goes on with them")
+	if batch := s.model.Batches()[0]; batch.Cancelled {
+		t.Error("the batch was cancelled")
+	}
+	s.bring("other", spoken("s1", evening, "note it is told of")...)
+	s.fork("REVERIE_BUDGET_CALLS_PER_DAY=2").run("evolve", "other").want(t, 4, "2 calls")
+	s.fork("REVERIE_BUDGET_CALLS_PER_DAY=3").run("evolve", "other").want(t, 0)
+
+	runs := s.rows(`select run_id from runs where status = 'running' order by group_id`)
+	s.run("runs", "undo", runs[0]).want(t, 0)
+	if s.model.Batches()[0].Cancelled {
+		t.Error("the batch was cancelled while a run waits")
+	}
+	s.run("runs", "cancel", runs[1]).want(t, 0).shows(t, "pending")
+	if !s.model.Batches()[0].Cancelled {
+		t.Error("the batch was not cancelled")
+	}
+	s.run("runs", "cancel", runs[1]).want(t, 1, "is deferred")
+	if got := s.rows(`select status, undone_at is null from runs where run_id in ($1, $2) order by group_id`, runs[0], runs[1]); !slices.Equal(got, []string{"failed|false", "deferred|true"}) {
+		t.Errorf("runs: %q", got)
+	}
+	s.run("evolve", "--due", "--batch").want(t, 0)
+	s.askedOnce(5) // two chunks of each group, and the other
+	s.run("audit").want(t, 0)
+}
+
+// Two shards of a backfill work in batches at once, and do each group once.
+func TestBatchesOfShards(t *testing.T) {
+	c := crowdOf(4, 2)
+	dates := []string{"backfill", "--yes", "--from", c.dates[0], "--to", c.dates[1]}
+	var want []string
+	asked := 0
+	t.Run("directly", func(t *testing.T) {
+		s := batchStage(t, "gemini", c)
+		s.run(dates...).want(t, 0)
+		want, asked = s.crowdState(c), len(s.model.Bill())
+	})
+	s := batchStage(t, "gemini", c)
+	s.model.ScriptBatches(llmtest.Slow(3), llmtest.Slow(3))
+	one := s.launch(append(slices.Clone(dates), "--batch", "--shard", "0/2")...)
+	s.run(append(slices.Clone(dates), "--batch", "--shard", "1/2")...).want(t, 0)
+	one.end().want(t, 0)
+	if diff := cmp.Diff(want, s.crowdState(c)); diff != "" {
+		t.Errorf("in batches (-directly +batches):\n%s", diff)
+	}
+	s.billedOnce(asked)
+}
+
+// Dreams of several questions, asked in batches by a daemon that is stopped between, come to
+// what they come to directly.
+func TestBatchesOfDreams(t *testing.T) {
+	c := crowdOf(1, 1)
+	dreamt := func(s *stage) []string { return (&victim{stage: s, t: t, group: "template"}).dreamt() }
+	dreaming := func(t *testing.T) *stage {
+		s := batchStage(t, "anthropic", c)
+		s.set("REVERIE_DECIDE_ENABLED=false", "REVERIE_DREAM_MAX_INPUT_TOKENS=4000", "REVERIE_SCHEDULE_EVOLVE=never", "REVERIE_SCHEDULE_EXTRACT=never",
+			"REVERIE_SCHEDULE_DREAM=7 3 1 1 *", "REVERIE_HTTP_LISTEN=")
+		s.dreamers()
+		return s
+	}
+	var want []string
+	t.Run("directly", func(t *testing.T) {
+		s := dreaming(t)
+		s.run("dream", "--due").want(t, 0)
+		want = dreamt(s)
+	})
+	s := dreaming(t)
+	asked := len(s.model.Bill())
+	s.set("REVERIE_SCHEDULE_BATCH=true")
+	s.model.ScriptBatches(llmtest.Slow(3))
+	p := s.launch("run")
+	p.says("dream: batches out: 1", 1)
+	p.stop()
+	s.exec(`update leases set expires_at = 'epoch'`)
+	p = s.launch("run")
+	p.says("task done", 1)
+	p.stop()
+	if diff := cmp.Diff(want, dreamt(s)); diff != "" {
+		t.Errorf("in batches (-directly +batches):\n%s", diff)
+	}
+	for _, c := range s.model.Bill()[asked:] {
+		if c.Batch == "" {
+			t.Errorf("asked directly: %.200s", c.User)
+		}
+	}
+	if n := len(s.model.Bill()) - asked; n < 2 || s.one(`select count(*) from llm_calls where purpose <> 'embed'`) != fmt.Sprint(n+asked) {
+		t.Errorf("%d questions of dreams are billed", n)
+	}
 }

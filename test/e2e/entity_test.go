@@ -84,6 +84,14 @@ func TestEntityCommands(t *testing.T) {
 	tr.show("entity", "history", lin)
 	tr.show("entity", "unmerge", mei)
 	tr.show("entity", "waiting", "--group", "g1")
+	tr.show("entity", "link", "g1/Lin", "g2/Stranger")
+	tr.show("entity", "link", "g1/Mei", "g2/Stranger")
+	tr.show("entity", "link", "g1/Mei", "g2/Stranger", "--force", "--reason", "they are sisters")
+	tr.show("entity", "link", "g1/Lighthouse", "g2/Stranger", "--force", "--reason", "so")
+	tr.show("entity", "link", "g1/Lin", "g1/Mei")
+	tr.show("entity", "show", "--group", "g2", "Stranger")
+	tr.show("entity", "unlink", "g1/Lin", "g2/Stranger")
+	tr.show("entity", "unlink", "g1/Lin", "g2/Stranger")
 	tr.golden("entity.txt")
 }
 

@@ -46,7 +46,7 @@ func TestGroupsAdd(t *testing.T) {
 	s := newStage(t)
 	s.set("REVERIE_GROUP_TIME_ZONE=Asia/Tokyo", "REVERIE_GROUP_DAY_BOUNDARY=05:00", "REVERIE_GROUP_LANGUAGE=zh")
 	s.run("groups", "list").want(t, 0).silent(t).shows(t, "no groups", "reverie import", "reverie groups add")
-	made := object{"group_id": "g1", "name": "Game nights", "time_zone": "Asia/Shanghai", "language": "", "paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": ""}
+	made := object{"group_id": "g1", "name": "Game nights", "time_zone": "Asia/Shanghai", "language": "", "paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": "", "private": ""}
 	s.run("groups", "add", "g1", "--name", "Game nights", "--time-zone", "Asia/Shanghai", "--day-boundary", "04:00", "--language", "", "--json").
 		want(t, 0).silent(t).like(t, object{"success": true, "group": made})
 	s.run("groups", "add", "--", "-1001234567890").want(t, 0).silent(t).shows(t, "-1001234567890: added, dates in Asia/Tokyo from 05:00")
@@ -91,7 +91,7 @@ func TestGroupsList(t *testing.T) {
 	}
 	delete(doc["groups"].(list)[0].(object), "last_run")
 	if diff := cmp.Diff(object{"success": true, "next": "a", "groups": list{object{"group_id": "a", "name": "半格", "time_zone": "Asia/Shanghai", "language": "",
-		"paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": "", "state": "active", "pending": 2.0, "oldest_pending": "time", "active": 1.0}}}, shape(doc)); diff != "" {
+		"paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": "", "private": "", "state": "active", "pending": 2.0, "oldest_pending": "time", "active": 1.0}}}, shape(doc)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -129,7 +129,7 @@ func TestGroupsParked(t *testing.T) {
 		t.Errorf("state %v, setbacks (-want +got):\n%s", entry["state"], diff)
 	}
 	group := func(paused bool) object {
-		return object{"group_id": "parked", "name": "", "time_zone": "Asia/Shanghai", "language": "", "paused": paused, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": ""}
+		return object{"group_id": "parked", "name": "", "time_zone": "Asia/Shanghai", "language": "", "paused": paused, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": "", "private": ""}
 	}
 	s.run("groups", "pause", "parked", "--json").want(t, 0).silent(t).like(t, object{"success": true, "group": group(true)})
 	s.run("groups", "resume", "parked", "--json").want(t, 0).silent(t).like(t, object{"success": true, "group": group(false), "setbacks": list{setback}})
@@ -163,7 +163,7 @@ func TestGroupsSet(t *testing.T) {
 	set("--day-boundary", "04:00").shows(t, "g1: dates in Asia/Shanghai from 04:00, for all its dates: it had no run yet")
 	set("--day-boundary", "04:00").shows(t, "nothing changed")
 	set("--day-boundary", "00:00", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "", "time_zone": "Asia/Shanghai",
-		"language": "", "paused": false, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": ""}})
+		"language": "", "paused": false, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "team": "", "private": ""}})
 	s.run("evolve", "--group", "g1").want(t, 0)
 	set("--time-zone", "Europe/Berlin", "--name", "Tea").shows(t, `g1: name Tea`,
 		"g1: dates in Europe/Berlin, applies from 2026-01-16 on; 2026-01-15 still ends at 2026-01-15 16:00 UTC")
@@ -192,7 +192,7 @@ func TestGroupsSet(t *testing.T) {
 		"g1: dream-sessions 5\n", "g1: dream-interval 2h\n")
 	set("--dream-sessions", "5").shows(t, "nothing changed")
 	set("--dream-idle", "off", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "Tea", "time_zone": "Asia/Tokyo", "language": "",
-		"paused": false, "day_boundary": "02:30", "impressions": "", "session_silence": "", "dream_idle": "off", "dream_sessions": "5", "dream_interval": "2h", "team": ""}})
+		"paused": false, "day_boundary": "02:30", "impressions": "", "session_silence": "", "dream_idle": "off", "dream_sessions": "5", "dream_interval": "2h", "team": "", "private": ""}})
 	s.run("groups", "list").want(t, 0).shows(t, "DREAMS", "idle off, sessions 5, interval 2h")
 	set("--dream-idle", "default", "--dream-sessions", "off", "--dream-interval", "default").shows(t, "g1: dream-idle 24h, as configured\n",
 		"g1: dream-sessions off\n", "g1: dream-interval 1h, as configured\n")

@@ -13,7 +13,7 @@ const (
 	columns      = 120    // bytes of a line of Go
 	longLines    = 0.01   // the share of lines that may be longer
 	packageLines = 10_000 // of the largest package
-	commandLines = 5_700  // of cmd/reverie
+	commandLines = 5_900  // of cmd/reverie
 	productLines = 83_000 // of code: neither blank nor a comment
 	topFolders   = 16
 	command      = "cmd/reverie"

@@ -9,13 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
+	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/store/links"
 )
 
 func newEntity(a *app) *cobra.Command {
 	return group("reverie entity", newEntityList(a), newEntityShow(a), newEntityHistory(a), newEntityMerge(a),
-		newEntityUnmerge(a), newEntityWaiting(a))
+		newEntityUnmerge(a), newEntityLink(a, "link"), newEntityLink(a, "unlink"), newEntityWaiting(a))
 }
 
 func newEntityList(a *app) *cobra.Command {
@@ -69,8 +71,11 @@ func newEntityShow(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: e.Reply()},
-			func() error { return a.EntityPage(e.Reply()) })
+		r := e.Reply()
+		if r.Links, err = links.New(a.Store.DB(), "").Of(ctx, e); err != nil {
+			return err
+		}
+		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: r}, func() error { return a.EntityPage(r) })
 	})
 	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
@@ -175,6 +180,52 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	})
 	groupFlag(cmd, &groupID, "search only this group")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the change log")
+	return cmd
+}
+
+// newEntityLink is the command that says that somebody is somebody in another group, or the
+// one that takes it back.
+func newEntityLink(a *app, action string) *cobra.Command {
+	var q reverie.LinkQuery
+	cmd := a.command("reverie entity "+action, cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
+		for i, end := range []*reverie.EntityEnd{&q.A, &q.B} {
+			group, named := "", args[i]
+			if at := strings.LastIndex(named, "/"); at >= 0 {
+				group, named = named[:at], named[at+1:]
+			}
+			e, err := a.entity(ctx, group, named)
+			switch {
+			case err == nil:
+				*end = reverie.EntityEnd{GroupID: e.GroupID, EntityID: e.ID}
+			case action == "unlink" && errors.Is(err, reverie.ErrNotFound) && group != "" && reverie.IsID(named): // that end is gone
+				*end = reverie.EntityEnd{GroupID: group, EntityID: named}
+			default:
+				return err
+			}
+		}
+		q.Reason, q.Platform = safety.CleanReason(q.Reason), ingest.SamePlatform(q.A.GroupID, q.B.GroupID)
+		all, said := links.New(a.Store.DB(), ""), "are linked; `reverie memory scope MEMORY person` lets a fact of theirs reach the other group"
+		var err error
+		if action == "link" {
+			err = all.Link(ctx, q)
+		} else {
+			said, err = "are not linked any more", all.Unlink(ctx, q.A, q.B)
+		}
+		if err != nil {
+			return err
+		}
+		list, err := all.Of(ctx, reverie.Entity{GroupID: q.A.GroupID, ID: q.A.EntityID})
+		if err != nil {
+			return err
+		}
+		return a.Show(reverie.LinksReply{Success: true, GroupID: q.A.GroupID, EntityID: q.A.EntityID, Links: list}, func() error {
+			return a.Say("%s of %s and %s of %s %s\n", q.A.EntityID, cli.Visible(q.A.GroupID), q.B.EntityID, cli.Visible(q.B.GroupID), said)
+		})
+	})
+	if action == "link" {
+		cmd.Flags().BoolVar(&q.Force, "force", false, "link them without an account of the same id")
+		cmd.Flags().StringVar(&q.Reason, "reason", "", "why; needed with --force")
+	}
 	return cmd
 }
 

@@ -202,6 +202,18 @@ var groupSettings = []struct {
 			return reverie.CheckTeam(g.Team)
 		},
 		configured: func(c *config.Config) string { return c.Team.Name }},
+	{flag: "private", words: []string{"on", "off", asConfigured},
+		usage:  "no other group reads of this one: on, off, or default (on while one person is known in it)",
+		of:     func(g *reverie.Group) *string { return &g.Private },
+		change: func(c *reverie.GroupChange) **string { return &c.Private },
+		write:  "write on, off or default",
+		check: func(g reverie.Group) error {
+			if g.Private != "on" && g.Private != "off" {
+				return reverie.ErrInvalid
+			}
+			return nil
+		},
+		configured: func(*config.Config) string { return "on while one person is known in it" }},
 }
 
 func checkDreams(g reverie.Group) error {

@@ -22,7 +22,7 @@ func newMemory(a *app) *cobra.Command {
 		newMemoryList(a), newMemorySearch(a), newMemoryShow(a), newMemoryAdd(a), newMemoryRewrite(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
 		newMemoryDiff(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete, 0), newMemoryEdit(a, reverie.ActionRestore, 0),
-		newMemoryEdit(a, reverie.ActionStrength, 1), newMemoryEdit(a, reverie.ActionWeight, reverie.MaxWeight),
+		newMemoryEdit(a, reverie.ActionStrength, 1), newMemoryEdit(a, reverie.ActionWeight, reverie.MaxWeight), newMemoryEdit(a, reverie.ActionScope, 0),
 		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
 }
 
@@ -302,7 +302,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 	e := reverie.Edit{Action: action}
 	args := cobra.ExactArgs(1)
-	if most > 0 {
+	if most > 0 || action == reverie.ActionScope {
 		args = cobra.ExactArgs(2)
 	}
 	cmd := a.command("reverie memory "+string(action), args, func(ctx context.Context, args []string) error {
@@ -313,6 +313,9 @@ func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 				return usageError(fmt.Errorf("%s %q: give a number from 0 to %g", action, args[1], most))
 			}
 			e.Value = v
+		}
+		if action == reverie.ActionScope {
+			e.Reach = reverie.Reach(args[1])
 		}
 		if err := a.open(ctx); err != nil {
 			return err

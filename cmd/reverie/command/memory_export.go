@@ -11,15 +11,19 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/archive"
 	"reverie/internal/cli"
+	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	storearchive "reverie/store/archive"
 )
 
 func newMemoryExport(a *app) *cobra.Command {
 	var q reverie.ExportQuery
-	var name string
+	var name, format string
 	var all bool
 	cmd := a.command("reverie memory export", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+		if format == formatMarkdown {
+			return a.exportMarkdown(ctx, q.GroupID, name)
+		}
 		var s archive.Summary
 		write := func(w io.Writer) (err error) {
 			out := archive.NewWriter(w, a.Now(), !q.NoVectors)
@@ -50,12 +54,17 @@ func newMemoryExport(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "export all groups")
 	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
+	choice(cmd, &format, "format", formatJSONL, "jsonl, which import reads, or markdown, which people read", formatJSONL, formatMarkdown)
 	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; searches then pay to make them anew")
 	cmd.Flags().Lookup("json").Usage = "print JSON: what the file holds"
 	check(cmd, func() error {
 		switch {
 		case all && q.GroupID != "":
 			return errors.New("a group and --all are both given: give one of them")
+		case all && format == formatMarkdown:
+			return errors.New("a page has one group: name it in the place of --all")
+		case a.JSON && format == formatMarkdown:
+			return errors.New("--json and --format markdown are both given: give one of them")
 		case a.JSON && (name == "" || name == "-"):
 			return errors.New("--json needs a file for the export: name it with -o")
 		case !all:
@@ -64,6 +73,26 @@ func newMemoryExport(a *app) *cobra.Command {
 		return nil
 	})
 	return cmd
+}
+
+// The forms of an export.
+const (
+	formatJSONL    = "jsonl"
+	formatMarkdown = "markdown"
+)
+
+// exportMarkdown writes what a group remembers as a page for people.
+func (a *app) exportMarkdown(ctx context.Context, groupID, name string) error {
+	p, err := a.MemoriesOf(ctx, groupID)
+	if err != nil {
+		return err
+	}
+	cal := a.calendar(p.Group)
+	write := func(w io.Writer) error { return cli.WriteMarkdown(w, p, cal, cal.Containing(a.Now()).Date) }
+	if name == "" || name == "-" {
+		return write(a.Stdout)
+	}
+	return cli.WriteWhole(name, write)
 }
 
 // exportReply says what an export wrote.
@@ -78,12 +107,16 @@ const shownBad = 20
 
 func newMemoryImport(a *app) *cobra.Command {
 	var opts archive.Options
+	var groupID string
 	cmd := a.command("reverie memory import", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		name := "-"
 		if len(args) > 0 {
 			name = args[0]
 		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file, which can be both
 			return usageError(errors.New("the file to import is missing: name it, or use - < FILE"))
+		}
+		if groupID != "" {
+			return a.importOthers(ctx, groupID, name, opts)
 		}
 		file, err := a.Seekable(ctx, name)
 		if err != nil {
@@ -117,8 +150,40 @@ func newMemoryImport(a *app) *cobra.Command {
 		return a.PrintImport(name, res, opts.DryRun)
 	})
 	f := cmd.Flags()
+	f.StringVar(&groupID, "group", "", "take in what another system remembers, as memories of this group")
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
 	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that Reverie would refuse today")
 	f.BoolVar(&opts.Secrets, "allow-secrets", false, "import statements that look like secrets, too")
 	return cmd
+}
+
+// importOthers brings what another system remembers into a group.
+func (a *app) importOthers(ctx context.Context, groupID, name string, opts archive.Options) error {
+	if opts.Strict || opts.Secrets {
+		return usageError(errors.New("--strict and --allow-secrets are for Reverie's own exports: leave them out, or leave out --group"))
+	}
+	in, err := ingest.Open(ctx, name, a.Stdin)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	shown := 0
+	res, err := a.ImportMemories(ctx, groupID, in, opts.DryRun, func(place string, err error) {
+		if shown++; shown <= shownBad {
+			a.Warn(fmt.Sprintf("%s: %v", place, err))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("import %s: %w", name, err)
+	}
+	if shown > shownBad {
+		a.Warn(fmt.Sprintf("and %d more like these", shown-shownBad))
+	}
+	if err := a.Show(res, func() error { return a.Say("%s: %s\n", cli.Visible(name), res) }); err != nil || res.Success {
+		return err
+	}
+	return fmt.Errorf("%s cannot be remembered; the rest is done", cli.Plural(res.Refused, "memory"))
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newRuns(a *app) *cobra.Command {
-	return group("reverie runs", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a), newRunsUndo(a))
+	return group("reverie runs", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a), newRunsCancel(a), newRunsUndo(a))
 }
 
 func newRunsList(a *app) *cobra.Command {
@@ -142,6 +142,23 @@ func newRunsReject(a *app) *cobra.Command {
 	}))
 	cmd.Flags().BoolVar(&requeue, "requeue", false, "make pending again what the run has read and nothing was applied of")
 	return cmd
+}
+
+func newRunsCancel(a *app) *cobra.Command {
+	return a.command("reverie runs cancel", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
+		args []string) error {
+		d, err := a.Store.Run(ctx, "", args[0])
+		if err != nil {
+			return err
+		}
+		reply, err := a.CancelRun(ctx, d.Run)
+		if !reply.Success {
+			return err
+		}
+		return errors.Join(err, a.Show(reply, func() error {
+			return a.Say("run %s cancelled; %s pending\n", d.Run.ID, cli.Plural(reply.Requeued, "message"))
+		}))
+	}))
 }
 
 // undoQuery is what `reverie runs undo` was asked for.

@@ -99,6 +99,7 @@ type contextMemory struct {
 	Statement string         `json:"statement"`
 	Score     float64        `json:"score" jsonschema:"similarity to the query, and a little for weight, strength and recency"`
 	AsOf      time.Time      `json:"last_supported_at"`
+	From      string         `json:"from_group_id,omitempty" jsonschema:"the other group in which its person said so; no other tool reads it by its id"`
 	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
@@ -139,7 +140,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	}
 	for _, m := range reply.Memories {
 		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Status, m.Statement, m.Score, m.LastSupportedAt,
-			again[m.MemoryID]})
+			m.FromGroupID, again[m.MemoryID]})
 	}
 	text := out.Text
 	switch {
@@ -168,6 +169,7 @@ type hit struct {
 	Kind      reverie.Kind   `json:"kind"`
 	Status    reverie.Status `json:"status" jsonschema:"active; archived ones are no longer current, and come last"`
 	UpdatedAt time.Time      `json:"updated_at"`
+	From      string         `json:"from_group_id,omitempty" jsonschema:"the other group in which its person said so; no other tool reads it by its id"`
 	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
@@ -241,7 +243,7 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	out := searchOut{Results: []hit{}, Message: reply.Message, Warnings: reply.Warnings}
 	for _, r := range reply.Results {
 		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Related, r.Version, r.Kind, r.Status, r.UpdatedAt,
-			again[r.MemoryID]})
+			r.FromGroupID, again[r.MemoryID]})
 	}
 	said := fmt.Sprintf("Memories found: %d.", len(out.Results))
 	for _, more := range append(slices.Clone(out.Warnings), out.Message) {

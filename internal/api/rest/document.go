@@ -71,7 +71,7 @@ var values = map[reflect.Type][]any{
 	reflect.TypeFor[reverie.Status](): texts(reverie.StatusActive, reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived,
 		reverie.StatusHeld),
 	reflect.TypeFor[reverie.Action](): texts(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate,
-		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight,
+		reverie.ActionDelete, reverie.ActionRestore, reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight, reverie.ActionScope,
 		reverie.ActionUndo),
 	reflect.TypeFor[reverie.RunStatus](): texts(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld,
 		reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected),

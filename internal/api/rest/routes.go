@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -193,6 +194,7 @@ type editMemoryInput struct {
 	Body struct {
 		_         struct{} `additionalProperties:"false"`
 		Statement string   `json:"statement,omitempty" maxLength:"500" doc:"What it is to say; left out, it says what it says." example:"The group meets on Sundays."`
+		Scope     string   `json:"scope,omitempty" enum:"group,person" doc:"How far it reaches, in a request of its own: no further than its group, or to the groups in which its person is linked."`
 		WordsBody
 	} `nameHint:"EditMemoryBody"`
 }
@@ -216,8 +218,14 @@ func (r *room) edits() {
 			Words: in.Body.words(in.Body.Statement)})
 	})
 	add(r, operation{id: "edit-memory"}, func(ctx context.Context, in *editMemoryInput) (reverie.MemoryReply, error) {
-		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionUpdate, Reason: in.Body.Reason,
-			Words: in.Body.words(in.Body.Statement)})
+		e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionUpdate, Reason: in.Body.Reason, Words: in.Body.words(in.Body.Statement)}
+		if in.Body.Scope != "" {
+			if in.Body.Statement+in.Body.Type+in.Body.DueOn != "" || in.Body.Tags != nil {
+				return reverie.MemoryReply{}, problem.New(http.StatusUnprocessableEntity, "scope: set it in a request of its own, without words")
+			}
+			e.Action, e.Reach = reverie.ActionScope, reverie.Reach(in.Body.Scope)
+		}
+		return r.service.Edit(ctx, e)
 	})
 	add(r, operation{id: "delete-memory"}, func(ctx context.Context, in *deleteInput) (reverie.MemoryReply, error) {
 		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionDelete, Reason: in.Reason})
@@ -328,11 +336,65 @@ func (r *room) groups() {
 					"messages are read in UTF-8 alone: convert them first, as with iconv")
 			}
 			added, err := r.service.AddMessages(ctx, in.Group, in.body)
-			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
+			if err == nil && added.BadCount > 0 && added.New+added.Known+added.Taken()+added.Same == 0 {
 				return added, nothingAdded(added)
 			}
 			return added, err
 		})
+}
+
+// MessagePath is the id of a message in a path.
+type MessagePath struct {
+	GroupPath
+	Message string `path:"message_id" doc:"The message's id, percent-encoded." example:"m1"`
+}
+
+type editMessageInput struct {
+	MessagePath
+	Body struct {
+		_        struct{}  `additionalProperties:"false"`
+		Text     string    `json:"text" maxLength:"1048576" doc:"What the message says now." example:"See you on Sunday"`
+		EditedAt time.Time `json:"edited_at,omitempty" doc:"When it was edited; now where it is not given. An older text than the stored one changes nothing." example:"2026-01-15T12:35:00Z"`
+	} `nameHint:"EditMessageBody"`
+}
+
+// AuthorPath is the id of an author in a path.
+type AuthorPath struct {
+	GroupPath
+	Author string `path:"author_id" doc:"The account's id on its platform, percent-encoded." example:"u1"`
+}
+
+type forgetInput struct {
+	AuthorPath
+	Body *struct {
+		_         struct{} `additionalProperties:"false"`
+		DryRun    bool     `json:"dry_run,omitempty" doc:"Do it, count, and take it back."`
+		KeepNames []string `json:"keep_names,omitempty" maxItems:"100" doc:"Names that stay in the words of others, such as Will."`
+	} `nameHint:"ForgetBody" required:"false"`
+}
+
+// live are the routes of what becomes of messages, and of their authors.
+func (r *room) live() {
+	add(r, operation{id: "edit-message"}, func(ctx context.Context, in *editMessageInput) (reverie.MessageChanged, error) {
+		return r.service.EditMessage(ctx, in.Group, reverie.MessageChange{ID: in.Message, Text: &in.Body.Text,
+			EditedAt: in.Body.EditedAt})
+	})
+	add(r, operation{id: "delete-message"}, func(ctx context.Context, in *struct{ MessagePath }) (reverie.MessageChanged, error) {
+		return r.service.DeleteMessage(ctx, in.Group, in.Message)
+	})
+	add(r, operation{id: "get-author-memories"}, func(ctx context.Context, in *struct {
+		AuthorPath
+		Paging
+	}) (reverie.AuthorMemoriesReply, error) {
+		return r.service.AuthorMemories(ctx, in.Group, in.Author, in.Limit, in.Offset)
+	})
+	add(r, operation{id: "forget-author"}, func(ctx context.Context, in *forgetInput) (reverie.ForgetReply, error) {
+		q := reverie.EraseQuery{GroupID: in.Group, AuthorID: in.Author}
+		if in.Body != nil {
+			q.DryRun, q.KeepNames = in.Body.DryRun, in.Body.KeepNames
+		}
+		return r.service.Forget(ctx, q)
+	})
 }
 
 const messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
@@ -575,6 +637,21 @@ type entityInput struct {
 	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
 }
 
+type linkInput struct {
+	GroupPath
+	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
+	Body   struct {
+		_      struct{} `additionalProperties:"false"`
+		Group  string   `json:"group_id" minLength:"1" maxLength:"200" doc:"The other group's id." example:"telegram-chat2"`
+		Entity string   `json:"entity_id" maxLength:"36" doc:"The entity's id there." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1b"`
+	} `nameHint:"LinkBody"`
+}
+
+// ends are the two entities of a link.
+func (in *linkInput) ends() (a, b reverie.EntityEnd) {
+	return reverie.EntityEnd{GroupID: in.Group, EntityID: in.Entity}, reverie.EntityEnd{GroupID: in.Body.Group, EntityID: in.Body.Entity}
+}
+
 type costsInput struct {
 	Group string  `query:"group" doc:"Only what was spent for this group."`
 	Since instant `query:"since" doc:"From this instant on; 30 days ago where it is not given."`
@@ -593,6 +670,14 @@ func (r *room) people() {
 	})
 	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
 		return r.service.Entity(ctx, in.Group, in.Entity)
+	})
+	add(r, operation{id: "link-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, true)
+	})
+	add(r, operation{id: "unlink-entity"}, func(ctx context.Context, in *linkInput) (reverie.LinksReply, error) {
+		a, b := in.ends()
+		return r.service.Link(ctx, a, b, false)
 	})
 	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
 		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at,

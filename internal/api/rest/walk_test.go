@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -18,13 +19,14 @@ import (
 
 // visit is how a walk calls an operation in a place.
 type visit struct {
-	memory, run, webhook string // ids to use instead of the place's
-	query, body          string
-	status               int  // 0 = 200
-	silent               bool // the answer holds nothing of the place
-	open                 bool // what does not exist is made
-	headers              []string
-	missing              string // a query that names what does not exist, of what is in no path; GROUP is the group or team
+	memory, run, webhook, message string // ids to use instead of the place's
+	query, body                   string
+	status                        int  // 0 = 200
+	silent                        bool // the answer holds nothing of the place
+	open                          bool // what does not exist is made
+	headers                       []string
+	whole                         bool   // it takes a token of all groups
+	missing                       string // a query that names what does not exist, of what is in no path; GROUP is the group or team
 }
 
 // visits are the cases of all operations, in a place. An operation without one fails.
@@ -50,6 +52,10 @@ func visits(p place) map[string]visit {
 		"list-nights":         {},
 		"list-messages":       {query: "?around=" + url.QueryEscape(p.message)},
 		"add-messages":        {body: `{"id":"new","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}` + "\n", open: true, silent: true},
+		"edit-message":        {body: `{"text":"we meet on Sunday ` + p.mark + `"}`, silent: true},
+		"delete-message":      {message: "never sent", silent: true},
+		"get-author-memories": {silent: true},
+		"forget-author":       {body: `{"dry_run":true}`, silent: true},
 		"clear-session":       {silent: true},
 		"get-context":         {query: "?query=when+do+we+meet"},
 		"make-context":        {body: ask},
@@ -70,6 +76,8 @@ func visits(p place) map[string]visit {
 		"delete-webhook":      {webhook: p.webhookToo},
 		"test-webhook":        {webhook: p.webhook, silent: true},
 		"replay-webhook":      {webhook: p.webhook, body: `{"from":"2026-01-15"}`, silent: true},
+		"link-entity":         {body: p.link, whole: true, silent: true},
+		"unlink-entity":       {body: p.link, whole: true, silent: true},
 		"get-costs":           {missing: "?group=GROUP"},
 		"list-team-memories":  {missing: "?team=GROUP"},
 		"get-team-memory":     {query: "?team=" + url.QueryEscape(p.name())},
@@ -85,7 +93,8 @@ func quoted(s string) string {
 
 // target is the address of an operation with the ids of a place.
 func target(op *huma.Operation, p place, v visit) string {
-	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory}
+	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory,
+		"message_id": cmp.Or(v.message, p.message), "author_id": "u1"}
 	if v.memory != "" {
 		ids["memory_id"] = v.memory
 	}
@@ -119,7 +128,7 @@ func scopeOf(op *huma.Operation) reverie.Scope { return reverie.Scope(op.Securit
 // nowhere is a place that does not exist.
 func nowhere() place {
 	id := reverie.NewID()
-	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, rewritten: id, deleted: id, run: id, held: id, heldToo: id, webhook: id, webhookToo: id, entity: id, message: "none", usage: id, session: "none"}
+	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, rewritten: id, deleted: id, run: id, held: id, heldToo: id, webhook: id, webhookToo: id, entity: id, message: "none", usage: id, session: "none", link: `{"group_id":"nobody's group","entity_id":"` + id + `"}`}
 }
 
 // TestWalk asks every operation of the OpenAPI document as nobody, as another group, with
@@ -151,7 +160,14 @@ func TestWalk(t *testing.T) {
 					}
 				}
 			}
-			a = w.ask(mine.token[scopeOf(op)], op.Method, at, v.body, v.headers...)
+			token := mine.token[scopeOf(op)]
+			if v.whole {
+				if a := w.ask(token, op.Method, at, v.body, v.headers...); a.Code != http.StatusNotFound {
+					t.Errorf("with a token of one group it is %d %s", a.Code, a.Body)
+				}
+				token = w.all
+			}
+			a = w.ask(token, op.Method, at, v.body, v.headers...)
 			if a.Code != max(v.status, http.StatusOK) {
 				t.Fatalf("%s %s is %d: %s", op.Method, at, a.Code, a.Body)
 			}

@@ -29,6 +29,7 @@ import (
 	"reverie/internal/webhook"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/erase"
 	"reverie/store/hooks"
 	"reverie/store/pgtest"
 	"reverie/store/teams"
@@ -57,6 +58,7 @@ type place struct {
 	run, held, heldToo              string
 	webhook, webhookToo             string
 	entity, message, session, usage string
+	link                            string // who the entity is to be linked with
 	token                           map[reverie.Scope]string
 
 	team    *place // a team that nobody of the group is in; its memory is a lineage
@@ -100,6 +102,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.handler = s.Handler()
 	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "their group", "MARK-OF-THEIRS")
+	w.mine.link = fmt.Sprintf(`{"group_id":%q,"entity_id":%q}`, w.theirs.group, w.theirs.entity)
 	w.mine.team, w.theirs.team = w.gather(t, "atlas", w.mine.mark), w.gather(t, "boreas", w.theirs.mark)
 	w.all = w.token(t, "", reverie.ScopeAdmin)
 	return w
@@ -128,6 +131,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, er
 func newService(s *store.Store) *api.Service {
 	vectors := llm.NewEmbeddings(flat{}, llm.Account{Provider: "test", Model: "flat"}, llm.EmbeddingOptions{Dims: 3, Explicit: true, Cache: s})
 	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Ceiling: 1}}
+	eraser := erase.New(s.DB())
 	return &api.Service{Store: s, Now: time.Now, Log: quiet(), Sender: webhook.NewSender(webhook.Options{Timeout: time.Second, Now: time.Now}),
 		Searcher: func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
 		Recaller: func(context.Context, string) (*recall.Recaller, error) {
@@ -141,6 +145,7 @@ func newService(s *store.Store) *api.Service {
 			return &evolve.Pipeline{Store: s, Embeddings: vectors, Now: time.Now, Log: quiet(), Limits: evolve.Limits{MaxActive: 60}}
 		}),
 		Leases:   &jobs.Leases{Store: s, Holder: "test"},
+		Inbox:    api.Inbox{Store: s, Eraser: eraser, Leases: &jobs.Leases{Store: s, Holder: "test", Settler: api.Settler{Eraser: eraser, Log: quiet()}}},
 		NewGroup: func(g reverie.Group) reverie.Group { return g },
 		Evolver: api.NewEvolver(api.EvolverOptions{Concurrency: 2, Log: quiet(),
 			Wait: func() (<-chan time.Time, func()) { return nil, func() {} },
@@ -204,6 +209,8 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 	for _, q := range []string{
 		`insert into entities (group_id, entity_id, kind, subject, status, created_at, updated_at) values ($1, $2, 'person', $3, 'active', now(), now())`,
 		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at) values ($1, $2, $2, 'subject', $3, lower($3), now())`,
+		`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at)
+			values ($1, gen_random_uuid(), $2, 'id', 'account 1', left('account 1' || $3, 9), now())`,
 		`insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, value, self, content_hash, confidence, strength, status, created_at, updated_at, last_supported_at)
 			values ($1, $2, $2, 1, $2, 'impression', $3, false, 'x', 0.9, 0.5, 'active', now(), now(), now())`,
 	} {

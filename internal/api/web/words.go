@@ -151,7 +151,7 @@ func tone(status any) string {
 		return "good"
 	case "update", "running", "answered":
 		return "accent"
-	case "held", "waiting", "deferred", "paused", "pending", "strength", "weight":
+	case "held", "waiting", "deferred", "paused", "pending", "strength", "weight", "scope":
 		return "warn"
 	case "failed", "parked", "delete", "rejected":
 		return "bad"

@@ -175,6 +175,9 @@ func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 	return out
 }
 
+// DropBatch implements [llm.Batcher]. Anthropic deletes batches after 29 days.
+func (c *Client) DropBatch(context.Context, string) error { return nil }
+
 // CancelBatch implements [llm.Batcher].
 func (c *Client) CancelBatch(ctx context.Context, id string) error {
 	_, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {

@@ -257,6 +257,9 @@ func (c *Client) refusal(why json.RawMessage) *llm.Error {
 	return c.api.Refusal(statuses[status.Code], fmt.Appendf(nil, `{"error":%s}`, why))
 }
 
+// DropBatch implements [llm.Batcher]. Google deletes files after two days.
+func (c *Client) DropBatch(context.Context, string) error { return nil }
+
 // CancelBatch implements [llm.Batcher].
 func (c *Client) CancelBatch(ctx context.Context, id string) error {
 	_, err := wire.Ask(ctx, Provider, func() (struct{}, error) {

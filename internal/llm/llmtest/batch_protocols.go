@@ -79,11 +79,17 @@ func (s *Server) treat(w http.ResponseWriter, r *http.Request, req Request, body
 	case "POST files":
 		return s.upload(w, r, req.Provider, body, route)
 	case "GET files content", "GET files download":
-		text, stored := s.batches.files[route[1]]
-		if !stored {
+		text := s.batches.files[route[1]]
+		if text == nil {
 			return Failure(http.StatusNotFound, "no such file: "+route[1])
 		}
 		return Body(http.StatusOK, "application/octet-stream", string(text))
+	case "DELETE files":
+		if s.batches.files[route[1]] == nil {
+			return Failure(http.StatusNotFound, "no such file: "+route[1])
+		}
+		s.batches.files[route[1]] = nil
+		return encoded(object{"id": route[1], "object": "file", "deleted": true})
 	case "POST batchGenerateContent":
 		route = route[:1]
 	}
@@ -347,7 +353,9 @@ func openAIBatch(s *Server, b *batch) object {
 	} {
 		if lines := s.lines(b, want); len(lines) > 0 {
 			out[name] = b.ID + "-" + name
-			s.batches.files[b.ID+"-"+name] = lines
+			if _, deleted := s.batches.files[b.ID+"-"+name]; !deleted {
+				s.batches.files[b.ID+"-"+name] = lines
+			}
 		}
 	}
 	return out

@@ -132,6 +132,19 @@ func (c Charge) Cost(standard llm.Price) float64 {
 	return standard.Cost(c.Usage) / 2
 }
 
+// Files are the ids of the files that nobody has deleted, in order.
+func (s *Server) Files() (ids []string) {
+	s.batches.mu.Lock()
+	defer s.batches.mu.Unlock()
+	for id, text := range s.batches.files {
+		if text != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // Bill is what has been charged, when the batches that are under way have run to their end.
 func (s *Server) Bill() []Charge {
 	s.batches.mu.Lock()
@@ -155,7 +168,7 @@ type batches struct {
 	mu    sync.Mutex
 	plans []Plan
 	all   []*batch
-	files map[string][]byte
+	files map[string][]byte // nil: deleted
 }
 
 type batch struct {

@@ -67,6 +67,9 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 		})
 	})
 	if err != nil {
+		if e, is := errors.AsType[*llm.Error](err); is && e.Status/100 == 4 { // else there may be a batch of it
+			_ = c.dropFile(ctx, file.ID) // the other error says more
+		}
 		return "", err
 	}
 	if batch.ID == "" {
@@ -166,6 +169,29 @@ func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.Batc
 		}
 	}
 	return nil
+}
+
+// DropBatch implements [llm.Batcher]: OpenAI keeps files until somebody deletes them.
+func (c *Client) DropBatch(ctx context.Context, id string) error {
+	b, err := c.batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, file := range []string{b.InputFileID, b.OutputFileID, b.ErrorFileID} {
+		if file != "" {
+			err = errors.Join(err, c.dropFile(ctx, file))
+		}
+	}
+	return err
+}
+
+// dropFile deletes a file that the server still has.
+func (c *Client) dropFile(ctx context.Context, id string) error {
+	_, err := wire.Ask(ctx, Provider, func() (*sdk.FileDeleted, error) { return c.files.Delete(ctx, id) })
+	if llm.FaultIn(err) == llm.FaultNotFound {
+		return nil
+	}
+	return err
 }
 
 // batchAnswer reads a line of a file of answers or errors.

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"reverie/internal/ingest"
+	"reverie/internal/ingest/export"
+	"reverie/internal/ingest/memories"
+	"reverie/internal/reverie"
+	"reverie/internal/safety"
+)
+
+// MemoryImport is what another system's memories have come to.
+type MemoryImport struct {
+	Success  bool           `json:"success"`
+	DryRun   bool           `json:"dry_run,omitempty"`
+	GroupID  string         `json:"group_id"`
+	Systems  map[string]int `json:"systems"` // memories found, by the system that wrote them
+	Imported int            `json:"imported"`
+	Known    int            `json:"known"`   // what an active memory says already
+	Ended    int            `json:"ended"`   // what the other system says holds no more
+	Refused  int            `json:"refused"` // what Reverie may not remember, and what could not be read
+}
+
+// String says it to people.
+func (m MemoryImport) String() string {
+	did := "imported"
+	if m.DryRun {
+		did = "would import"
+	}
+	var from []string
+	for _, system := range slices.Sorted(maps.Keys(m.Systems)) {
+		from = append(from, fmt.Sprintf("%s %d", system, m.Systems[system]))
+	}
+	return fmt.Sprintf("%s %d of %s; %d known already, %d ended, %d refused", did, m.Imported, strings.Join(from, ", "),
+		m.Known, m.Ended, m.Refused)
+}
+
+// ImportMemories brings what another system remembers into a group that there is. What an active memory says
+// already is passed over, so that it may be repeated. refused is told of each memory that is not taken, and why.
+func (a *App) ImportMemories(ctx context.Context, groupID string, in *ingest.Input, dryRun bool,
+	refused func(place string, err error)) (MemoryImport, error) {
+	res := MemoryImport{DryRun: dryRun, GroupID: groupID, Systems: map[string]int{}}
+	if _, err := a.Store.Group(ctx, groupID); err != nil {
+		return res, err
+	}
+	for m, err := range memoriesOf(in) {
+		if err == nil {
+			res.Systems[m.System]++
+			if m.Ended {
+				res.Ended++
+				continue
+			}
+			err = a.importMemory(ctx, groupID, m, dryRun)
+		}
+		var bad *export.Bad
+		switch {
+		case err == nil:
+			res.Imported++
+		case errors.Is(err, reverie.ErrConflict):
+			res.Known++
+		case errors.As(err, &bad), m.Statement != "" && errors.Is(err, reverie.ErrInvalid):
+			res.Refused++
+			refused(m.Place, err)
+		default:
+			return res, fmt.Errorf("%d memories are imported; run the same command again to go on: %w", res.Imported, err)
+		}
+	}
+	if len(res.Systems) == 0 && res.Refused == 0 {
+		return res, memories.ErrNone
+	}
+	res.Success = res.Refused == 0
+	return res, nil
+}
+
+// memoryFiles are how files are called that may hold memories, within an archive or a folder.
+var memoryFiles = []string{".json", ".jsonl", ".af"}
+
+// memoriesOf tells the memories of a file, or of each file of an archive or a folder.
+func memoriesOf(in *ingest.Input) iter.Seq2[memories.Memory, error] {
+	if in.Files == nil {
+		return memories.Read(in.Reader)
+	}
+	return func(yield func(memories.Memory, error) bool) {
+		names, err := export.FileNames(in.Files)
+		for _, name := range names {
+			if !slices.Contains(memoryFiles, strings.ToLower(path.Ext(name))) {
+				continue
+			}
+			var f fs.File
+			if f, err = in.Files.Open(name); err != nil {
+				break
+			}
+			for m, err := range memories.Read(f) {
+				m.Place = name + ", " + m.Place
+				if !yield(m, err) {
+					_ = f.Close() // it was only read
+					return
+				}
+			}
+			_ = f.Close()
+		}
+		if err != nil {
+			yield(memories.Memory{}, err)
+		}
+	}
+}
+
+func (a *App) importMemory(ctx context.Context, groupID string, m memories.Memory, dryRun bool) error {
+	e := reverie.Edit{GroupID: groupID, Action: reverie.ActionCreate, Reason: "imported from " + m.System,
+		Words: reverie.Words{Statement: m.Statement}, Imported: reverie.Imported{System: m.System, SaidAt: m.SaidAt}}
+	if m.ID != "" {
+		e.Reason += ", where it is " + m.ID
+	}
+	if len(m.Tags) > 0 {
+		e.Tags = safety.CleanTags(m.Tags)
+	}
+	e, err := PrivacyOf(a.Config).Written(e)
+	if err != nil || dryRun {
+		return err
+	}
+	_, err = a.Store.Edit(ctx, e)
+	return err
+}

@@ -1,0 +1,239 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+)
+
+// look goes on with one batch, or cancels it, and tells whether it has ended.
+func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended bool, err error) {
+	m := w.model(b)
+	cancel = cancel || w.Clock.Since(b.CreatedAt) >= w.Deadline
+	if b.ProviderID == "" {
+		return w.find(ctx, m, b, cancel || b.Status == reverie.BatchCancelling)
+	}
+	if cancel && b.Status != reverie.BatchCancelling {
+		if _, err = w.store.CancellingBatch(ctx, b.ID); err != nil {
+			return false, err
+		}
+		b.Status = reverie.BatchCancelling
+	}
+	state, err := w.state(ctx, m, b)
+	switch {
+	case isFault(err, llm.FaultNotFound):
+		return true, w.close(ctx, b, reverie.BatchFailed, "the provider does not know it any more", 1)
+	case err == nil && state.Phase != llm.BatchRunning:
+		if ended, err = w.collect(ctx, m, b, state); ended || err == nil {
+			return ended, err
+		}
+	}
+	if w.over(b, err) {
+		why := "its answers did not come in time"
+		if err != nil {
+			w.Log.Warn("a batch is given up at its deadline", "batch_id", b.ID, "model", b.Model, "error", err)
+			why += ": " + err.Error()
+		}
+		return true, w.close(ctx, b, reverie.BatchExpired, why, 1)
+	}
+	return false, err
+}
+
+// state looks at a batch, and cancels it where it is to be.
+func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state llm.BatchState, err error) {
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	state, err = m.Batcher().BatchState(limited, b.ProviderID)
+	if b.Status == reverie.BatchCancelling && (err != nil || state.Phase == llm.BatchRunning) {
+		limited, end := w.Within(ctx, forLook)
+		defer end()
+		err = cmp.Or(err, m.Batcher().CancelBatch(limited, b.ProviderID))
+	}
+	return state, err
+}
+
+// Cancel asks the provider to answer no more of a batch that is out. One that it may not
+// have is taken back by the next look.
+func (w *Waves) Cancel(ctx context.Context, b reverie.Batch) (reverie.Batch, error) {
+	is, err := w.store.CancellingBatch(ctx, b.ID)
+	if err != nil {
+		return b, err
+	}
+	if !is {
+		return b, fmt.Errorf("batch %s is %s, and only one that has not ended can be cancelled: %w", b.ID, b.Status,
+			reverie.ErrConflict)
+	}
+	if b.Status = reverie.BatchCancelling; b.ProviderID == "" {
+		return b, nil
+	}
+	m := w.model(b)
+	if m == nil {
+		return b, fmt.Errorf("batch %s is of %s, which is not configured any more: set it again to cancel the batch: %w", b.ID,
+			b.Model, reverie.ErrConfiguration)
+	}
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	return b, m.Batcher().CancelBatch(limited, b.ProviderID)
+}
+
+// Unwanted are the batches of the job for which no run waits any more.
+func (w *Waves) Unwanted(ctx context.Context) ([]reverie.Batch, error) {
+	list, wanted, err := w.out(ctx)
+	return slices.DeleteFunc(list, func(b reverie.Batch) bool { return wanted[b.ID] }), err
+}
+
+// out are the batches of the job that are out, and those of them that runs wait for.
+func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[string]bool, err error) {
+	if list, err = w.store.BatchesOut(ctx, w.Job); err != nil {
+		return nil, nil, err
+	}
+	ids := make([]string, len(list))
+	for i, b := range list {
+		ids[i] = b.ID
+	}
+	wants, err := w.store.WantedBatches(ctx, ids)
+	wanted = make(map[string]bool, len(wants))
+	for _, id := range wants {
+		wanted[id] = true
+	}
+	return list, wanted, err
+}
+
+// over tells whether a batch is given up, whatever its provider says: past its deadline, and
+// an hour later where what it last said may pass.
+func (w *Waves) over(b reverie.Batch, err error) bool {
+	e, is := errors.AsType[*llm.Error](err)
+	if err != nil && !is { // of the database
+		return false
+	}
+	at := b.CreatedAt.Add(w.Deadline)
+	if err == nil || e.Is(reverie.ErrDeferred) || e.Fault == llm.FaultCanceled {
+		at = at.Add(patience)
+	}
+	return !w.Clock.Now().Before(at)
+}
+
+// close ends a batch. What it has not answered has failed, which costs a try where nobody
+// wanted it so.
+func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string, tries int) error {
+	if b.Status == reverie.BatchCancelling {
+		tries = 0
+	}
+	n, err := w.store.CloseBatch(ctx, b.ID, status, why, tries)
+	if err == nil && n > 0 {
+		w.Count("failed", n)
+	}
+	return err
+}
+
+// collect takes the answers of a batch that has ended.
+func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, state llm.BatchState) (ended bool, err error) {
+	tries := 1
+	if state.Phase == llm.BatchFailed {
+		if (&llm.Error{Fault: state.Fault}).Is(reverie.ErrDeferred) { // for want of room
+			tries = 0
+		}
+		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
+		w.smaller(m, b.Questions, 0)
+	} else {
+		questions, err := w.store.BatchQuestions(ctx, b.ID)
+		if err != nil {
+			return false, err
+		}
+		waiting := make(map[string]reverie.BatchQuestion, len(questions))
+		for _, q := range questions {
+			waiting[q.ID] = q
+		}
+		aside := map[string]llm.BatchAnswer{} // that count where no line is the question's own
+		limited, end := w.Within(ctx, forTexts)
+		defer end()
+		limited, stop := context.WithCancelCause(limited)
+		idle := w.Clock.AfterFunc(forLook, func() { stop(errStalled) })
+		defer idle.Stop()
+		err = m.Batcher().BatchAnswers(limited, b.ProviderID, func(a llm.BatchAnswer) error {
+			defer idle.Reset(forLook)
+			q, waits := waiting[a.ID]
+			_, own := takeNonce(a.Response.Text, q.Nonce)
+			switch {
+			case !waits: // a duplicate, or none of ours
+				return nil
+			case a.Err == nil && own:
+				delete(waiting, a.ID)
+				return w.take(ctx, m, b, q, a)
+			case llm.FaultIn(a.Err) != llm.FaultCanceled: // else it is as if there were no line
+				aside[a.ID] = a
+			}
+			return nil
+		})
+		for _, q := range questions {
+			if a, is := aside[q.ID]; is && waiting[q.ID].ID != "" && err == nil {
+				err = w.take(ctx, m, b, q, a)
+			}
+		}
+		if err != nil && !isFault(err, llm.FaultNotFound) {
+			return false, err
+		}
+	}
+	if err := w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries); err != nil {
+		return true, err
+	}
+	limited, end := w.Within(ctx, forLook)
+	defer end()
+	if err := m.Batcher().DropBatch(limited, b.ProviderID); err != nil {
+		w.Log.Warn("the provider still has the texts of a batch, which could not be deleted", "batch_id", b.ID, "model", b.Model,
+			"provider_id", b.ProviderID, "error", err)
+	}
+	return true, nil
+}
+
+// errStalled is why the answers of a batch are read no further, for now.
+var errStalled = fmt.Errorf("no further answer came within %v: %w", forLook, context.DeadlineExceeded)
+
+// take keeps one answer, if it is the question's own.
+func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q reverie.BatchQuestion, a llm.BatchAnswer) error {
+	meta := llm.Meta{GroupID: q.GroupID, RunID: &q.RunID, Purpose: q.Purpose}
+	taken := reverie.BatchAnswer{}
+	outcome := "answered"
+	if q.Status = reverie.QuestionAnswered; a.Err == nil {
+		var own bool
+		if a.Response.Text, own = takeNonce(a.Response.Text, q.Nonce); !own {
+			q.Status, taken.Refused, outcome = reverie.QuestionAgain, true, "refused"
+			w.Log.Warn("an answer is refused: it does not begin with the nonce of its question", "batch_id", b.ID,
+				"group_id", q.GroupID, "run_id", q.RunID, "question_id", q.ID)
+		}
+	} else {
+		q.Status, outcome = reverie.QuestionFailed, "failed"
+		if q.Fault = string(llm.FaultIn(a.Err)); errors.Is(a.Err, reverie.ErrDeferred) {
+			q.Status = reverie.QuestionAgain
+		}
+	}
+	resp, call := m.Receive(meta, q.Tokens, a, b.CreatedAt)
+	if taken.Refused {
+		call.Outcome = "refused_nonce"
+	}
+	taken.Call = &call
+	if q.Status == reverie.QuestionAnswered {
+		q.Answer, q.Finish = resp.Text, string(resp.Finish)
+	}
+	taken.Question = q
+	w.mu.Lock()
+	r := w.reserved[q.ID]
+	delete(w.reserved, q.ID)
+	w.mu.Unlock()
+	var is bool
+	var err error
+	r.Settle(call, func() bool {
+		is, err = w.store.TakeAnswer(ctx, b.ID, taken)
+		return is && err == nil
+	})
+	if is {
+		w.Count(outcome, 1)
+		w.Called(call)
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// addLinked ranks the facts of linked groups with what was found: what members of the group have
+// said of themselves elsewhere. Nothing is written there: what has no vector of the model is
+// found by its words.
+func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.SearchQuery) error {
+	shared, err := s.Links.Shared(ctx, q.GroupID, !q.At.IsZero())
+	for _, of := range shared {
+		if q.GroupID, q.Only = of.GroupID, ofThemselves(of); len(q.Only) == 0 {
+			continue
+		}
+		theirs, err := s.Store.Search(s.instead(ctx, of.GroupID), q)
+		if err != nil {
+			return err
+		}
+		for _, hits := range [][]reverie.Hit{theirs.Hits, theirs.Archived} {
+			for i := range hits {
+				hits[i].From = of.GroupID
+			}
+		}
+		add(r, theirs, q.Limit)
+	}
+	return err
+}
+
+// ofThemselves are the facts that name who said them, and nobody else who is known in the group.
+func ofThemselves(of reverie.SharedFacts) (ids []string) {
+	texts := make([]string, len(of.Facts))
+	for i, f := range of.Facts {
+		texts[i] = foldNames(f.Statement)
+	}
+	all := strings.Join(texts, "\n")
+	names := slices.DeleteFunc(slices.Clone(of.Names), func(n reverie.EntityName) bool { return !strings.Contains(all, n.Key) })
+	for i, f := range of.Facts {
+		if who := named(texts[i], names); len(who) == 1 && who[0] == f.EntityID {
+			ids = append(ids, f.MemoryID)
+		}
+	}
+	return ids
+}
