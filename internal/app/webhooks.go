@@ -18,9 +18,11 @@ func (a *App) sender() *webhook.Sender {
 	return webhook.NewSender(webhook.Options{AllowPrivate: c.AllowPrivate, Timeout: c.Timeout.Duration, Now: a.Clock})
 }
 
-func (a *App) deliverer() *webhook.Deliverer {
-	c := a.Config.Webhooks
-	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: a.sender(), GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
+// deliverer sends what waits, and gives a webhook so much time at most to answer.
+func (a *App) deliverer(most time.Duration) *webhook.Deliverer {
+	c, sender := a.Config.Webhooks, a.sender()
+	sender.Timeout = min(sender.Timeout, most)
+	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: sender, GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
 		Random: rand.Float64, Now: a.Clock, After: time.After, Log: a.Log, Count: a.metrics.WebhookEvents}
 	if a.metrics != nil {
 		d.Waiting = a.metrics.WebhookWaits
@@ -30,7 +32,7 @@ func (a *App) deliverer() *webhook.Deliverer {
 
 // deliver sends events until the end that it returns, which waits for what is being sent.
 func (a *App) deliver(ctx context.Context) (end func()) {
-	d := a.deliverer()
+	d := a.deliverer(time.Minute)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -53,7 +55,7 @@ func (a *App) deliverBriefly() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
-	d := a.deliverer()
+	d := a.deliverer(parting * 4 / 5) // who hangs is noted to have failed
 	defer d.Sender.Close()
 	d.Drain(ctx)
 }

@@ -51,7 +51,7 @@ type Deliverer struct {
 // Run sends until stop is closed. What is being sent then is finished, unless ctx ends.
 func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 	var swept time.Time
-	for {
+	for down := false; ; {
 		n, err := d.Round(ctx, stop)
 		if now := d.Now(); err == nil && now.Sub(swept) >= sweep {
 			swept, err = now, d.sweep(ctx)
@@ -59,10 +59,10 @@ func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 		if err == nil && d.Waiting != nil {
 			err = d.tellWaiting(ctx)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !down && ctx.Err() == nil {
 			d.Log.Warn("events for webhooks wait: the database did not answer", "error", err)
 		}
-		if n > 0 && err == nil {
+		if down = err != nil; n > 0 && !down {
 			continue
 		}
 		select {

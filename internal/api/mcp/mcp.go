@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,6 +42,10 @@ type Options struct {
 	// Caller puts into a context who asks, for each call anew, so that a token that is
 	// revoked is refused at once. nil: it is there already.
 	Caller func(context.Context) (context.Context, error)
+	Group  string // the only one that is there; "" where there may be several
+	// Tick is when to look for changes of what clients have subscribed to. nil: they cannot, as over HTTP, where there
+	// are no sessions to tell.
+	Tick func() <-chan time.Time
 }
 
 // Server serves the tools.
@@ -47,19 +53,27 @@ type Server struct {
 	opts    Options
 	service *api.Service
 	server  *sdk.Server
+
+	mu         sync.Mutex
+	subscribed map[string]*subscription // by address
 }
 
 // New returns a server of the tools.
 func New(service *api.Service, opts Options) *Server {
 	opts.Version = cmp.Or(opts.Version, "dev")
-	s := &Server{opts: opts, service: service}
+	s := &Server{opts: opts, service: service, subscribed: map[string]*subscription{}}
 	about := instructions
 	if opts.Write {
 		about += writing
 	}
+	o := &sdk.ServerOptions{Instructions: about, Logger: quiet(service.Log),
+		Capabilities: &sdk.ServerCapabilities{Resources: &sdk.ResourceCapabilities{}}}
+	if opts.Tick != nil {
+		o.SubscribeHandler, o.UnsubscribeHandler = s.subscribe, s.unsubscribe
+	}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "reverie", Title: "Reverie: the memory of chat groups",
-		Version: opts.Version},
-		&sdk.ServerOptions{Instructions: about, Logger: quiet(service.Log), Capabilities: &sdk.ServerCapabilities{}})
+		Version: opts.Version}, o)
+	s.addResources()
 	s.readingTools()
 	if opts.Write {
 		s.writingTools()
@@ -70,6 +84,9 @@ func New(service *api.Service, opts Options) *Server {
 // Run serves one client over a pair of streams, until it closes them or ctx is done. It
 // closes both.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	watch, end := context.WithCancel(ctx)
+	defer end()
+	go s.watch(watch)
 	err := s.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -79,7 +96,16 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 
 // Connect serves one client over any transport of the SDK's.
 func (s *Server) Connect(ctx context.Context, t sdk.Transport) (*sdk.ServerSession, error) {
-	return s.server.Connect(ctx, t, nil)
+	session, err := s.server.Connect(ctx, t, nil)
+	if err == nil {
+		watch, end := context.WithCancel(ctx)
+		go s.watch(watch)
+		go func() {
+			_ = session.Wait()
+			end()
+		}()
+	}
+	return session, err
 }
 
 // Handler serves clients over HTTP, without sessions: any replica answers any request.
@@ -164,25 +190,34 @@ func add[In, Out any](s *Server, t tool, do func(context.Context, In) (Out, stri
 // of the SDK's, where it would be the end of the process.
 func call[In, Out any](ctx context.Context, s *Server, req *sdk.CallToolRequest, in In,
 	do func(context.Context, In) (Out, string, error)) (out Out, text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	leave, err := turn(ctx)
+	defer caught(&err)
+	ctx, leave, err := s.asking(ctx)
+	defer leave()
 	if err != nil {
 		return out, "", err
-	}
-	defer leave()
-	if s.opts.Caller != nil {
-		if ctx, err = s.opts.Caller(ctx); err != nil {
-			return out, "", err
-		}
 	}
 	if err := storable(req.Params.Arguments); err != nil {
 		return out, "", err
 	}
 	return do(ctx, in)
+}
+
+// caught makes an error of a panic. It is to be deferred.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+}
+
+// asking is the context of who asks, in its turn, which ends with leave.
+func (s *Server) asking(ctx context.Context) (asker context.Context, leave func(), err error) {
+	if leave, err = turn(ctx); err != nil {
+		return ctx, func() {}, err
+	}
+	if s.opts.Caller != nil {
+		ctx, err = s.opts.Caller(ctx)
+	}
+	return ctx, leave, err
 }
 
 // plain is an error as an agent is told it. What it is not told is logged.
@@ -229,18 +264,18 @@ func within(name string, given *int, otherwise, least, most int) (int, error) {
 
 func (s *Server) writingTools() {
 	add(s, tool{name: "propose_memory", title: "Propose a memory", writes: true,
-		about: "Propose that a group remembers something, or that a memory says something else. It waits for a person who " +
-			"approves or rejects it; nothing is changed until then. A statement is one plain sentence about the group, " +
-			"without links, secrets or instructions."},
+		about: "Propose that a group remembers something, or, with memory_id, that a memory says something else. Call it when " +
+			"members settle something for good, or correct you, and search_memories does not find it. A person decides; " +
+			"nothing changes until then. A statement is one plain sentence, without links, secrets or instructions."},
 		s.propose)
 	add(s, tool{name: "forget_memory", title: "Propose to forget a memory", writes: true,
-		about: "Propose that a memory is deleted. It waits for a person who approves or rejects it; nothing is changed " +
-			"until then."},
+		about: "Propose that a memory is deleted. Call it when members say that it is no longer so, and nothing takes its place. " +
+			"A person decides; nothing changes until then."},
 		s.forget)
 }
 
 type evidence struct {
-	Message string `json:"message_id" jsonschema:"a message of the group"`
+	Message string `json:"message_id" jsonschema:"the id of a message of the group"`
 	Quote   string `json:"quote,omitempty" jsonschema:"words that stand in it, as they stand there"`
 }
 
@@ -248,7 +283,7 @@ type proposeIn struct {
 	Group     string     `json:"group_id,omitempty" jsonschema:"the group that is to remember it; may be left out with memory_id"`
 	Memory    string     `json:"memory_id,omitempty" jsonschema:"the memory that is to say this instead: the id of its newest version; left out for a new memory"`
 	Statement string     `json:"statement" jsonschema:"what is to be remembered: one sentence of at most 500 characters, in the group's language"`
-	Reason    string     `json:"reason" jsonschema:"why, for the person who decides"`
+	Reason    string     `json:"reason" jsonschema:"why, in one sentence, for the person who decides"`
 	Evidence  []evidence `json:"evidence,omitempty" jsonschema:"the messages that say so, at most 20; each must be the group's, and a quote must stand in it"`
 }
 
@@ -263,7 +298,7 @@ func (s *Server) propose(ctx context.Context, in proposeIn) (reverie.ProposalRep
 
 type forgetIn struct {
 	Memory   string     `json:"memory_id" jsonschema:"the memory: the id of its newest version"`
-	Reason   string     `json:"reason" jsonschema:"why, for the person who decides"`
+	Reason   string     `json:"reason" jsonschema:"why, in one sentence, for the person who decides"`
 	Evidence []evidence `json:"evidence,omitempty" jsonschema:"the messages that say so, at most 20; each must be the group's, and a quote must stand in it"`
 }
 

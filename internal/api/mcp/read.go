@@ -28,25 +28,27 @@ const (
 
 func (s *Server) readingTools() {
 	add(s, tool{name: "list_groups", title: "List groups",
-		about: "List the chat groups that you may read, with how many memories each has."}, s.listGroups)
+		about: "List the chat groups that you may read, with how many memories each has. Call it once, to learn the group_id " +
+			"that the other tools take."}, s.listGroups)
 	add(s, tool{name: "get_group_context", title: "Get a group's context",
-		about: "Get what a group remembers that bears on a message, the people and things it names, and the newest turns " +
-			"of a session: text that is ready to stand before your answer. Call it before you answer for a group.",
+		about: "Get what a group remembers that bears on one message, the people and things it names, and the newest turns " +
+			"of its session: text to read before you answer. Call it first, once for each message that you answer.",
 	}, s.groupContext)
 	add(s, tool{name: "search_memories", title: "Search memories",
-		about: "Find the memories of a group that are nearest to a text in meaning and in words, best first. With at, " +
-			"what was remembered at that time of the chat."}, s.searchMemories)
+		about: "Find the memories of a group that are nearest to a text in meaning and in words, best first. Call it for what " +
+			"get_group_context left open, or for the past: with at, what was remembered then."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
-		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With at, the " +
-			"versions that there were at that time, as they stood then."}, s.memoryHistory)
+		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. Call it when somebody " +
+			"asks how or since when something is so. With at, the versions of that time, as they stood then."}, s.memoryHistory)
 	add(s, tool{name: "get_memory", title: "Get a memory",
 		about: "Get one memory: what it says, its type, strength and dates, who wrote it, and the words of members that it " +
-			"rests on."}, s.memory)
+			"rests on. Call it when somebody asks who said so, or before you propose a change."}, s.memory)
 	add(s, tool{name: "get_dream", title: "Get a group's dream",
 		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting " +
-			"preferences, themes and open todos."}, s.dream)
+			"preferences, themes and open todos. Call it for the whole picture, not for one question."}, s.dream)
 	add(s, tool{name: "list_people", title: "List people",
-		about: "List the people of a group (or its bots and things) and what is said of them, strongest first.",
+		about: "List the people of a group (or its bots and things) and what is said of them, strongest first. Call it when a " +
+			"question is about somebody; with name, for one of them.",
 	}, s.listPeople)
 }
 
@@ -83,10 +85,10 @@ func (s *Server) listGroups(ctx context.Context, in groupsIn) (groupsOut, string
 }
 
 type contextIn struct {
-	Group     string `json:"group_id" jsonschema:"the group's id"`
-	Query     string `json:"query" jsonschema:"the message that is to be answered, or what it is about"`
+	Group     string `json:"group_id" jsonschema:"the group's id, as list_groups says it"`
+	Query     string `json:"query" jsonschema:"the message to answer, word for word"`
 	Session   string `json:"session_id,omitempty" jsonschema:"the session that the message belongs to, for its newest turns"`
-	MaxTokens *int   `json:"max_tokens,omitempty" jsonschema:"tokens of the text at most: 1 to 100000; as configured by default"`
+	MaxTokens *int   `json:"max_tokens,omitempty" jsonschema:"tokens of the text at most, such as 1000: 1 to 100000; as configured by default"`
 	past
 }
 
@@ -151,8 +153,8 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 }
 
 type searchIn struct {
-	Group     string   `json:"group_id" jsonschema:"the group's id"`
-	Query     string   `json:"query" jsonschema:"what to look for, in the group's own language"`
+	Group     string   `json:"group_id" jsonschema:"the group's id, as list_groups says it"`
+	Query     string   `json:"query" jsonschema:"what to look for, in the group's own language, such as: when do we meet?"`
 	Limit     *int     `json:"limit,omitempty" jsonschema:"memories at most: 1 to 50, 5 by default"`
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"least score, 0 to 1; without one 0.7, or the nearest three where none reaches that"`
 	past
@@ -187,7 +189,7 @@ func (s *Server) again(ctx context.Context, group string, ids []string, at time.
 
 // past is as of when a tool reads.
 type past struct {
-	At         string `json:"at,omitempty" jsonschema:"as of this time of the chat: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+	At         string `json:"at,omitempty" jsonschema:"as of this time of the chat, such as 2026-01-15T20:00:00Z, or 2026-01-15, which is its beginning in UTC; now by default"`
 	AsOf       string `json:"as_of,omitempty" jsonschema:"the former name of at"`
 	RecordedAt string `json:"recorded_at,omitempty" jsonschema:"as of this time, by when memories were written and not by when things were said; instead of at"`
 }
@@ -342,7 +344,7 @@ func (s *Server) memory(ctx context.Context, in memoryIn) (memoryOut, string, er
 }
 
 type dreamIn struct {
-	Group string `json:"group_id" jsonschema:"the group's id"`
+	Group string `json:"group_id" jsonschema:"the group's id, as list_groups says it"`
 }
 
 type dreamItem struct {
@@ -381,8 +383,8 @@ func (s *Server) dream(ctx context.Context, in dreamIn) (dreamOut, string, error
 }
 
 type peopleIn struct {
-	Group  string `json:"group_id" jsonschema:"the group's id"`
-	Name   string `json:"name,omitempty" jsonschema:"only those of whose names this is a part"`
+	Group  string `json:"group_id" jsonschema:"the group's id, as list_groups says it"`
+	Name   string `json:"name,omitempty" jsonschema:"only those of whose names this is a part, such as Lin"`
 	Kind   string `json:"kind,omitempty" jsonschema:"person, bot or thing; person by default"`
 	Limit  *int   `json:"limit,omitempty" jsonschema:"people at most: 1 to 100, 20 by default"`
 	Offset *int   `json:"offset,omitempty" jsonschema:"people to skip"`

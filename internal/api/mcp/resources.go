@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"reverie/internal/api"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+)
+
+// The resources of a group. What stands in them is text that is ready for a model, as quoted data.
+const (
+	scheme      = "reverie://groups/"
+	memoriesURI = scheme + "{group_id}/memories"
+	contextURI  = scheme + "{group_id}/context{?query}"
+	textType    = "text/plain"
+)
+
+// MemoriesURI is the resource of what a group remembers.
+func MemoriesURI(group string) string {
+	return scheme + strings.ReplaceAll(url.QueryEscape(group), "+", "%20") + "/memories"
+}
+
+func (s *Server) addResources() {
+	const about = "All that the group remembers now, strongest first, at most 200 memories."
+	s.server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "memories", Title: "A group's memories", Description: about,
+		URITemplate: memoriesURI, MIMEType: textType}, s.read)
+	s.server.AddResourceTemplate(&sdk.ResourceTemplate{Name: "context", Title: "A group's context for a message",
+		Description: "What bears on the message that query holds: the text of get_group_context.", URITemplate: contextURI,
+		MIMEType: textType}, s.read)
+	if g := s.opts.Group; g != "" {
+		s.server.AddResource(&sdk.Resource{Name: "memories of " + g, Description: about, URI: MemoriesURI(g), MIMEType: textType}, s.read)
+	}
+}
+
+// place is the group and the part of it that an address names; "" where it names none.
+func place(address string) (group, part, query string) {
+	rest, ok := strings.CutPrefix(address, scheme)
+	rest, params, _ := strings.Cut(rest, "?")
+	escaped, part, _ := strings.Cut(rest, "/")
+	group, err := url.PathUnescape(escaped)
+	values, badly := url.ParseQuery(params)
+	if !ok || err != nil || badly != nil || group == "" {
+		return "", "", ""
+	}
+	return group, part, values.Get("query")
+}
+
+func (s *Server) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	text, err := s.textOf(ctx, req.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: textType, Text: text}}}, nil
+}
+
+// textOf is what stands at an address.
+func (s *Server) textOf(ctx context.Context, address string) (text string, err error) {
+	defer func() {
+		if err != nil {
+			err = s.plain(ctx, "resource", err)
+		}
+	}()
+	defer caught(&err)
+	ctx, leave, err := s.asking(ctx)
+	defer leave()
+	group, part, query := place(address)
+	switch {
+	case err != nil:
+		return "", err
+	case part == "context":
+		_, text, err = s.groupContext(ctx, contextIn{Group: group, Query: query})
+		return text, err
+	case part == "memories":
+		return s.memoriesText(ctx, group)
+	}
+	return "", fmt.Errorf("resource %q: %w", address, reverie.ErrNotFound)
+}
+
+// remembered is a memory in a resource.
+type remembered struct {
+	MemoryID  string       `json:"memory_id"`
+	Statement string       `json:"statement"`
+	Kind      reverie.Kind `json:"kind"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+func (s *Server) memoriesText(ctx context.Context, group string) (string, error) {
+	reply, err := s.service.List(ctx, reverie.MemoryQuery{GroupID: group, Status: reverie.StatusActive, Order: reverie.OrderStrength,
+		Limit: api.MaxPage})
+	list := []any{}
+	for _, m := range reply.Memories {
+		list = append(list, remembered{m.ID, m.Statement, m.Kind, m.UpdatedAt.UTC()})
+	}
+	if len(list) == 0 {
+		return "Nothing is remembered.", err
+	}
+	return recall.Quoted("memories", fmt.Sprintf("Memories: %d of %d.", len(list), reply.Total), list), err
+}
+
+// subscription is what somebody waits for.
+type subscription struct {
+	group  string
+	since  time.Time // of the newest change that is told
+	number int       // of who wait
+}
+
+func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) (err error) {
+	defer func() {
+		if err != nil {
+			err = s.plain(ctx, "subscribe", err)
+		}
+	}()
+	group, part, _ := place(req.Params.URI)
+	if part != "memories" {
+		return fmt.Errorf("resource %q: %w", req.Params.URI, reverie.ErrNotFound)
+	}
+	ctx, leave, err := s.asking(ctx)
+	defer leave()
+	if err != nil {
+		return err
+	}
+	if _, err := s.service.Group(ctx, group); err != nil {
+		return err
+	}
+	last, err := s.service.LastChanges(ctx, []string{group})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub, ok := s.subscribed[req.Params.URI]
+	if !ok {
+		sub = &subscription{group: group, since: last[group]}
+		s.subscribed[req.Params.URI] = sub
+	}
+	sub.number++
+	return nil
+}
+
+func (s *Server) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub, ok := s.subscribed[req.Params.URI]; ok {
+		if sub.number--; sub.number <= 0 {
+			delete(s.subscribed, req.Params.URI)
+		}
+	}
+	return nil
+}
+
+// watch tells who subscribed of changes, until ctx ends.
+func (s *Server) watch(ctx context.Context) {
+	if s.opts.Tick == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.opts.Tick():
+		}
+		if err := s.tell(ctx); err != nil && ctx.Err() == nil {
+			s.service.Log.WarnContext(ctx, "changes of resources could not be looked for", "error", err)
+		}
+	}
+}
+
+func (s *Server) tell(ctx context.Context) error {
+	s.mu.Lock()
+	groups := map[string]bool{}
+	for _, sub := range s.subscribed {
+		groups[sub.group] = true
+	}
+	s.mu.Unlock()
+	if len(groups) == 0 {
+		return nil
+	}
+	ctx, leave, err := s.asking(ctx) // whose token may be revoked by now
+	defer leave()
+	if err != nil {
+		return err
+	}
+	last, err := s.service.LastChanges(ctx, slices.Collect(maps.Keys(groups)))
+	if err != nil {
+		return err
+	}
+	var changed []string
+	s.mu.Lock()
+	for uri, sub := range s.subscribed {
+		if at, ok := last[sub.group]; ok && !at.Equal(sub.since) {
+			sub.since, changed = at, append(changed, uri)
+		}
+	}
+	s.mu.Unlock()
+	for _, uri := range changed {
+		if err := s.server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
