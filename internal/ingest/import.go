@@ -401,7 +401,11 @@ func GroupOf(format string, chat Chat) (reverie.Group, error) {
 		id = format + "-" + hex.EncodeToString(sum[:16])
 	}
 	name := strings.Join(strings.FieldsFunc(clean(chat.Name), unicode.IsControl), " ")
-	return reverie.Group{ID: id, Name: export.Shortened(name)}, nil
+	g := reverie.Group{ID: id, Name: export.Shortened(name)}
+	if chat.Private {
+		g.Private = "on"
+	}
+	return g, nil
 }
 
 // clean makes a text of other people's making one that can be stored.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -232,13 +233,13 @@ func (s *saga) play(steps int, crossed *int) string {
 	return ""
 }
 
-// TestHistories: 200 random histories of linked and unlinked groups, with facts scoped and not,
+// TestHistories: random histories, 200 with REVERIE_TEST_THOROUGH, of linked and unlinked groups, with facts scoped and not,
 // of one and of several, edited, deleted, erased and undone, and people merged and parted. After
 // each step every reader of every group is shown what the model allows, and nothing else.
 func TestHistories(t *testing.T) {
-	histories, steps := 200, 6
-	if testing.Short() {
-		histories = 20
+	histories, steps := 40, 6
+	if os.Getenv("REVERIE_TEST_THOROUGH") != "" {
+		histories = 200
 	}
 	h, crossed := newHouse(t, "group", nil), 0
 	for seed := range uint64(histories) {

@@ -37,6 +37,8 @@ type Source struct {
 type Chat struct {
 	ID   string // unique within the format, stable between exports
 	Name string // for people
+	// Private tells that the platform says that it is between two.
+	Private bool `json:",omitempty"`
 }
 
 // Record is one thing that an export tells: a message, or something that happened.

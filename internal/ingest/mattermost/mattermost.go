@@ -110,7 +110,7 @@ func (m *reader) chat(p post) export.Chat {
 	for _, member := range members {
 		names = append(names, cmp.Or(m.users[member].Displayed, member))
 	}
-	return export.Chat{ID: strings.Join(members, ","), Name: export.Shortened(strings.Join(names, ", "))}
+	return export.Chat{ID: strings.Join(members, ","), Name: export.Shortened(strings.Join(names, ", ")), Private: len(members) < 3}
 }
 
 // posts tells a post and its answers, which together are a session.

@@ -123,7 +123,7 @@ func (e event) chat() (export.Chat, error) {
 		return export.Chat{}, fmt.Errorf("group_id is missing, and so is the other side of a private chat: %w",
 			reverie.ErrInvalid)
 	}
-	c := export.Chat{ID: "private-" + string(peer), Name: string(peer)}
+	c := export.Chat{ID: "private-" + string(peer), Name: string(peer), Private: true}
 	if e.Sender.Nickname != "" && cmp.Or(e.Sender.UserID, e.UserID) == peer {
 		c.Name = string(e.Sender.Nickname)
 	}

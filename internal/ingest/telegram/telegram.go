@@ -128,6 +128,7 @@ func (c *chat) begin(oneGroup bool) error {
 				"them: %w", reverie.ErrInvalid)}
 	}
 	c.chat.ID = cmp.Or(kinds[c.kind], "peer") + c.id
+	c.chat.Private = kinds[c.kind] == "user"
 	c.chat.Name = cmp.Or(c.name, strings.ReplaceAll(c.kind, "_", " "), c.chat.ID)
 	return nil
 }

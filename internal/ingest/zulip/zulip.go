@@ -270,7 +270,7 @@ func (z *reader) direct(ids []string) export.Chat {
 	for _, id := range ids {
 		names = append(names, cmp.Or(z.users[id].name, "user "+id))
 	}
-	return export.Chat{ID: "dm-" + strings.Join(ids, "-"), Name: strings.Join(names, ", ")}
+	return export.Chat{ID: "dm-" + strings.Join(ids, "-"), Name: strings.Join(names, ", "), Private: len(ids) < 3}
 }
 
 // tables reads what an export says of the people and places that its messages name by id.
