@@ -225,6 +225,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 def test_webhooks(reverie: Reverie, group: str, operations: set[str]) -> None:
     needs(operations, "add-webhook", "test-webhook")
+    reverie.remember(said(1))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         url = f"http://127.0.0.1:{receiver.server_port}/"
