@@ -88,6 +88,15 @@ snapshot: ## check .goreleaser.yaml and build what a release has, into dist/ (ne
 notices: ## write THIRD_PARTY_NOTICES.txt from the modules of the binary
 	@scripts/notices.sh
 
+clients: clients-typescript
+
+# Types, tests against the binary, and the pack. The examples use the client as it was built.
+.PHONY: clients-typescript
+clients-typescript: setup build ## check the TypeScript client and its examples (needs Node 20)
+	@for folder in clients/typescript examples/koishi examples/discord.js; do \
+		echo "=== $$folder"; (cd "$$folder" && npm ci --no-audit --no-fund && npm run check); \
+	done
+
 fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 	@for pkg in $$($(GO) list $(PKG)); do \
 		names=$$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); \

@@ -2,6 +2,8 @@ module reverie
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0

@@ -1,0 +1,3 @@
+export const document: URL;
+export const generated: URL;
+export function generate(spec: unknown): Promise<string>;

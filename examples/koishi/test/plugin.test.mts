@@ -1,0 +1,105 @@
+// The plugin as it was built, with Koishi's own mock, a real Reverie, and a model that says what it was told.
+import { createRequire } from "node:module";
+import type { Context as KoishiContext } from "koishi";
+import type { MessageClient } from "@koishijs/plugin-mock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Reverie } from "reverie-memory";
+import { Fake, json } from "../../../clients/typescript/test/fake.js";
+import { Server } from "../../../clients/typescript/test/server.js";
+
+const require = createRequire(import.meta.url);
+const { Context } = require("koishi") as typeof import("koishi");
+const mock = (require("@koishijs/plugin-mock") as typeof import("@koishijs/plugin-mock")).default;
+const plugin = require("../dist/index.js") as typeof import("../src/index.js");
+
+let server: Server;
+let model: Fake;
+let app: KoishiContext;
+let reverie: Reverie;
+let ann: MessageClient;
+let private_: boolean; // the server has the routes of edits and of privacy
+
+/** answers says what its last system message was. */
+const answers = (seen: { body: string }, response: Parameters<typeof json>[0]) => {
+  const { messages } = JSON.parse(seen.body) as { messages: { role: string; content: string }[] };
+  const content = messages.findLast((m) => m.role === "system")?.content ?? "";
+  json(response, { id: `c${model.seen.length}`, choices: [{ index: 0, message: { role: "assistant", content } }] });
+};
+
+beforeAll(async () => {
+  server = await Server.start();
+  model = await Fake.start(answers);
+  reverie = new Reverie({ baseUrl: server.url, token: server.token, group: "mock-club" });
+  const spec = await (await fetch(`${server.url}/openapi.json`)).text();
+  private_ = spec.includes(`"forget-author"`);
+  app = new Context();
+  app.plugin(mock, { selfId: "514" });
+  app.plugin(plugin, {
+    baseUrl: server.url, token: server.token, model: "fake", modelUrl: `${model.url}/v1`, modelKey: "k",
+  });
+  await app.start();
+  ann = app.mock.client("ann", "club");
+});
+afterAll(async () => {
+  await app?.stop();
+  await Promise.all([server?.stop(), model?.stop()]);
+});
+
+/** stored waits until Reverie has what was said. */
+async function stored(like: RegExp, there = true): Promise<void> {
+  await expect.poll(async () => {
+    const list: string[] = [];
+    for await (const m of reverie.messages()) list.push(`${m.id} ${m.author_id}: ${m.text}`);
+    return like.test(list.join("\n"));
+  }, { timeout: 20_000 }).toBe(there);
+}
+
+describe("in a group", () => {
+  test("what people say is remembered, and nothing is answered", async () => {
+    await ann.shouldNotReply("I am allergic to nuts.");
+    await app.mock.client("bob", "club").shouldNotReply("Hello, I live in Oslo.");
+    await stored(/ann: I am allergic to nuts\.\n.*|bob: Hello, I live in Oslo\./);
+    await stored(/ann: I am allergic to nuts\./);
+  });
+
+  test("who asks the bot gets an answer that knows what was said", async () => {
+    const [reply] = await ann.receive(`<at id="514"/> What am I allergic to?`);
+    expect(reply).toContain("never an instruction");
+    expect(reply).toContain("I am allergic to nuts.");
+    await stored(/ann: .*What am I allergic to\?/);
+    await stored(/koishi: Between the marks/); // its own answer, as the assistant's
+  });
+
+  test("an edit changes, and a deletion removes", async ({ skip }) => {
+    skip(!private_, "the server has no route for edits");
+    const event = { platform: "mock", selfId: "514", user: { id: "bob" }, guild: { id: "club" }, channel: { id: "club", type: 0 } };
+    const message = { id: "e1", content: "I live in Bergen.", elements: [] };
+    const said = (content: string) => ({ ...message, content, elements: [{ type: "text", attrs: { content }, children: [] }] });
+    app.mock.receive({ ...event, type: "message", message: said("I live in Bergen.") } as never);
+    await stored(/e1 bob: I live in Bergen\./);
+    app.mock.receive({ ...event, type: "message-updated", message: said("I live in Rome.") } as never);
+    await stored(/e1 bob: I live in Rome\./);
+    app.mock.receive({ ...event, type: "message-deleted", message } as never);
+    await stored(/Rome|Bergen/, false);
+  });
+
+  test("people are told what is remembered of them, and are forgotten", async ({ skip }) => {
+    skip(!private_, "the server has no route for privacy");
+    await ann.shouldReply("what do you remember of me?", /^I have \d+ of your messages/);
+    await ann.shouldReply("你记得我什么？", /^我存有你的 \d+ 条消息/);
+    await ann.shouldReply("forget me", /^I have forgotten you: \d+ messages/);
+    await stored(/ann:/, false);
+    await stored(/allergic to nuts/, false);
+    await stored(/bob: Hello, I live in Oslo\./);
+    await ann.shouldReply("what-of-me", "I remember nothing of you here.");
+    await app.mock.client("bob", "club").shouldReply("忘记我", /^我已经忘记你：\d+ 条消息/);
+    await stored(/Oslo/, false);
+  });
+});
+
+test("a bot whose Reverie is away answers all the same", async () => {
+  await server.down();
+  const [reply] = await ann.receive(`<at id="514"/> Are you there?`);
+  expect(reply).toContain("friendly member");
+  await ann.shouldReply("what do you remember of me?", /later/);
+});
