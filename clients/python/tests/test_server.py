@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.server
+import inspect
 import queue
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 from reverie_memory import (
+    APIError,
     AsyncReverie,
     Conflict,
     Forbidden,
@@ -27,6 +29,8 @@ from reverie_memory import (
     WebhookError,
     verify_webhook,
 )
+from reverie_memory._operations import AsyncOperations
+from reverie_memory._operations_sync import Operations
 from server import Server
 
 START = datetime(2026, 1, 15, 12, tzinfo=timezone.utc)
@@ -173,6 +177,29 @@ def test_the_middleware(server: Server, reverie: Reverie, group: str) -> None:
     assert [m["text"] for m in messages] == [MEETING, "Every Friday at eight."]
 
 
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_every_operation_has_a_route(kind: str, server: Server, reverie: Reverie, areverie: AsyncReverie) -> None:
+    """Whatever the server says to it, no method asks for what is not there."""
+    reverie.remember(said(1))
+    source, client = (Operations, reverie) if kind == "sync" else (AsyncOperations, areverie)
+    said_of: dict[str, str] = {}
+    for name in [n for n in vars(source) if not n.startswith("_")]:
+        method = getattr(client, name)
+        required = [p for p in inspect.signature(method).parameters.values() if p.default is p.empty]
+        try:
+            answer = method(*({} if p.name == "body" else "0197f3a0-1c2d-7e3f-8a4b-5c6d7e8f9a0b" for p in required))
+            if inspect.isawaitable(answer):
+                await answer
+        except APIError as e:
+            said_of[name] = f"{e.status} {e.detail}"
+        else:
+            said_of[name] = "200"
+    assert len(said_of) > 30
+    assert {
+        n: s for n, s in said_of.items() if s[:3] not in ("200", "404", "409", "422", "428") or "no such route" in s
+    } == {}
+
+
 # --- what newer servers do ---
 
 
@@ -225,6 +252,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 def test_webhooks(reverie: Reverie, group: str, operations: set[str]) -> None:
     needs(operations, "add-webhook", "test-webhook")
+    reverie.remember(said(1))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         url = f"http://127.0.0.1:{receiver.server_port}/"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
@@ -252,19 +252,21 @@ class AsyncReverie(AsyncOperations):
         edited_at: Time | None = None,
         group: str | None = None,
         timeout: float | None = None,
-    ) -> Any:
-        """Gives a message the text that it has now."""
-        return await self.request(
+    ) -> models.MessageChanged:
+        """Gives a message the text that it has now. An older text than the stored one changes nothing."""
+        call: Call[models.MessageChanged] = Call(
             "PATCH",
             self._message_path(message_id, group),
-            body=_given({"text": text, "edited_at": edited_at}),
-            idempotent=True,
-            timeout=timeout,
+            body=Body(_given({"text": text, "edited_at": edited_at})),
         )
+        return await self._send(call, timeout)
 
-    async def delete_message(self, message_id: str, *, group: str | None = None, timeout: float | None = None) -> Any:
+    async def delete_message(
+        self, message_id: str, *, group: str | None = None, timeout: float | None = None
+    ) -> models.MessageChanged:
         """Takes a message away, and its quotes. What rests on it alone is judged again."""
-        return await self.request("DELETE", self._message_path(message_id, group), timeout=timeout)
+        call: Call[models.MessageChanged] = Call("DELETE", self._message_path(message_id, group))
+        return await self._send(call, timeout)
 
     def _message_path(self, message_id: str, group: str | None) -> str:
         return path_of("/v1/groups/{group_id}/messages/{message_id}", self._group(group), message_id)
@@ -283,25 +285,36 @@ class AsyncReverie(AsyncOperations):
         reaction = Reaction(emoji=emoji, author_id=author_id, count=count)
         return await self.remember(Message(id=message_id, reactions=[reaction]), group=group, timeout=timeout)
 
-    async def what_about(self, author_id: str, *, group: str | None = None, timeout: float | None = None) -> Any:
+    async def what_about(
+        self, author_id: str, *, group: str | None = None, timeout: float | None = None
+    ) -> models.AuthorMemoriesReply:
         """What is remembered of a person and from a person's words: all of it, in one answer."""
         path = path_of("/v1/groups/{group_id}/authors/{author_id}/memories", self._group(group), author_id)
-        reply = more = await self.request("GET", path, query={"limit": PAGE}, timeout=timeout)
+        call: Call[models.AuthorMemoriesReply] = Call("GET", path, query={"limit": PAGE})
+        reply = more = await self._send(call, timeout)
         while more["memories"] and len(reply["memories"]) < reply["total"]:
-            query = {"limit": PAGE, "offset": len(reply["memories"])}
-            more = await self.request("GET", path, query=query, timeout=timeout)
+            call.query = {"limit": PAGE, "offset": len(reply["memories"])}
+            more = await self._send(call, timeout)
             reply["memories"] += more["memories"]
         return reply
 
     async def forget(
-        self, author_id: str, *, dry_run: bool = False, group: str | None = None, timeout: float | None = None
-    ) -> Any:
+        self,
+        author_id: str,
+        *,
+        dry_run: bool = False,
+        keep_names: Sequence[str] = (),
+        group: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ForgetReply:
         """Erases a person from the group: words, and what rests on them. It cannot be undone.
 
-        A dry run only counts.
+        A dry run only counts. `keep_names` stay in the words of others, such as Will.
         """
         path = path_of("/v1/groups/{group_id}/authors/{author_id}/forget", self._group(group), author_id)
-        return await self.request("POST", path, body={"dry_run": dry_run}, idempotent=True, timeout=timeout)
+        body = _given({"dry_run": dry_run, "keep_names": list(keep_names) or None})
+        call: Call[models.ForgetReply] = Call("POST", path, body=Body(body))
+        return await self._send(call, timeout)
 
     # --- all else ---
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
@@ -253,19 +253,21 @@ class Reverie(Operations):
         edited_at: Time | None = None,
         group: str | None = None,
         timeout: float | None = None,
-    ) -> Any:
-        """Gives a message the text that it has now."""
-        return self.request(
+    ) -> models.MessageChanged:
+        """Gives a message the text that it has now. An older text than the stored one changes nothing."""
+        call: Call[models.MessageChanged] = Call(
             "PATCH",
             self._message_path(message_id, group),
-            body=_given({"text": text, "edited_at": edited_at}),
-            idempotent=True,
-            timeout=timeout,
+            body=Body(_given({"text": text, "edited_at": edited_at})),
         )
+        return self._send(call, timeout)
 
-    def delete_message(self, message_id: str, *, group: str | None = None, timeout: float | None = None) -> Any:
+    def delete_message(
+        self, message_id: str, *, group: str | None = None, timeout: float | None = None
+    ) -> models.MessageChanged:
         """Takes a message away, and its quotes. What rests on it alone is judged again."""
-        return self.request("DELETE", self._message_path(message_id, group), timeout=timeout)
+        call: Call[models.MessageChanged] = Call("DELETE", self._message_path(message_id, group))
+        return self._send(call, timeout)
 
     def _message_path(self, message_id: str, group: str | None) -> str:
         return path_of("/v1/groups/{group_id}/messages/{message_id}", self._group(group), message_id)
@@ -284,25 +286,36 @@ class Reverie(Operations):
         reaction = Reaction(emoji=emoji, author_id=author_id, count=count)
         return self.remember(Message(id=message_id, reactions=[reaction]), group=group, timeout=timeout)
 
-    def what_about(self, author_id: str, *, group: str | None = None, timeout: float | None = None) -> Any:
+    def what_about(
+        self, author_id: str, *, group: str | None = None, timeout: float | None = None
+    ) -> models.AuthorMemoriesReply:
         """What is remembered of a person and from a person's words: all of it, in one answer."""
         path = path_of("/v1/groups/{group_id}/authors/{author_id}/memories", self._group(group), author_id)
-        reply = more = self.request("GET", path, query={"limit": PAGE}, timeout=timeout)
+        call: Call[models.AuthorMemoriesReply] = Call("GET", path, query={"limit": PAGE})
+        reply = more = self._send(call, timeout)
         while more["memories"] and len(reply["memories"]) < reply["total"]:
-            query = {"limit": PAGE, "offset": len(reply["memories"])}
-            more = self.request("GET", path, query=query, timeout=timeout)
+            call.query = {"limit": PAGE, "offset": len(reply["memories"])}
+            more = self._send(call, timeout)
             reply["memories"] += more["memories"]
         return reply
 
     def forget(
-        self, author_id: str, *, dry_run: bool = False, group: str | None = None, timeout: float | None = None
-    ) -> Any:
+        self,
+        author_id: str,
+        *,
+        dry_run: bool = False,
+        keep_names: Sequence[str] = (),
+        group: str | None = None,
+        timeout: float | None = None,
+    ) -> models.ForgetReply:
         """Erases a person from the group: words, and what rests on them. It cannot be undone.
 
-        A dry run only counts.
+        A dry run only counts. `keep_names` stay in the words of others, such as Will.
         """
         path = path_of("/v1/groups/{group_id}/authors/{author_id}/forget", self._group(group), author_id)
-        return self.request("POST", path, body={"dry_run": dry_run}, idempotent=True, timeout=timeout)
+        body = _given({"dry_run": dry_run, "keep_names": list(keep_names) or None})
+        call: Call[models.ForgetReply] = Call("POST", path, body=Body(body))
+        return self._send(call, timeout)
 
     # --- all else ---
 

@@ -43,6 +43,27 @@ class ApproveBody(TypedDict, total=False):
     """Not accepted any more: what a run holds is approved or rejected as it is."""
 
 
+class _AuthorMemoriesReply(TypedDict):
+    author_id: str
+    """Id of the author."""
+    group_id: str
+    """The group."""
+    memories: list[Memory]
+    """Memories that rest on the author's words, or name the author."""
+    messages: int
+    """Messages of theirs that are stored."""
+    names: list[str]
+    """Names that they wrote under."""
+    success: bool
+    """true; what failed is a problem."""
+    total: int
+    """Rows of all pages."""
+
+
+class AuthorMemoriesReply(_AuthorMemoriesReply, total=False):
+    entity: EntityReply
+
+
 class BadLine(TypedDict):
     line: int
     """Which line, from 1."""
@@ -425,10 +446,14 @@ class _ConversationMessage(TypedDict):
 
 
 class ConversationMessage(_ConversationMessage, total=False):
+    edited_at: str
+    """Since when it has this text; none: as it was sent."""
     filter: str
     """Why no model is shown it: empty, event, command or bot."""
     pruned: bool
     """What was removed for its age."""
+    reactions: dict[str, int]
+    """How often each emoji was given."""
     reply_to: str
     """The message that it answers."""
     run_id: str
@@ -752,6 +777,16 @@ class EditMemoryBody(_EditMemoryBody, total=False):
     """What kind of thing it says; a new memory is a fact."""
 
 
+class _EditMessageBody(TypedDict):
+    text: str
+    """What the message says now."""
+
+
+class EditMessageBody(_EditMessageBody, total=False):
+    edited_at: str
+    """When it was edited; now where it is not given. An older text than the stored one changes nothing."""
+
+
 class EntitiesReply(TypedDict):
     entities: list[EntityReply]
     """People and things."""
@@ -847,6 +882,15 @@ class EntityReply(_EntityReply, total=False):
     """Who the entity is in other groups, as far as the token sees them."""
     merged_into: str
     """The one that it is part of."""
+
+
+class ErasureLeft(TypedDict):
+    rows: int
+    """How many."""
+    what: str
+    """Where something stays."""
+    why: str
+    """Why it stays."""
 
 
 class _Evidence(TypedDict):
@@ -1009,6 +1053,45 @@ class FeedbackReply(_FeedbackReply, total=False):
     """Names the context, to report what the answer used."""
     warnings: list[str]
     """What did not go as it should have."""
+
+
+class ForgetBody(TypedDict, total=False):
+    dry_run: bool
+    """Do it, count, and take it back."""
+    keep_names: list[str]
+    """Names that stay in the words of others, such as Will."""
+
+
+class _ForgetReply(TypedDict):
+    changed: dict[str, int]
+    """Rows in which something was taken out, by table."""
+    created_at: str
+    """When it was made."""
+    deleted: dict[str, int]
+    """Rows that were deleted, by table."""
+    erased: int
+    """Memories that are gone in all versions."""
+    group_id: str
+    """The group."""
+    held: int
+    """Memories that are not recalled until they have been judged again without the author."""
+    left: list[ErasureLeft]
+    """What stays on purpose."""
+    messages: int
+    """Messages of the author that were deleted."""
+    searched: int
+    """Values that the final check has read."""
+    success: bool
+    """true; what failed is a problem."""
+    team: int
+    """A team's memories that were made of such."""
+
+
+class ForgetReply(_ForgetReply, total=False):
+    dry_run: bool
+    """Nothing was written."""
+    erasure_id: str
+    """The receipt's id; none where nothing was there, and of a dry run."""
 
 
 class _GroupReply(TypedDict):
@@ -1350,6 +1433,28 @@ class MemoryUsageStats(TypedDict):
     """What is remembered."""
 
 
+class _MessageChanged(TypedDict):
+    group_id: str
+    """The group."""
+    id: str
+    """The message's id."""
+    success: bool
+    """true; what failed is a problem."""
+
+
+class MessageChanged(_MessageChanged, total=False):
+    deleted: int
+    """1: the message is gone, and does not come in again."""
+    edited: int
+    """1: it has a newer text."""
+    reacted: int
+    """1: it has other reactions now."""
+    same: int
+    """1: it stood so already, or the message is gone."""
+    waiting: int
+    """1: it is done when the group's run has ended."""
+
+
 class MessageStats(TypedDict):
     cited: int
     """Messages that something rests on."""
@@ -1379,12 +1484,22 @@ class MessagesAdded(_MessagesAdded, total=False):
     """Lines that were not taken, the first ones."""
     changed: int
     """Of the known ones: those whose text is another one now. The stored text stays."""
+    deleted: int
+    """Memories that were deleted."""
+    edited: int
+    """A person has changed it before."""
     erased: int
     """Messages that were erased with their author (`reverie erase`), and do not come in again."""
     filtered: dict[str, int]
     """Messages that no model is shown, by reason."""
+    reacted: int
+    """Messages that have other reactions now."""
+    same: int
+    """Changes that were known already, or came to a message that is gone."""
     same_id: int
     """Messages that had the id of another one in this body, and are kept under one of their own."""
+    waiting: int
+    """Of the changes: done when the message has come, or the group's run has ended."""
 
 
 class _MessagesReply(TypedDict):
