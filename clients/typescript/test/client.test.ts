@@ -412,7 +412,7 @@ describe("routes that are new", () => {
     await c.addWebhook({ url: "https://bot.example/hook", events: ["memory.created"] });
     await c.deleteWebhook("w1");
     await c.testWebhook("w1");
-    await c.replayWebhook("w1");
+    await c.replayWebhook("w1", new Date("2026-01-02T03:04:05Z"));
     expect(fake.seen.map((s) => `${s.method} ${s.url} ${s.body}`.trim())).toEqual([
       `PATCH /v1/groups/g1/messages/m%2F1 {"text":"new","edited_at":"2026-01-02T03:04:05.000Z"}`,
       "DELETE /v1/groups/g1/messages/m%2F1",
@@ -425,7 +425,7 @@ describe("routes that are new", () => {
       `POST /v1/webhooks {"url":"https://bot.example/hook","events":["memory.created"]}`,
       "DELETE /v1/webhooks/w1",
       "POST /v1/webhooks/w1/test",
-      "POST /v1/webhooks/w1/replay {}",
+      `POST /v1/webhooks/w1/replay {"from":"2026-01-02T03:04:05.000Z"}`,
     ]);
   });
 });

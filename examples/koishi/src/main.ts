@@ -1,4 +1,5 @@
 // Starts Koishi with the plugin on a OneBot server, such as NapCat or Lagrange.
+import Http from "@koishijs/plugin-http";
 import { Context } from "koishi";
 import OneBot from "koishi-plugin-adapter-onebot";
 import * as memory from "./index.js";
@@ -6,7 +7,9 @@ import * as memory from "./index.js";
 const env = (name: string, otherwise = "") => process.env[name] ?? otherwise;
 
 const app = new Context();
-app.plugin(OneBot as never, { // its types are of another release of Koishi's
+// Their types are of another release of Koishi's.
+app.plugin(Http as never);
+app.plugin(OneBot as never, {
   selfId: env("ONEBOT_SELF_ID"), protocol: "ws", endpoint: env("ONEBOT_ENDPOINT", "ws://127.0.0.1:3001"),
   token: env("ONEBOT_TOKEN"),
 } as never);
