@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { MessageLine, ReverieOptions } from "../src/index.js";
 import {
   ConflictError, ConnectionError, ForbiddenError, InvalidError, NotFoundError, ProblemError, RateLimitError, Reverie,
@@ -12,13 +12,11 @@ import { freePort } from "./server.js";
 let fake: Fake;
 let slept: number[] = [];
 
-beforeAll(async () => {
-  fake = await Fake.start((_, response) => json(response, {}));
-});
-afterAll(() => fake.stop());
-beforeEach(() => {
+beforeEach(async () => {
+  fake = await Fake.start((_, response) => json(response, {})); // a late request of another test goes nowhere
   slept = [];
 });
+afterEach(() => fake.stop());
 
 function client(options: Partial<ReverieOptions> = {}): Reverie {
   const sleep = async (ms: number, signal?: AbortSignal) => {

@@ -202,13 +202,13 @@ describe("what the server may not have yet", () => {
   test("webhooks", async ({ skip }) => {
     skip(!knows("add-webhook"), "no route for webhooks");
     const receiver = await Fake.start((_, response) => void response.writeHead(204).end());
+    const hooked = reverie.inGroup("g-hooks");
+    await hooked.remember(say(1, "Hello."));
     const hook = await reverie.addWebhook({ url: receiver.url, group_id: "g-hooks", events: ["memory.created"] });
     expect((await reverie.webhooks()).webhooks.map((w) => w.webhook_id)).toEqual([hook.webhook_id]);
     const heard = () => receiver.seen.map((s) => verifyWebhook(s.headers, s.body, hook.secret ?? ""));
     expect(await reverie.testWebhook(hook.webhook_id)).toMatchObject({ success: true, http_status: 204 });
     expect(heard()).toMatchObject([{ type: "webhook.test" }]);
-    const hooked = reverie.inGroup("g-hooks");
-    await hooked.remember(say(1, "Hello."));
     const made = await hooked.addMemory({ statement: "Ann says hello.", reason: "a test" });
     await expect.poll(() => heard().at(-1), { timeout: 30_000 })
       .toMatchObject({ type: "memory.created", data: { group_id: "g-hooks", memory_id: made.memory_id } });
