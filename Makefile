@@ -23,7 +23,7 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo eval eval-local test lint cover bench bench-compare torture fuzz fresh screenshots notices man snapshot clean
+.PHONY: help setup build demo eval eval-local test lint cover bench bench-compare torture fuzz clients clients-python fresh screenshots notices man snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,11 @@ fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 		done; \
 	done
+
+clients: clients-python ## check the clients and the examples that use them
+
+clients-python: setup build ## check the Python client, its wheel and its examples (ASTRBOT=1 for AstrBot's, too)
+	@clients/python/check.sh
 
 fresh: ## do make demo and make test as on a new machine: a clone, an empty home, empty caches
 	@scripts/fresh.sh

@@ -9,6 +9,7 @@ select create_distributed_table('runs', 'group_id', colocate_with => 'groups');
 select create_distributed_table('run_chunks', 'group_id', colocate_with => 'groups');
 select create_distributed_table('held_plans', 'group_id', colocate_with => 'groups');
 select create_distributed_table('messages', 'group_id', colocate_with => 'groups');
+select create_distributed_table('message_changes', 'group_id', colocate_with => 'groups');
 select create_distributed_table('pulls', 'group_id', colocate_with => 'groups');
 select create_distributed_table('memories', 'group_id', colocate_with => 'groups');
 select create_distributed_table('memory_evidence', 'group_id', colocate_with => 'groups');

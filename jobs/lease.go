@@ -30,8 +30,16 @@ type Leases struct {
 	// Takeover hears of each lease that the holder before did not give back: its
 	// process died or stood still. nil is nobody.
 	Takeover func(groupID string)
+	// Settler does what waits to be done under a lease, whenever one is taken. nil: nothing waits.
+	Settler Settler
 	// Queue has those who ask in this process wait for each other; nil: they do not.
 	Queue *Queue
+}
+
+// Settler does what has come for a group while somebody had its lease.
+type Settler interface {
+	Waits(ctx context.Context, groupID string) bool
+	Settle(ctx context.Context, lease reverie.Lease)
 }
 
 // Held is a lease that this process has, renewed in the background.
@@ -77,8 +85,20 @@ func (l *Leases) begin(open, ctx context.Context, groupID string, fn func(ctx co
 	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
 		return waitError(groupID, err)
 	}
-	return l.hold(ctx, groupID, fn)
+	err := l.hold(ctx, groupID, fn)
+	for range maxSettle { // what has come since found the lease taken
+		if l.Settler == nil || ctx.Err() != nil || errors.Is(err, reverie.ErrBusy) || !l.Settler.Waits(ctx, groupID) {
+			break
+		}
+		if l.hold(ctx, groupID, func(context.Context, *Held) error { return nil }) != nil {
+			break // who has it does it
+		}
+	}
+	return err
 }
+
+// maxSettle is how often what comes is waited for behind the work.
+const maxSettle = 3
 
 func waitError(groupID string, err error) error {
 	return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
@@ -109,10 +129,28 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 			err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
 		}
 	}()
+	l.settle(inner, held)
 	if err = fn(inner, held); ctx.Err() == nil {
 		err = explainLoss(inner, err)
 	}
+	l.settle(inner, held)
 	return err
+}
+
+func (l *Leases) settle(ctx context.Context, held *Held) {
+	if l.Settler != nil && ctx.Err() == nil && l.Settler.Waits(ctx, held.lease.GroupID) {
+		_ = held.Exclusive(func() error { l.Settler.Settle(ctx, held.lease); return nil })
+	}
+}
+
+// IfFree is [Leases.With] for what can wait: it waits for nobody.
+func (l *Leases) IfFree(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
+	giveBack, taken := l.Queue.try(groupID)
+	if taken != nil {
+		return &reverie.BusyError{GroupID: groupID}
+	}
+	defer giveBack()
+	return l.begin(ctx, ctx, groupID, fn)
 }
 
 // explainLoss says of work that failed because its lease was lost that it did.

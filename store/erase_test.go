@@ -299,7 +299,7 @@ func TestErasedStaysAway(t *testing.T) {
 	shelf := exported(t, f.Store, reverie.ExportQuery{GroupID: group})
 	f.erase(reverie.EraseQuery{})
 	again := []reverie.Message{wrote("x1", "u1", "Ming", "我对花生过敏，很严重", "", 1), wrote("a1", "u2", "Ann", "we all like tea here", "", 3), wrote("n1", "u2", "Ann", "new", "", 900)}
-	if got := must(f.ImportMessages(t.Context(), group, again))(t); got != (reverie.ImportResult{New: 1, Known: 1, Erased: 1}) {
+	if got := must(f.ImportMessages(t.Context(), group, again))(t); !cmp.Equal(got, reverie.ImportResult{New: 1, Known: 1, Erased: 1}) {
 		t.Errorf("import: %+v", got)
 	}
 	f.ensure("g3")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,10 +25,11 @@ const (
 	// One look-up by key for each id: a list of them would be looked for in all of the
 	// group, if that was planned while the table was empty.
 	// Of what was erased the hash alone is known.
-	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256
-		from unnest($2::text[]) as k (id) cross join lateral (select (select case when m.pruned_at is null
-			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end
-			from messages m where m.group_id = $1 and m.message_id = k.id) as text_sha256) w
+	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256,
+			w.edited_at
+		from unnest($2::text[]) as k (id) left join lateral (select case when m.pruned_at is null
+			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end as text_sha256, m.edited_at
+			from messages m where m.group_id = $1 and m.message_id = k.id limit 1) w on true
 		where w.text_sha256 is not null or not $3::bool and (select true from erased_messages e where e.group_id = $1
 			and e.message_sha256 = ` + ErasedMessageHash + `)`
 
@@ -37,15 +37,19 @@ const (
 	messagesByID = `unnest($3::text[]) as k (id)
 		cross join lateral (select x.* from messages x where x.group_id = $1 and x.message_id = k.id limit 1) m`
 
-	// Every message waits for the extraction of its session, unless it is filtered.
+	// Every message waits for the extraction of its session, unless it is filtered. An answer to one that was
+	// erased answers nothing.
 	importQuery = `with m as (
 			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
-				outcome, tokens)
-			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to, u.filter,
-				case when u.filter <> '' then 'filtered' end, u.tokens
+				outcome, tokens, edited_at)
+			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id,
+				case when exists (select 1 from erased_messages e cross join (select u.reply_to as id) k
+					where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `) then '' else u.reply_to end,
+				u.filter, case when u.filter <> '' then 'filtered' end, u.tokens, u.edited_at
 			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
-				$10::text[], $11::int[])
-				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens, no)
+				$10::text[], $11::int[], $12::timestamptz[])
+				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens,
+					edited_at, no)
 			order by u.no
 			returning message_id, sent_at, session_id, filter)
 		insert into message_uses (group_id, job, message_id, sent_at, session_id)
@@ -130,25 +134,30 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	var known []struct {
+	known, err := pg.Select[struct {
 		ID         string
 		Erased     bool
-		TextSHA256 string `db:"text_sha256"`
-	}
-	if err := t.Select(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
+		TextSHA256 string     `db:"text_sha256"`
+		EditedAt   *time.Time `db:"edited_at"`
+	}](ctx, t, knownMessagesQuery, groupID, ids, erased)
+	if err != nil {
 		return res, err
 	}
-	there := map[string]string{}
-	for _, k := range known {
-		if there[k.ID] = k.TextSHA256; k.Erased {
+	there := map[string]int{}
+	for i, k := range known {
+		if there[k.ID] = i; k.Erased {
 			res.Erased++
 		}
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
-		switch stored, found := there[m.ID]; {
+		switch i, found := there[m.ID]; {
 		case found:
-			if sum := sha256.Sum256([]byte(m.Text)); stored != "" && m.Text != "" && stored != hex.EncodeToString(sum[:]) {
+			stored := known[i]
+			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
+			if c, news := m.Since(stored.EditedAt, same); news && stored.TextSHA256 != "" {
+				res.Changes = append(res.Changes, c)
+			} else if !same && stored.TextSHA256 != "" && m.Text != "" {
 				res.Changed++
 			}
 		case m.Filter != reverie.FilterNone:
@@ -184,7 +193,7 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 		if i < len(a.messages) {
 			tokens = a.tokens[i]
 		}
-		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens)
+		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens, m.EditedAt)
 	}
 	_, err := rows.Exec(ctx, t, importQuery, a.groupID)
 	return err
@@ -231,10 +240,10 @@ func conversationQuery(parts []string, side string) string {
 	}
 	near := make([]string, len(parts))
 	for i, where := range parts {
-		near[i] = `(select ` + MessageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
-			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by ` + order + ` limit $4::int)`
+		near[i] = `(select ` + MessageColumns + `, edited_at, reactions, pruned_at, seq from messages
+			where group_id = $1 and ` + where + ` and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by ` + order + ` limit $4::int)`
 	}
-	return `select ` + MessageColumns + `, pruned_at is not null as pruned, found from (
+	return `select ` + MessageColumns + `, edited_at, reactions, pruned_at is not null as pruned, found from (
 			select m.*, row_number() over near as no, sum(octet_length(text)) over near as bytes, count(*) over () as found
 			from (select * from (` + strings.Join(near, ` union all `) + `) u order by ` + order + ` limit $4::int) m
 			window near as (order by ` + order + ` rows unbounded preceding)) n
@@ -304,8 +313,9 @@ func (c conversation) read(ctx context.Context, side string, limit, text int) (l
 	}
 	var rows []struct {
 		reverie.Message
-		Pruned bool
-		Found  int
+		Reactions pg.JSON[[]reverie.Reaction]
+		Pruned    bool
+		Found     int
 	}
 	if err := c.t.Select(ctx, &rows, conversationQuery(parts, side), args...); err != nil {
 		return nil, false, err
@@ -313,7 +323,7 @@ func (c conversation) read(ctx context.Context, side string, limit, text int) (l
 	list = []reverie.ConversationMessage{}
 	for _, r := range rows[:min(limit, len(rows))] {
 		list = append(list, reverie.ConversationMessage{Message: r.Message, State: r.State(), RunID: r.RunID,
-			Pruned: r.Pruned})
+			Pruned: r.Pruned, Reactions: reverie.CountReactions(r.Reactions.V)})
 	}
 	if side != newer {
 		slices.Reverse(list)

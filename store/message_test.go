@@ -20,10 +20,10 @@ func TestImportIsIdempotent(t *testing.T) {
 		{ID: "a", Author: "Bob", Text: "", SentAt: at}, // same instant: order of arrival decides
 		{ID: "b", Author: "other", Text: "the same id again", SentAt: at},
 	}
-	if got := must(w.ImportMessages(ctx, group, list))(t); got != (reverie.ImportResult{New: 2, Known: 1}) {
+	if got := must(w.ImportMessages(ctx, group, list))(t); !cmp.Equal(got, reverie.ImportResult{New: 2, Known: 1}) {
 		t.Errorf("first import %+v", got)
 	}
-	if got := must(w.ImportMessages(ctx, group, list))(t); got != (reverie.ImportResult{Known: 3}) {
+	if got := must(w.ImportMessages(ctx, group, list))(t); !cmp.Equal(got, reverie.ImportResult{Known: 3}) {
 		t.Errorf("second import %+v", got)
 	}
 	want := []reverie.Message{

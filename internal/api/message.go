@@ -58,8 +58,9 @@ const maxReason = 300
 
 // AddMessages brings messages into a group, which is made if it does not exist: JSON
 // Lines as `reverie import` reads them, as long as the body lasts, stored in batches.
-// A message whose id is known is left as it was. A line that cannot be read is counted,
-// and the others are stored.
+// A message whose id is known is left as it was. Other lines tell what became of messages: a
+// newer text, reactions, or that they were deleted. A line that cannot be read is counted, and
+// the others are stored.
 //
 // Nothing that was read waits for longer than about a second for what comes slowly. A body
 // without a line makes the group, too.
@@ -84,7 +85,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		_, err := s.Store.EnsureGroup(ctx, s.NewGroup(group))
 		return groupID, err
 	}
-	importer := ingest.NewImporter(s.Store, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
+	importer := ingest.NewImporter(s.Inbox, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
 		Group: ensure, Pause: pause, Now: s.Now, OnRead: stored(body)})
 	// Who breaks off ends the request's context, too; what was read whole is stored all
 	// the same. It ends with the body, of which nothing more comes then.
@@ -96,7 +97,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		_, err = ensure(ctx, "", ingest.Chat{})
 	}
 	added.New, added.Known, added.Erased, added.Filtered = res.New, res.Known, res.Erased, maps.Clone(res.Filtered)
-	added.Changed, added.SameID = res.Changed, res.SameID
+	added.Changed, added.SameID, added.ChangeResult = res.Changed, res.SameID, res.ChangeResult
 	added.Success = err == nil && added.BadCount == 0
 	var large *http.MaxBytesError
 	switch {
@@ -104,11 +105,43 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		return added, nil
 	case errors.As(err, &large):
 		return added, fmt.Errorf("line %d: %w; of the lines before it %d are stored now, %d of them new", source.lines+1, large, added.New+added.Known, added.New)
-	case source.err != nil && res.New+res.Known+res.Erased == res.Records-res.Bad: // all that was read is stored
+	case source.err != nil && importer.Stored(): // all that was read
 		note(&added, &ingest.Bad{Place: place(source.lines + 1), Reason: "the body breaks off here", Err: source.err})
 		return added, nil
 	}
 	return added, err
+}
+
+// EditMessage replaces the text of a message by a newer one, unless a newer one is there. It is
+// read again. A message that is not there is a [reverie.ErrNotFound].
+func (s *Service) EditMessage(ctx context.Context, groupID string, c reverie.MessageChange) (reverie.MessageChanged, error) {
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return reverie.MessageChanged{}, err
+	}
+	if c.EditedAt.IsZero() {
+		c.EditedAt = s.Now()
+	}
+	if _, err := s.Store.Conversation(ctx, reverie.MessageQuery{GroupID: groupID, Around: c.ID, Limit: 1}); err != nil {
+		return reverie.MessageChanged{}, err
+	}
+	if c.Text != nil && s.Filters.Command(*c.Text) {
+		c.Filter = reverie.FilterCommand
+	}
+	return s.changeMessage(ctx, groupID, c)
+}
+
+// DeleteMessage deletes a message, with what was made of it alone: see
+// [erase.Eraser.ApplyChanges]. It does not come in again, also where it was not there yet.
+func (s *Service) DeleteMessage(ctx context.Context, groupID, messageID string) (reverie.MessageChanged, error) {
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return reverie.MessageChanged{}, err
+	}
+	return s.changeMessage(ctx, groupID, reverie.MessageChange{ID: messageID, Deleted: true})
+}
+
+func (s *Service) changeMessage(ctx context.Context, groupID string, c reverie.MessageChange) (reverie.MessageChanged, error) {
+	res, err := s.Inbox.ChangeMessages(ctx, groupID, []reverie.MessageChange{c})
+	return reverie.MessageChanged{Success: err == nil, GroupID: groupID, MessageID: c.ID, ChangeResult: res}, err
 }
 
 // stored is how a body that counts what is held of it is told that its lines are stored;

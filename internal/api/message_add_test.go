@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,7 +20,9 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/erase"
 	"reverie/store/pgtest"
 )
 
@@ -37,7 +40,9 @@ func said(ids ...int) string {
 func mailroom(t *testing.T) (*api.Service, *store.Store) {
 	t.Helper()
 	s := pgtest.New(t)
-	return &api.Service{Store: s, Filters: ingest.Filters{Commands: []string{"/"}}, NewGroup: func(g reverie.Group) reverie.Group {
+	inbox := api.Inbox{Store: s, Eraser: erase.New(s.DB())}
+	inbox.Leases = &jobs.Leases{Store: s, Holder: "test", Settler: api.Settler{Eraser: inbox.Eraser, Log: slog.New(slog.DiscardHandler)}}
+	return &api.Service{Store: s, Inbox: inbox, Leases: inbox.Leases, Filters: ingest.Filters{Commands: []string{"/"}}, NewGroup: func(g reverie.Group) reverie.Group {
 		g.TimeZone = "Asia/Shanghai"
 		return g
 	}}, s

@@ -29,6 +29,7 @@ type Service struct {
 	// ApproveHeld applies what a run holds, under its group's lease.
 	ApproveHeld func(context.Context, reverie.RunDetail) (reverie.EvolveReply, error)
 	Leases      *jobs.Leases
+	Inbox       Inbox                             // of messages
 	Evolver     *Evolver                          // nil: no model is configured, and nothing evolves here
 	Filters     ingest.Filters                    // of messages that come in
 	NewGroup    func(reverie.Group) reverie.Group // a new group as the configuration has new ones

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/api"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
@@ -162,7 +163,7 @@ func (a *App) Leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Takeover: func(groupID string) {
+	return &jobs.Leases{Store: a.Store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.queue, Settler: api.Settler{Eraser: a.eraser(), Log: a.Log}, Takeover: func(groupID string) {
 		a.Log.Warn("took over from a holder that is gone", "group_id", groupID)
 		a.metrics.Takeover()
 	}}
@@ -441,14 +442,8 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 		if err := ctx.Err(); err != nil {
 			return done, errors.Join(append(failed, err)...)
 		}
-		var receipt reverie.Erasure
-		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
-			return held.Exclusive(func() (err error) {
-				receipt, err = erase.New(a.Store.DB()).Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
-					KeepNames: keepNames, DryRun: dryRun})
-				return err
-			})
-		})
+		receipt, err := api.EraseAuthor(ctx, a.eraser(), a.Leases(), reverie.EraseQuery{GroupID: account.GroupID,
+			AuthorID: account.AuthorID, KeepNames: keepNames, DryRun: dryRun})
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -462,10 +457,12 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 	return done, errors.Join(failed...)
 }
 
+func (a *App) eraser() *erase.Eraser { return erase.New(a.Store.DB()) }
+
 // Sweep has the server drop what the erasure has left behind. Without the right to do so
 // it is the operator's work, and the erasure stands.
 func (a *App) Sweep(ctx context.Context, whole bool) error {
-	err := erase.New(a.Store.DB()).Sweep(ctx, whole)
+	err := a.eraser().Sweep(ctx, whole)
 	if err == nil {
 		return nil
 	}

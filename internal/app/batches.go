@@ -50,7 +50,12 @@ func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
 	}
 	out, err := a.Batches().QuestionsOut(ctx)
 	for _, o := range out {
-		total = total.Plus(llm.InBatches(prices, o.Model, o.Questions, o.Tokens))
+		answer, err := a.usualAnswer(ctx, o.Purpose, o.Model)
+		if err != nil {
+			return total, err
+		}
+		total = total.Plus(llm.InBatches(prices, o.Model, o.Questions,
+			llm.Usage{InputTokens: o.Tokens, OutputTokens: int(answer) * o.Questions}))
 	}
 	return total, err
 }
@@ -100,7 +105,7 @@ func (f *FanOut) waves() (*batch.Waves, error) {
 	return batch.New(f.Batches(), batch.Options{Job: f.Job, Models: models, Deadline: l.BatchDeadline.Duration,
 		Poll: l.BatchPoll.Duration, Tokens: l.BatchTokens, Holder: f.Runner.Leases.Holder, Clock: clockwork.NewRealClock(),
 		Log: f.App.Log, Tell: f.progress, Count: f.metrics.BatchQuestions,
-		Called: f.metrics.Called}), nil
+		Called: f.metrics.Called, Answer: f.usualAnswer}), nil
 }
 
 // collect takes what has come for a job that asks directly.

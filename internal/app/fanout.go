@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -280,6 +281,16 @@ func (e *Estimate) add(o Estimate) {
 // none by this model.
 const usualOutput = 600
 
+// usualAnswer is how many tokens "provider/model" answers with to a purpose, on average.
+func (a *App) usualAnswer(ctx context.Context, purpose, model string) (float64, error) {
+	_, name, _ := strings.Cut(model, "/")
+	output, calls, err := a.Store.MeanOutput(ctx, purpose, name)
+	if calls == 0 {
+		output = usualOutput
+	}
+	return output, err
+}
+
 // Estimate says what a backfill is thought to take.
 func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Estimate, error) {
 	model, settings, err := a.Model(config.UseEvolve)
@@ -327,12 +338,9 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	if err != nil {
 		return e, err
 	}
-	output, calls, err := a.Store.MeanOutput(ctx, config.UseEvolve, settings.Model)
+	output, err := a.usualAnswer(ctx, config.UseEvolve, model.Name())
 	if err != nil {
 		return e, err
-	}
-	if calls == 0 {
-		output = usualOutput
 	}
 	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
 	cost := model.Cost

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reverie/internal/api"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -127,15 +128,30 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 	if err := s.Open(ctx); err != nil {
 		return reverie.ImportResult{}, err
 	}
-	switch {
-	case s.pull != nil:
-		of := *s.pull
-		of.GroupID = groupID
-		return s.Store.PullMessages(ctx, of, messages, s.allowErased)
-	case s.allowErased:
-		return s.Store.ReimportMessages(ctx, groupID, messages)
+	return s.inbox().Take(ctx, groupID, func() (reverie.ImportResult, error) {
+		switch {
+		case s.pull != nil:
+			of := *s.pull
+			of.GroupID = groupID
+			return s.Store.PullMessages(ctx, of, messages, s.allowErased)
+		case s.allowErased:
+			return s.Store.ReimportMessages(ctx, groupID, messages)
+		}
+		return s.Store.ImportMessages(ctx, groupID, messages)
+	})
+}
+
+// ChangeMessages takes what became of messages.
+func (s importStore) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
+	if err := s.Open(ctx); err != nil {
+		return reverie.ChangeResult{}, err
 	}
-	return s.Store.ImportMessages(ctx, groupID, messages)
+	return s.inbox().ChangeMessages(ctx, groupID, changes)
+}
+
+// inbox takes in what becomes of messages.
+func (a *App) inbox() api.Inbox {
+	return api.Inbox{Store: a.Store, Eraser: a.eraser(), Leases: a.Leases()}
 }
 
 // noteDifference says which wishes for a new group came too late.

@@ -68,7 +68,7 @@ func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 			}
 			return f, err
 		},
-		ApproveHeld: ApproveHeld(a.Store, leases, func() *evolve.Pipeline { return approver }), Leases: leases,
+		ApproveHeld: ApproveHeld(a.Store, leases, func() *evolve.Pipeline { return approver }), Leases: leases, Inbox: a.inbox(),
 		Filters: a.IngestFilters(), NewGroup: a.NewGroup, Now: a.Clock, PageSession: a.Config.HTTP.PageSession.Duration, Log: a.Log,
 	}, usage
 }

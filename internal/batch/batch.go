@@ -54,6 +54,9 @@ type Options struct {
 	Count    func(outcome string, n int) // counts questions: submitted, answered, refused, failed
 	Called   func(reverie.Call)          // hears of each call whose row is written
 
+	// Answer is how many tokens a model's answer to a purpose is thought to have; nil: none.
+	Answer func(ctx context.Context, purpose, model string) (float64, error)
+
 	// Within limits a call of the provider; nil: context.WithTimeout.
 	Within func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
@@ -82,6 +85,7 @@ type Waves struct {
 	counted  map[string]bool                    // the batches whose questions are all reserved
 	room     map[string]*room                   // by model
 	told     string
+	answers  map[[2]string]float64 // what Answer said, by purpose and model
 }
 
 // room is what a provider takes of a model's questions at a time.
@@ -99,7 +103,7 @@ func New(store Store, o Options) *Waves {
 		o.Within = context.WithTimeout
 	}
 	w := &Waves{Options: o, store: store, asked: map[string][]reverie.BatchQuestion{},
-		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}}
+		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}, answers: map[[2]string]float64{}}
 	for _, m := range o.Models {
 		w.room[m.Name()] = &room{}
 	}
@@ -206,6 +210,7 @@ func (w *Waves) forget() {
 	defer w.mu.Unlock()
 	clear(w.asked)
 	clear(w.counted)
+	clear(w.answers)
 	for _, r := range w.room {
 		r.within = 0
 	}
@@ -230,7 +235,7 @@ func (w *Waves) count(ctx context.Context, list []reverie.Batch) error {
 
 // reserve counts the questions of one batch as under way. It returns those that wait.
 func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
-	how func(*llm.Model, context.Context, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
+	how func(*llm.Model, context.Context, int, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
 	m := w.model(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -242,7 +247,11 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	}
 	for _, q := range list {
 		if w.reserved[q.ID] == nil {
-			if w.reserved[q.ID], err = how(m, ctx, q.Tokens); err != nil {
+			answer, err := w.answer(ctx, q)
+			if err != nil {
+				return list, err
+			}
+			if w.reserved[q.ID], err = how(m, ctx, q.Tokens, answer); err != nil {
 				delete(w.reserved, q.ID)
 				return list, err
 			}
@@ -250,6 +259,20 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	}
 	w.counted[b.ID] = true
 	return list, nil
+}
+
+// answer is how many tokens the answer to a question is thought to have.
+func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error) {
+	key := [2]string{q.Purpose, q.Model}
+	tokens, known := w.answers[key]
+	if !known && w.Answer != nil {
+		var err error
+		if tokens, err = w.Answer(ctx, q.Purpose, q.Model); err != nil {
+			return 0, err
+		}
+		w.answers[key] = tokens
+	}
+	return int(tokens), nil
 }
 
 // step looks at each batch that is out, and hands in what was put. It returns how many are

@@ -516,3 +516,29 @@ func TestFailedGroupIsTriedOnce(t *testing.T) {
 	}
 	w.want(`select group_id || status || count(*) from runs group by group_id, status order by 1`, "g1failed1", "g2succeeded3", "g3succeeded3")
 }
+
+// What the answers may cost counts as under way as well, not only the questions.
+func TestBudgetKnowsOfAnswers(t *testing.T) {
+	w := newWorld(t)
+	for g := range 8 {
+		w.say(fmt.Sprintf("g%d", g), 1, fmt.Sprintf("note topic%d likes it.", g))
+	}
+	w.options = func(o *batch.Options) {
+		o.Answer = func(_ context.Context, purpose, model string) (float64, error) {
+			if purpose != "evolve" || model != "test/m" {
+				t.Errorf("asked for %s of %s", purpose, model)
+			}
+			return 10_000, nil // 0.1 USD
+		}
+	}
+	w.budget = llm.NewBudget(llm.Limits{USD: 0.25}, nil)
+	sizes := []int{}
+	w.provider.submit = func(_ llm.BatchSubmission, questions []llm.BatchQuestion) error {
+		sizes = append(sizes, len(questions))
+		return nil
+	}
+	w.inBatches()
+	if len(sizes) < 2 || sizes[0] != 3 {
+		t.Errorf("sizes %d", sizes)
+	}
+}

@@ -84,7 +84,11 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 		}
 		r := w.reserved[q.ID]
 		if r == nil {
-			if r, err = m.Reserve(ctx, q.Tokens); err != nil {
+			var answer int
+			if answer, err = w.answer(ctx, q); err == nil {
+				r, err = m.Reserve(ctx, q.Tokens, answer)
+			}
+			if err != nil {
 				break
 			}
 			w.reserved[q.ID] = r

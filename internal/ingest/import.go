@@ -22,6 +22,11 @@ type Store interface {
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 }
 
+// Changer is a [Store] that takes what becomes of messages later, too.
+type Changer interface {
+	ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
+}
+
 // Options of an import.
 type Options struct {
 	Filters
@@ -46,6 +51,7 @@ type Counts struct {
 	Erased   int                    `json:"erased,omitempty"`  // had been erased, and did not come in again
 	Long     int                    `json:"long,omitempty"`    // of which models will read the beginning
 	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and the known ones
+	reverie.ChangeResult
 }
 
 func (c *Counts) add(m reverie.Message) {
@@ -62,6 +68,7 @@ func (c *Counts) add(m reverie.Message) {
 func (c *Counts) Add(o Counts) {
 	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
 	c.Changed, c.SameID, c.Long = c.Changed+o.Changed, c.SameID+o.SameID, c.Long+o.Long
+	c.ChangeResult.Add(o.ChangeResult)
 	for f, n := range o.Filtered {
 		c.Filtered[f] += n
 	}
@@ -98,7 +105,10 @@ const (
 	maxAhead = 24 * time.Hour
 )
 
-var errAhead = fmt.Errorf("sent_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
+var (
+	errAhead       = fmt.Errorf("sent_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
+	errEditedAhead = fmt.Errorf("edited_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
+)
 
 // Importer filters records, gives each chat its group, and stores their messages in
 // batches. It holds a bounded number of them. It is for one caller at a time; the last
@@ -120,6 +130,7 @@ type chatKey struct{ format, id string }
 type batch struct {
 	ChatResult
 	messages []reverie.Message
+	changes  []reverie.MessageChange
 }
 
 // NewImporter returns an importer into a store. Without one, messages are counted as
@@ -162,9 +173,15 @@ func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOpt
 // Take adds a record of a format. One that cannot be stored is a [*Bad], and is for
 // [Importer.Skip].
 func (im *Importer) Take(ctx context.Context, format string, r Record) error {
+	if r.Change != nil {
+		if err := im.takeChange(ctx, format, r); err != nil || r.Message.ID == "" {
+			return err
+		}
+	}
 	im.opts.Apply(&r)
 	m := r.Message
 	m.Text, m.Author = clean(m.Text), export.Shortened(clean(m.Author))
+	m.Deleted = r.Event && m.Text == ""
 	err := m.Normalize()
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead
@@ -202,12 +219,41 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return nil
 	}
 	b.messages = append(b.messages, m)
+	return im.hold(ctx, b, len(m.Text))
+}
+
+// takeChange takes what became of a message.
+func (im *Importer) takeChange(ctx context.Context, format string, r Record) error {
+	c, bytes := *r.Change, 0
+	if c.Text != nil {
+		text := clean(*c.Text)
+		if c.Text, bytes = &text, len(text); im.opts.Command(text) {
+			c.Filter = reverie.FilterCommand
+		}
+	}
+	err := c.Normalize()
+	if err == nil && c.EditedAt.After(im.opts.Now().Add(maxAhead)) {
+		err = errEditedAhead
+	}
+	if err != nil {
+		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}
+	}
+	b, err := im.batch(ctx, format, r.Chat)
+	if _, takes := im.store.(Changer); err != nil || !takes {
+		return err
+	}
+	b.changes = append(b.changes, c)
+	return im.hold(ctx, b, bytes)
+}
+
+// hold stores what is held where it is much, with one more of so many bytes.
+func (im *Importer) hold(ctx context.Context, b *batch, bytes int) error {
 	im.held++
-	im.bytes += len(m.Text)
+	im.bytes += bytes
 	switch {
 	case im.held >= batchHeld, im.bytes >= batchBytes:
 		return im.Flush(ctx)
-	case len(b.messages) == batchSize:
+	case len(b.messages) == batchSize, len(b.changes) == batchSize:
 		return im.flush(ctx, b)
 	}
 	return nil
@@ -217,8 +263,10 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 func (im *Importer) edit(b *batch, m reverie.Message) bool {
 	for i := range b.messages {
 		if held := &b.messages[i]; held.ID == m.ID {
-			im.bytes += len(m.Text) - len(held.Text)
-			held.Text, held.Filter = m.Text, m.Filter
+			if older := held.EditedAt != nil && m.EditedAt != nil && !m.EditedAt.After(*held.EditedAt); !older {
+				im.bytes += len(m.Text) - len(held.Text)
+				held.Text, held.Filter, held.EditedAt = m.Text, m.Filter, m.EditedAt
+			}
 			return true
 		}
 	}
@@ -274,24 +322,56 @@ func (im *Importer) Flush(ctx context.Context) error {
 }
 
 func (im *Importer) flush(ctx context.Context, b *batch) error {
-	if len(b.messages) == 0 {
-		return nil
+	if len(b.messages) > 0 {
+		res, err := im.store.ImportMessages(ctx, b.GroupID, b.messages)
+		if err != nil {
+			return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
+		}
+		im.count(b, Counts{New: res.New, Known: res.Known, Changed: res.Changed, Erased: res.Erased})
+		for _, m := range b.messages {
+			im.bytes -= len(m.Text)
+		}
+		im.held -= len(b.messages)
+		b.messages = nil // or its texts would live as long as the import
+		for _, c := range res.Changes {
+			b.changes, im.held = append(b.changes, c), im.held+1
+			im.bytes += size(c)
+		}
 	}
-	res, err := im.store.ImportMessages(ctx, b.GroupID, b.messages)
-	if err != nil {
-		return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
+	changer, _ := im.store.(Changer)
+	for len(b.changes) > 0 {
+		part := b.changes[:min(len(b.changes), batchSize)]
+		if changer != nil {
+			res, err := changer.ChangeMessages(ctx, b.GroupID, part)
+			if err != nil {
+				return fmt.Errorf("store %d changes of messages of group %q: %w", len(part), b.GroupID, err)
+			}
+			im.count(b, Counts{ChangeResult: res})
+		}
+		for _, c := range part {
+			im.bytes -= size(c)
+		}
+		im.held -= len(part)
+		b.changes = b.changes[len(part):]
 	}
-	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
-		c.Add(Counts{New: res.New, Known: res.Known, Changed: res.Changed, Erased: res.Erased})
-	}
-	im.held -= len(b.messages)
-	for _, m := range b.messages {
-		im.bytes -= len(m.Text)
-	}
-	b.messages = nil // or its texts would live as long as the import
 	im.told()
 	return nil
 }
+
+func size(c reverie.MessageChange) int {
+	if c.Text == nil {
+		return 0
+	}
+	return len(*c.Text)
+}
+
+func (im *Importer) count(b *batch, c Counts) {
+	b.Counts.Add(c)
+	im.total.Counts.Add(c)
+}
+
+// Stored tells whether nothing is held any more.
+func (im *Importer) Stored() bool { return im.held == 0 }
 
 func (im *Importer) told() {
 	if im.opts.OnRead != nil {
@@ -363,14 +443,14 @@ func (f Filters) Apply(r *Record) {
 		m.Filter = reverie.FilterEmpty
 	case r.Bot && !own && f.Bots != BotsAssistant && f.Bots != BotsUser:
 		m.Filter = reverie.FilterBot
-	case m.Role != reverie.RoleAssistant && f.command(m.Text):
+	case m.Role != reverie.RoleAssistant && f.Command(m.Text):
 		m.Filter = reverie.FilterCommand
 	}
 }
 
-// command tells whether a text begins with a prefix and a word that ends like one: a path
+// Command tells whether a text begins with a prefix and a word that ends like one: a path
 // such as /etc/hosts is none.
-func (f Filters) command(text string) bool {
+func (f Filters) Command(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, prefix := range f.Commands {
 		rest, ok := strings.CutPrefix(text, prefix)

@@ -97,6 +97,7 @@ func (t *tally) begin(estimate reverie.Spend) error {
 func (t *tally) add(estimate reverie.Spend) {
 	t.underWay.Calls++
 	t.underWay.InputTokens += estimate.InputTokens
+	t.underWay.OutputTokens += estimate.OutputTokens
 	t.underWay.CostUSD += estimate.CostUSD
 }
 
@@ -124,7 +125,7 @@ func (b *Budget) batched(estimate reverie.Spend, n int) {
 	b.day.mu.Lock()
 	defer b.day.mu.Unlock()
 	b.day.batches = b.day.batches.Plus(reverie.Spend{Calls: n, InputTokens: n * estimate.InputTokens,
-		CostUSD: float64(n) * estimate.CostUSD})
+		OutputTokens: n * estimate.OutputTokens, CostUSD: float64(n) * estimate.CostUSD})
 }
 
 // exceeded says which limit is spent by what is spent and what is under way.
@@ -134,7 +135,7 @@ func (t *tally) exceeded(underWay reverie.Spend) error {
 		limit, spent float64
 	}{
 		{"calls", float64(t.limits.Calls), float64(t.spent.Calls + underWay.Calls)},
-		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + underWay.InputTokens)},
+		{"tokens", float64(t.limits.Tokens), float64(t.spent.InputTokens + t.spent.OutputTokens + underWay.InputTokens + underWay.OutputTokens)},
 		{"USD", t.limits.USD, t.spent.CostUSD + underWay.CostUSD},
 	} {
 		if l.limit > 0 && l.spent >= l.limit {
@@ -151,6 +152,7 @@ func (t *tally) end(estimate reverie.Spend, row *reverie.Call) {
 	defer t.mu.Unlock()
 	t.underWay.Calls--
 	t.underWay.InputTokens -= estimate.InputTokens
+	t.underWay.OutputTokens -= estimate.OutputTokens
 	t.underWay.CostUSD -= estimate.CostUSD
 	if t.underWay.Calls == 0 {
 		t.underWay = reverie.Spend{} // no rounding error stays
@@ -270,7 +272,7 @@ func (d *DayBudget) read(ctx context.Context) error {
 	d.since, d.readAt = midnight(now), now
 	d.tally.know(spent.Plus(d.unwritten),
 		reverie.Spend{Calls: max(0, out.Calls-d.batches.Calls), InputTokens: max(0, out.InputTokens-d.batches.InputTokens),
-			CostUSD: max(0, out.CostUSD-d.batches.CostUSD)})
+			OutputTokens: max(0, out.OutputTokens-d.batches.OutputTokens), CostUSD: max(0, out.CostUSD-d.batches.CostUSD)})
 	return nil
 }
 

@@ -328,7 +328,7 @@ func TestBatchesOfAllProcessesCount(t *testing.T) {
 		reserve := func(want int) {
 			t.Helper()
 			n := 0
-			for r, err := p.model.Reserve(ctx, 1); err == nil; r, err = p.model.Reserve(ctx, 1) {
+			for r, err := p.model.Reserve(ctx, 1, 1); err == nil; r, err = p.model.Reserve(ctx, 1, 1) {
 				n, own = n+1, append(own, r)
 			}
 			if n != want {

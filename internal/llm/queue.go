@@ -108,10 +108,10 @@ func (a *Account) row(meta Meta, tier Tier, usage Usage, outcome string, took ti
 // Reservation is what a question that is out may spend.
 type Reservation struct{ of reservation }
 
-// Reserve counts a question of so many tokens as under way in a batch, or says which limit
-// of the budget is spent.
-func (m *Model) Reserve(ctx context.Context, tokens int) (*Reservation, error) {
-	r := m.reservation(ctx, tokens)
+// Reserve counts a question of so many tokens, and its answer of so many, as under way in a
+// batch, or says which limit of the budget is spent.
+func (m *Model) Reserve(ctx context.Context, tokens, answer int) (*Reservation, error) {
+	r := m.reservation(ctx, tokens, answer)
 	if err := r.of.budget.begin(ctx, r.of.estimate); err != nil {
 		return nil, fmt.Errorf("no further question is handed in: %w", err)
 	}
@@ -120,26 +120,27 @@ func (m *Model) Reserve(ctx context.Context, tokens int) (*Reservation, error) {
 }
 
 // Hold is [Model.Reserve] for a question that is out already, whatever is spent.
-func (m *Model) Hold(ctx context.Context, tokens int) (*Reservation, error) {
-	r := m.reservation(ctx, tokens)
+func (m *Model) Hold(ctx context.Context, tokens, answer int) (*Reservation, error) {
+	r := m.reservation(ctx, tokens, answer)
 	r.of.budget.hold(r.of.estimate)
 	r.of.budget.batched(r.of.estimate, 1)
 	return r, nil
 }
 
-func (m *Model) reservation(ctx context.Context, tokens int) *Reservation {
+func (m *Model) reservation(ctx context.Context, tokens, answer int) *Reservation {
 	b := budgetOf(ctx)
 	if m.account.Free {
 		b = nil
 	}
-	return &Reservation{reservation{leave: func() {}, budget: b, estimate: InBatches(m.account.Prices, m.Name(), 1, tokens)}}
+	return &Reservation{reservation{leave: func() {}, budget: b,
+		estimate: InBatches(m.account.Prices, m.Name(), 1, Usage{InputTokens: tokens, OutputTokens: answer})}}
 }
 
 // InBatches is what questions of "provider/model" that are out in batches are thought to take.
-func InBatches(prices map[string]Price, model string, questions, tokens int) reverie.Spend {
+func InBatches(prices map[string]Price, model string, questions int, u Usage) reverie.Spend {
 	_, name, _ := strings.Cut(model, "/")
 	price, _ := priceOf(prices, name, TierBatch)
-	return reverie.Spend{Calls: questions, InputTokens: tokens, CostUSD: price.Cost(Usage{InputTokens: tokens})}
+	return reverie.Spend{Calls: questions, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: price.Cost(u)}
 }
 
 // Settle has the row of the answer written, and counts it instead of the estimate.

@@ -111,6 +111,8 @@ const (
 	RestsOnMemory   = "a memory that it rests on "
 	RestsOnMessages = "a memory that rests on the same messages "
 
+	MessageEdited = "a message that it rests on was edited"
+
 	WasUpdated = "was updated"
 	WasDeleted = "was deleted"
 	WasUndone  = "was undone"
@@ -124,6 +126,7 @@ var judgeReasons = []struct{ english, chinese string }{
 	{RestsOnMessages + WasUpdated, "与它依据相同消息的一条记忆已更新"},
 	{RestsOnMessages + WasDeleted, "与它依据相同消息的一条记忆已删除"},
 	{"evidence erased", "它的依据已被抹除"},
+	{MessageEdited, "它所依据的一条消息已被编辑"},
 }
 
 // JudgeReasonChinese says in Chinese why a memory is judged again. The words of memories

@@ -51,3 +51,21 @@ type Erasure struct {
 
 // Nothing tells that the author had left no trace.
 func (c ErasureCounts) Nothing() bool { return len(c.Deleted) == 0 && len(c.Changed) == 0 }
+
+// ForgetReply is the receipt of an erasure that a client has asked for.
+type ForgetReply struct {
+	Success bool `json:"success"`
+	Erasure
+}
+
+// AuthorMemoriesReply is what a group remembers of and from one author.
+type AuthorMemoriesReply struct {
+	Success  bool         `json:"success"`
+	GroupID  string       `json:"group_id"`
+	AuthorID string       `json:"author_id"`
+	Names    []string     `json:"names"`    // that they wrote under
+	Messages int          `json:"messages"` // of theirs, that are stored
+	Total    int          `json:"total"`    // of all pages
+	Memories []Memory     `json:"memories"` // that rest on their words, or name them
+	Entity   *EntityReply `json:"entity,omitempty"`
+}

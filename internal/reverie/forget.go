@@ -116,3 +116,17 @@ func longestGap(nights, dates []string) (longest int) {
 	}
 	return longest
 }
+
+// StrengthLeft is how strong a memory is by the evidence that is left, and when that supported
+// it last: from a tentative memory's strength, or from what a person set last, on to each date
+// of evidence that came after. Where nothing is left it is supported as before.
+func StrengthLeft(dates int, set *float64, supportedAt *time.Time, before time.Time) (float64, time.Time) {
+	strength := Reinforce(TentativeStrength, dates-1)
+	if set != nil {
+		strength = Reinforce(*set, dates)
+	}
+	if supportedAt == nil {
+		return strength, before
+	}
+	return strength, *supportedAt
+}

@@ -53,10 +53,13 @@ type Message struct {
 	SessionID string    `db:"session_id" json:"session_id,omitempty"`
 	ReplyTo   string    `db:"reply_to" json:"reply_to,omitempty"`
 	Filter    Filter    `db:"filter" json:"filter,omitempty"`
-	RunID     *string   `db:"run_id" json:"-"`
-	Outcome   *Outcome  `db:"outcome" json:"-"`
 
-	Cut bool `db:"-" json:"-"` // its text is the beginning of a longer one
+	EditedAt *time.Time `db:"edited_at" json:"edited_at,omitempty"` // since when it has this text; nil: as it was sent
+	RunID    *string    `db:"run_id" json:"-"`
+	Outcome  *Outcome   `db:"outcome" json:"-"`
+
+	Cut     bool `db:"-" json:"-"` // its text is the beginning of a longer one
+	Deleted bool `db:"-" json:"-"` // its platform says so; what was stored of it is to go
 }
 
 // Bounds of a message, in bytes. They keep one bad line from filling memory;
@@ -83,6 +86,11 @@ func (m *Message) Normalize() error {
 		m.Author = m.AuthorID
 	}
 	m.SentAt = m.SentAt.UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
+	if m.EditedAt != nil {
+		if at := m.EditedAt.UTC().Truncate(time.Microsecond); at != *m.EditedAt {
+			m.EditedAt = &at
+		}
+	}
 	switch {
 	case m.ID == "":
 		return fmt.Errorf("id is missing: %w", ErrInvalid)
@@ -94,8 +102,22 @@ func (m *Message) Normalize() error {
 		return fmt.Errorf("filter %q is not one of empty, event, command, bot: %w", m.Filter, ErrInvalid)
 	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
+	case m.EditedAt != nil && (m.EditedAt.Year() < 1970 || m.EditedAt.Year() > 9999):
+		return fmt.Errorf("edited_at is out of range: %w", ErrInvalid)
 	}
 	return nil
+}
+
+// Since is what became of the message since it was stored with a text as of then, or the same
+// text, if its platform says so.
+func (m Message) Since(editedAt *time.Time, same bool) (c MessageChange, changed bool) {
+	switch {
+	case m.Deleted && !same:
+		return MessageChange{ID: m.ID, Deleted: true}, true
+	case m.Deleted || m.EditedAt == nil || editedAt != nil && !m.EditedAt.After(*editedAt):
+		return c, false
+	}
+	return MessageChange{ID: m.ID, Text: &m.Text, Filter: m.Filter, EditedAt: *m.EditedAt}, true
 }
 
 // checkNames refuses what cannot be stored of the strings.

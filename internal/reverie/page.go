@@ -39,6 +39,8 @@ type ConversationMessage struct {
 	State  string  `json:"state"`            // pending, cited, considered or filtered
 	RunID  *string `json:"run_id,omitempty"` // that consumed it
 	Pruned bool    `json:"pruned,omitempty"` // its text was removed, as the configuration has it
+
+	Reactions map[string]int `json:"reactions,omitempty"` // how often each emoji was given
 }
 
 // MessagesReply is a page of messages, oldest first.
@@ -62,6 +64,15 @@ type MessagesAdded struct {
 	Filtered map[Filter]int `json:"filtered,omitempty"`
 	Bad      []BadLine      `json:"bad,omitempty"` // the first ones; see BadCount
 	BadCount int            `json:"bad_count"`
+	ChangeResult
+}
+
+// MessageChanged is what became of the change of one message.
+type MessageChanged struct {
+	Success   bool   `json:"success"`
+	GroupID   string `json:"group_id"`
+	MessageID string `json:"id"`
+	ChangeResult
 }
 
 // BadLine is a line that was not taken, and why.

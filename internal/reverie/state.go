@@ -82,6 +82,8 @@ type ImportResult struct {
 	Changed int `json:"changed,omitempty"`
 	// Erased had been forgotten with their author, and did not come in again.
 	Erased int `json:"erased,omitempty"`
+	// Changes are newer texts of known ones, which are stored by themselves, and deletions.
+	Changes []MessageChange `json:"-"`
 }
 
 // MemoryQuery selects memories of a group for listing.

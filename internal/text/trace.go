@@ -34,6 +34,7 @@ type Traces struct {
 
 	Shared []string // the id and names that are others', too, or are to be kept
 	Short  []string // the id and names that tell nobody apart in running text
+	Quoted bool     // what others quote is theirs, too
 	brief  int      // texts that are too short
 	deep   bool     // some trace is longer than maxDepth
 }
@@ -196,7 +197,7 @@ func (t *Traces) Hear(message string) {
 	}
 	for i := range f.runes {
 		t.each(f, i, func(p *trace, end int) {
-			if p.what == traceText && !p.said && !f.place(i, end).quoted() {
+			if p.what == traceText && !p.said && (t.Quoted || !f.place(i, end).quoted()) {
 				p.said = true
 			}
 		})

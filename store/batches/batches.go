@@ -281,17 +281,18 @@ func (s *Batches) WantedBatches(ctx context.Context, ids []string) ([]string, er
 	return pg.QueryAll[string](ctx, s.db, "look who waits for batches", wantedQuery, pq.StringArray(ids))
 }
 
-// Out are the questions of one model that batches have out.
+// Out are the questions to one model for one purpose that batches have out.
 type Out struct {
 	Model     string // provider/model
+	Purpose   string
 	Questions int
 	Tokens    int // estimated
 }
 
-// QuestionsOut are those of all batches, by model.
+// QuestionsOut are those of all batches.
 func (s *Batches) QuestionsOut(ctx context.Context) ([]Out, error) {
-	return pg.QueryAll[Out](ctx, s.db, "sum up what is out in batches", `select model, count(*) as questions, sum(tokens) as tokens
-		from batch_questions where batch_id is not null and status in ('waiting', 'erased') group by model`)
+	return pg.QueryAll[Out](ctx, s.db, "sum up what is out in batches", `select model, purpose, count(*) as questions, sum(tokens) as tokens
+		from batch_questions where batch_id is not null and status in ('waiting', 'erased') group by model, purpose`)
 }
 
 // ListBatches are the newest batches.

@@ -1,5 +1,5 @@
-// Package erase forgets a person in a group: it deletes or rewrites every row that holds something of them,
-// and reads all columns again to prove it. What is SQL of that, and which columns there are, is in erase.toml.
+// Package erase forgets a person in a group, messages that were deleted, and what edited ones no longer say: it deletes or rewrites every row that holds something of them,
+// and of a person it reads all columns again to prove it. What is SQL of that, and which columns there are, is in erase.toml.
 package erase
 
 import (
@@ -41,6 +41,42 @@ func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reveri
 		}
 		return list, err
 	})
+}
+
+// Remembered returns what a group remembers now of an author, and which entity they are, ""
+// for none: the memories that rest on their words, or name them. An unknown group is
+// reverie.ErrNotFound.
+func (s *Eraser) Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply,
+	entityID string, err error) {
+	reply = reverie.AuthorMemoriesReply{GroupID: groupID, AuthorID: authorID, Memories: []reverie.Memory{}}
+	_, err = pg.Read(ctx, s.db, "read what is remembered of an author", func(ctx context.Context, t *pg.Tx) (any, error) {
+		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
+			return nil, err
+		}
+		of := values{"group": groupID, "author": authorID}
+		account, err := ask[struct {
+			Names    pq.StringArray
+			Messages int
+			Entity   string
+		}](ctx, t, "remembered_account", of)
+		if err != nil {
+			return nil, err
+		}
+		reply.Names, reply.Messages, entityID = account[0].Names, account[0].Messages, account[0].Entity
+		traces := text.NewTraces(authorID, reply.Names, nil, nil, func(string) bool { return false })
+		list, err := ask[struct {
+			reverie.Memory
+			Theirs bool
+		}](ctx, t, "remembered", of)
+		for _, m := range list {
+			if m.Theirs || traces.FindName(m.Statement) != "" {
+				reply.Memories = append(reply.Memories, m.Memory)
+			}
+		}
+		return nil, err
+	})
+	reply.Total = len(reply.Memories)
+	return reply, entityID, err
 }
 
 // Erase forgets an author in one group, in one transaction:
@@ -109,6 +145,8 @@ type eraser struct {
 	db     *pg.DB
 	t      *pg.Tx
 	query  reverie.EraseQuery
+	only   []string          // messages that are to go, and nothing else of their authors; nil: all of one author
+	edited map[string]string // the newer texts of messages that stay; nil where something goes
 	at     time.Time
 	values values // of the script
 
@@ -142,19 +180,30 @@ func (e *eraser) recount(sessions []string) {
 }
 
 func (e *eraser) erase(ctx context.Context) error {
-	phase := func(name string) func(context.Context) error {
-		return func(ctx context.Context) error { return e.do(ctx, name) }
-	}
-	for _, step := range []func(context.Context) error{
-		e.know, e.divide, phase("answers"), phase("memories"), e.blank, phase("evidence"), e.hold, e.forgetPlans, phase("plans"),
-		e.forgetObservations, phase("people"), e.weaken, e.forgetTraffic, phase("messages"), e.again, e.dropAliases, e.redact,
-		phase("sessions"), e.receipt, e.search, e.forgetTeams, e.verdict,
-	} {
+	steps := append(e.steps(), e.again, e.dropAliases, e.redact)
+	steps = append(append(steps, e.phases("sessions")...), e.receipt, e.search, e.forgetTeams, e.verdict)
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// phases are phases of the script.
+func (e *eraser) phases(names ...string) (list []func(context.Context) error) {
+	for _, name := range names {
+		list = append(list, func(ctx context.Context) error { return e.do(ctx, name) })
+	}
+	return list
+}
+
+// steps find out what there is, and delete it.
+func (e *eraser) steps() []func(context.Context) error {
+	return slices.Concat([]func(context.Context) error{e.know, e.divide}, e.phases("answers", "memories"),
+		[]func(context.Context) error{e.blank}, e.phases("evidence"), []func(context.Context) error{e.hold, e.forgetPlans},
+		e.phases("plans"), []func(context.Context) error{e.forgetObservations}, e.phases("people"),
+		[]func(context.Context) error{e.weaken, e.forgetTraffic}, e.phases("messages"))
 }
 
 // forgetTraffic deletes what was kept of questions to models, if anything was of the author.
@@ -167,7 +216,6 @@ func (e *eraser) forgetTraffic(ctx context.Context) error {
 
 // again has what mixed memories rest on else read once more, and sessions counted anew that wait for that.
 func (e *eraser) again(ctx context.Context) error {
-	e.counts.Messages = e.counts.Deleted["messages"]
 	if err := e.do(ctx, "again"); err != nil {
 		return err
 	}
@@ -177,6 +225,7 @@ func (e *eraser) again(ctx context.Context) error {
 
 // receipt writes what was done, and what may not come back.
 func (e *eraser) receipt(ctx context.Context) error {
+	e.counts.Messages = e.counts.Deleted["messages"]
 	e.values["stay_away"] = append(keysOf(e.gone), e.marks...)
 	return e.do(ctx, "receipt")
 }
@@ -225,7 +274,7 @@ func (e *eraser) holds(c textColumn, value string) string {
 		return e.holdsJSON(c, value)
 	case way == messages && e.theirs[value]:
 		return ofMessage
-	case way == authors && value == e.query.AuthorID:
+	case way == authors && e.isAuthor(value):
 		return ofAuthorID
 	case way == words:
 		return e.traces.Find(value)
@@ -248,7 +297,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 		return fmt.Errorf("the final check still found something of the author in %s, so nothing is erased; please report this: %w",
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
-	if e.counts.Nothing() {
+	if e.counts.Nothing() && len(e.theirs) == 0 {
 		_, err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
 		return err
 	}
@@ -257,7 +306,12 @@ func (e *eraser) verdict(ctx context.Context) error {
 		return err
 	}
 	e.leave("schemas", copies[0], "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+store.ScratchPrefix+"...")
-	_, err = e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
+	return e.countReceipt(ctx)
+}
+
+// countReceipt writes into the receipt what was done.
+func (e *eraser) countReceipt(ctx context.Context) error {
+	_, err := e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
 		and erasure_id = $2`, e.group(), e.values["erasure"], pg.JSON[reverie.ErasureCounts]{V: e.counts})
 	return err
 }

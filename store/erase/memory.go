@@ -4,13 +4,13 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
-	"reverie/store/history"
 	"reverie/store/pg"
 	"reverie/store/teams"
 )
@@ -96,31 +96,43 @@ func (e *eraser) blank(ctx context.Context) error {
 	return err
 }
 
-// hold keeps mixed memories from being told until they are judged again. Their strength
-// is that of the evidence that is left.
+// hold keeps mixed memories from being told until they are judged again.
 func (e *eraser) hold(ctx context.Context) error {
-	rows, err := ask[history.TouchedRow](ctx, e.t, "mixed_strength", e.values)
+	return e.weigh(ctx, true, store.EvidenceErased)
+}
+
+// weigh makes mixed memories as strong as the evidence that is left, and has them judged
+// again. Until then they may be held.
+func (e *eraser) weigh(ctx context.Context, held bool, reason string) error {
+	rows, err := ask[struct {
+		HeadID      string
+		Before      time.Time
+		SetStrength *float64
+		Dates       int
+		SupportedAt *time.Time
+	}](ctx, e.t, "mixed_strength", e.values)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	var heads pg.Columns
 	for _, r := range rows {
-		strength, at := r.StrengthOf()
+		strength, at := reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.Before)
 		heads.Add(r.HeadID, strength, at)
 	}
-	args, err := heads.Args(e.group(), e.at)
+	args, err := heads.Args(e.group(), e.at, held)
 	if err != nil {
 		return err
 	}
 	if err := e.changed(ctx, "memories", `strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
-			status = 'held', ended_at = coalesce(x.ended_at, $2::timestamptz),
-			said_until = coalesce(x.said_until, $2::timestamptz)
-		from unnest($3::uuid[], $4::float8[], $5::timestamptz[]) as u (id, strength, supported_at)
+			status = case when $3 then 'held' else x.status end,
+			ended_at = coalesce(x.ended_at, case when $3 then $2::timestamptz end),
+			said_until = coalesce(x.said_until, case when $3 then $2::timestamptz end)
+		from unnest($4::uuid[], $5::float8[], $6::timestamptz[]) as u (id, strength, supported_at)
 		where x.group_id = $1 and x.memory_id = u.id`, args...); err != nil {
 		return err
 	}
-	e.counts.Held = len(rows)
-	_, err = store.QueueJudgements(ctx, e.t, e.group(), e.ids("mixed"), store.EvidenceErased, e.at)
+	e.counts.Held += len(rows)
+	_, err = store.QueueJudgements(ctx, e.t, e.group(), e.ids("mixed"), reason, e.at)
 	return err
 }
 
@@ -167,14 +179,20 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 // restsOnAuthor tells whether a step cites the author, or rests on a memory that is gone.
 func (e *eraser) restsOnAuthor(st reverie.Step) bool {
 	return e.gone[st.LineageID] || e.gone[st.Head.MemoryID] || e.gone[st.Replaces] ||
-		slices.ContainsFunc(st.Evidence, func(v reverie.Evidence) bool { return e.cites(v.MessageID, v.AuthorID) }) ||
+		slices.ContainsFunc(st.Evidence, e.cites) ||
 		slices.ContainsFunc(st.Sources, func(s reverie.Source) bool { return e.gone[s.LineageID] })
 }
 
-// cites tells whether evidence is the author's.
-func (e *eraser) cites(messageID, authorID string) bool {
-	return e.theirs[messageID] || authorID == e.query.AuthorID
+// cites tells whether evidence is the author's, or does not stand in its message any more.
+func (e *eraser) cites(v reverie.Evidence) bool {
+	if now, ok := e.edited[v.MessageID]; ok {
+		return v.Quote != "" && !text.VerifyQuote(v.Quote, now)
+	}
+	return e.theirs[v.MessageID] || e.isAuthor(v.AuthorID)
 }
+
+// isAuthor tells whether an id is the author's, if all of an author is to go.
+func (e *eraser) isAuthor(id string) bool { return id != "" && id == e.query.AuthorID }
 
 // forgetObservations takes the author out of what waits to be sure whom it is about. What
 // is about them, or says nothing without them, goes.
@@ -189,11 +207,11 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 	var gone pq.StringArray
 	for _, r := range rows {
 		o := r.Body.V
-		about := o.Account == e.query.AuthorID || o.Account == "" && e.traces.FindName(o.Subject) != ""
+		about := e.isAuthor(o.Account) || o.Account == "" && e.traces.FindName(o.Subject) != ""
 		kept := o.Claims[:0]
 		for _, c := range o.Claims {
-			c.Evidence = slices.DeleteFunc(c.Evidence, func(v reverie.Evidence) bool { return e.cites(v.MessageID, v.AuthorID) })
-			if len(c.Evidence) > 0 && c.Account != e.query.AuthorID {
+			c.Evidence = slices.DeleteFunc(c.Evidence, e.cites)
+			if len(c.Evidence) > 0 && !e.isAuthor(c.Account) {
 				kept = append(kept, c)
 			}
 		}

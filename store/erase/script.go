@@ -51,7 +51,7 @@ type values map[string]any
 // types are the types of values that are no lists of ids of our own.
 var types = map[string]string{"group": "text", "home": "text", "author": "text", "scratch": "text", "summary": "text",
 	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "words": "text", "kind": "text", "status": "text",
-	"name_key": "text", "messages": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
+	"name_key": "text", "messages": "text[]", "texts": "text[]", "mute": "text[]", "folded": "text[]", "quotes": "text[]", "claim_quotes": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
 	"planned": "text[]", "linked_groups": "text[]", "changed_ids": "text[]", "at": "timestamptz", "erasure": "uuid", "zero": "uuid", "id": "uuid"}
 
 var scriptName = text.NewPattern(`\{([a-z_]+)\}`)

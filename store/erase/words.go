@@ -21,6 +21,9 @@ import (
 
 // know finds out what there is to look for.
 func (e *eraser) know(ctx context.Context) error {
+	if e.only != nil {
+		return e.knowMessages(ctx)
+	}
 	rows, err := ask[struct{ ID, Author, Text, Session string }](ctx, e.t, "author_messages", e.values)
 	if err != nil {
 		return err
@@ -69,12 +72,13 @@ func (e *eraser) know(ctx context.Context) error {
 // hear goes over what other members have said, in their own words.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
-	for _, column := range []string{"author_id", "role", "text"} {
+	for _, column := range []string{"author_id", "role", "text", "message_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
 	return e.rows(ctx, said, func(page []pq.StringArray) error {
 		for _, row := range page {
-			if row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser {
+			others := row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser
+			if others || e.only != nil && !e.theirs[row[3]] {
 				e.traces.Hear(row[2])
 			}
 		}
@@ -318,7 +322,7 @@ func (w *jsonErasure) object(o map[string]any) any {
 // ofAuthor tells whether an object is the author's evidence, or about a memory that is gone.
 func (e *eraser) ofAuthor(o map[string]any) bool {
 	is := func(key string) string { s, _ := o[key].(string); return s }
-	return e.theirs[is("message_id")] || is("author_id") == e.query.AuthorID || e.gone[is("memory_id")] ||
+	return e.theirs[is("message_id")] || e.isAuthor(is("author_id")) || e.gone[is("memory_id")] ||
 		e.gone[is("lineage_id")]
 }
 
@@ -328,7 +332,7 @@ func (e *eraser) isTheirs(key, value string) bool {
 	case "message_id", "message_ids":
 		return e.theirs[value]
 	case "author_id", "account", "id":
-		return value == e.query.AuthorID
+		return e.isAuthor(value)
 	}
 	return false
 }

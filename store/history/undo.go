@@ -230,12 +230,12 @@ func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuer
 	if _, err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
 		return nil, at, err
 	}
-	rows, err := pg.Select[TouchedRow](ctx, t, touchedQuery, q.GroupID, run)
+	rows, err := pg.Select[touchedRow](ctx, t, touchedQuery, q.GroupID, run)
 	if err != nil {
 		return nil, at, err
 	}
 	if again {
-		rows = slices.DeleteFunc(rows, func(r TouchedRow) bool { return r.Settled })
+		rows = slices.DeleteFunc(rows, func(r touchedRow) bool { return r.Settled })
 	}
 	list = unwind(rows, q.Force)
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, q.GroupID, q.RunID); err != nil {

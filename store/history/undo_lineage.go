@@ -164,8 +164,8 @@ func undoneRun(row string) string {
 		and r.run_id = ` + row + `.run_id) is not null`
 }
 
-// TouchedRow is a lineage that runs wrote or supported which are taken back.
-type TouchedRow struct {
+// touchedRow is a lineage that runs wrote or supported which are taken back.
+type touchedRow struct {
 	LineageID string  `db:"lineage_id"`
 	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
 	Settled   bool    `db:"settled"`   // it was put back when they were taken back before
@@ -214,12 +214,12 @@ type TouchedRow struct {
 }
 
 // stands tells whether the newest version is the lineage's head, recalled or held.
-func (r TouchedRow) stands() bool {
+func (r touchedRow) stands() bool {
 	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
 }
 
 // isBack tells whether the lineage says already what it is to say.
-func (r TouchedRow) isBack() bool {
+func (r touchedRow) isBack() bool {
 	if r.BaseID == nil || !r.stands() {
 		return r.BaseID == nil && !r.stands()
 	}
@@ -228,35 +228,28 @@ func (r TouchedRow) isBack() bool {
 
 // anew tells whether strength is computed anew: evidence goes, or went before, or, of what
 // was archived, evidence or a person tells what it was before it decayed.
-func (r TouchedRow) anew() bool {
+func (r touchedRow) anew() bool {
 	return r.Withdrawn > 0 || r.Shaken || r.Status == reverie.StatusArchived && (r.Dates > 0 || r.SetStrength != nil)
 }
 
-// StrengthOf is a lineage's strength and time of support once the runs' evidence
+// strengthOf is a lineage's strength and time of support once the runs' evidence
 // is withdrawn: what it was before them, where that is known. Else, as supports raise strength
 // in place, it is computed anew, as the steps of all evidence that is left: from a tentative
 // memory's, or from what a person set last, on to each date of evidence that came after. Where
 // no evidence goes, and nothing was archived, what is stored is right.
-func (r TouchedRow) StrengthOf() (float64, time.Time) {
+func (r touchedRow) strengthOf() (float64, time.Time) {
 	switch {
 	case r.Exact:
 		return r.ExactStrength, r.ExactSupportedAt
 	case !r.anew():
 		return r.BaseStrength, r.BaseSupportedAt
 	}
-	strength := reverie.Reinforce(reverie.TentativeStrength, r.Dates-1)
-	if r.SetStrength != nil {
-		strength = reverie.Reinforce(*r.SetStrength, r.Dates)
-	}
-	if r.SupportedAt == nil {
-		return strength, r.BaseSupportedAt
-	}
-	return strength, *r.SupportedAt
+	return reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.BaseSupportedAt)
 }
 
 // decayedAt is up to when that strength has been lowered: one that is computed anew has
 // not decayed but since a person set it.
-func (r TouchedRow) decayedAt() *time.Time {
+func (r touchedRow) decayedAt() *time.Time {
 	switch {
 	case r.Exact:
 		return r.ExactDecayedAt
@@ -268,7 +261,7 @@ func (r TouchedRow) decayedAt() *time.Time {
 
 // since says what others have done to the lineage: last, or, where an undo came after, by
 // making what stands now.
-func (r TouchedRow) since() string {
+func (r touchedRow) since() string {
 	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored",
 		reverie.ActionArchive: "archived"}[r.LastAction]
 	if did == "" {

@@ -12,7 +12,7 @@ import (
 
 // lineageReturn is what taking a run back does to a lineage that the run has touched.
 type lineageReturn struct {
-	TouchedRow
+	touchedRow
 	ends    bool   // its head stops being active
 	newID   string // of the version that brings the base back, "" for none
 	weakens bool   // its head gets strength and supported in place
@@ -28,20 +28,20 @@ func (w lineageReturn) written() bool { return w.ends || w.newID != "" || w.weak
 
 // goes tells whether the lineage goes back to its base. What others have changed since does
 // so by force only.
-func (r TouchedRow) goes(force bool) bool {
+func (r touchedRow) goes(force bool) bool {
 	return r.Changed && (r.Mine && (r.BaseID != nil || r.stands()) || !r.Mine && force && !r.isBack())
 }
 
 // unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
-func unwind(rows []TouchedRow, force bool) (list []lineageReturn) {
+func unwind(rows []touchedRow, force bool) (list []lineageReturn) {
 	goes := map[string]bool{}
 	for _, r := range rows {
 		goes[r.LineageID] = r.goes(force)
 	}
 	free := freeStatements(rows, goes)
 	for _, r := range rows {
-		w := lineageReturn{TouchedRow: r}
-		w.strength, w.supported = r.StrengthOf()
+		w := lineageReturn{touchedRow: r}
+		w.strength, w.supported = r.strengthOf()
 		switch {
 		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
 			w.ends, w.newID = r.stands(), reverie.NewID()
@@ -75,12 +75,12 @@ func lineagesOf(list []lineageReturn, is func(lineageReturn) bool) pq.StringArra
 // no other memory that stays says it, and of several that come back with it, the one that
 // said it until the runs wrote is first, then a person's, then the oldest. Those that are held
 // say nothing.
-func freeStatements(rows []TouchedRow, goes map[string]bool) map[string]bool {
-	back := slices.DeleteFunc(slices.Clone(rows), func(r TouchedRow) bool {
+func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
+	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool {
 		return !goes[r.LineageID] ||
 			r.BaseID == nil || r.Held
 	})
-	slices.SortStableFunc(back, func(a, b TouchedRow) int {
+	slices.SortStableFunc(back, func(a, b touchedRow) int {
 		return cmp.Or(first(a.JustBefore, b.JustBefore), first(a.ByPerson, b.ByPerson), cmp.Compare(a.LineageID, b.LineageID))
 	})
 	free, taken := map[string]bool{}, map[string]bool{}

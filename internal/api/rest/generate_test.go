@@ -28,6 +28,7 @@ func (w *world) generator(source rand.Source) *generator {
 	return &generator{rand.New(source), w.doc, []string{p.group, p.memory, p.old, p.deleted, p.spare, p.run, p.held, p.entity, p.message, p.session, p.usage,
 		w.theirs.group, w.theirs.memory, w.theirs.run, w.theirs.held, w.theirs.entity, w.theirs.message, w.theirs.session, w.theirs.usage},
 		map[string][]string{"group_id": {p.group}, "memory_id": {p.memory, p.old, p.deleted, p.spare}, "run_id": {p.run, p.held, p.heldToo}, "entity_id": {p.entity},
+			"message_id": {p.message, "1"}, "author_id": {"u1", "u2", "nobody"},
 			"session": {p.session}, "session_id": {p.session}, "before": {p.message, p.run, "2027-01-01"}, "after": {p.message}, "around": {p.message}, "group": {p.group}, "usage_id": {p.usage},
 			"id": {p.team.memory, p.webhook}, "team": {p.team.name()}, "If-Match": {`"` + p.team.version + `"`, "*", `W/"x", "` + p.team.version + `"`},
 			"If-None-Match": {`"` + p.team.version + `"`, "*"}, "Idempotency-Key": {"k1", "k2"}}}

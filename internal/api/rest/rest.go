@@ -53,6 +53,7 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	r.recall()
 	r.runs()
 	r.people()
+	r.live()
 	r.team()
 	r.webhooks()
 	describe(r.api.OpenAPI())

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -335,11 +336,65 @@ func (r *room) groups() {
 					"messages are read in UTF-8 alone: convert them first, as with iconv")
 			}
 			added, err := r.service.AddMessages(ctx, in.Group, in.body)
-			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
+			if err == nil && added.BadCount > 0 && added.New+added.Known+added.Taken()+added.Same == 0 {
 				return added, nothingAdded(added)
 			}
 			return added, err
 		})
+}
+
+// MessagePath is the id of a message in a path.
+type MessagePath struct {
+	GroupPath
+	Message string `path:"message_id" doc:"The message's id, percent-encoded." example:"m1"`
+}
+
+type editMessageInput struct {
+	MessagePath
+	Body struct {
+		_        struct{}  `additionalProperties:"false"`
+		Text     string    `json:"text" maxLength:"1048576" doc:"What the message says now." example:"See you on Sunday"`
+		EditedAt time.Time `json:"edited_at,omitempty" doc:"When it was edited; now where it is not given. An older text than the stored one changes nothing." example:"2026-01-15T12:35:00Z"`
+	} `nameHint:"EditMessageBody"`
+}
+
+// AuthorPath is the id of an author in a path.
+type AuthorPath struct {
+	GroupPath
+	Author string `path:"author_id" doc:"The account's id on its platform, percent-encoded." example:"u1"`
+}
+
+type forgetInput struct {
+	AuthorPath
+	Body *struct {
+		_         struct{} `additionalProperties:"false"`
+		DryRun    bool     `json:"dry_run,omitempty" doc:"Do it, count, and take it back."`
+		KeepNames []string `json:"keep_names,omitempty" maxItems:"100" doc:"Names that stay in the words of others, such as Will."`
+	} `nameHint:"ForgetBody" required:"false"`
+}
+
+// live are the routes of what becomes of messages, and of their authors.
+func (r *room) live() {
+	add(r, operation{id: "edit-message"}, func(ctx context.Context, in *editMessageInput) (reverie.MessageChanged, error) {
+		return r.service.EditMessage(ctx, in.Group, reverie.MessageChange{ID: in.Message, Text: &in.Body.Text,
+			EditedAt: in.Body.EditedAt})
+	})
+	add(r, operation{id: "delete-message"}, func(ctx context.Context, in *struct{ MessagePath }) (reverie.MessageChanged, error) {
+		return r.service.DeleteMessage(ctx, in.Group, in.Message)
+	})
+	add(r, operation{id: "get-author-memories"}, func(ctx context.Context, in *struct {
+		AuthorPath
+		Paging
+	}) (reverie.AuthorMemoriesReply, error) {
+		return r.service.AuthorMemories(ctx, in.Group, in.Author, in.Limit, in.Offset)
+	})
+	add(r, operation{id: "forget-author"}, func(ctx context.Context, in *forgetInput) (reverie.ForgetReply, error) {
+		q := reverie.EraseQuery{GroupID: in.Group, AuthorID: in.Author}
+		if in.Body != nil {
+			q.DryRun, q.KeepNames = in.Body.DryRun, in.Body.KeepNames
+		}
+		return r.service.Forget(ctx, q)
+	})
 }
 
 const messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"

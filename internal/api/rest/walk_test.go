@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -18,14 +19,14 @@ import (
 
 // visit is how a walk calls an operation in a place.
 type visit struct {
-	memory, run, webhook string // ids to use instead of the place's
-	query, body          string
-	status               int  // 0 = 200
-	silent               bool // the answer holds nothing of the place
-	open                 bool // what does not exist is made
-	headers              []string
-	whole                bool   // it takes a token of all groups
-	missing              string // a query that names what does not exist, of what is in no path; GROUP is the group or team
+	memory, run, webhook, message string // ids to use instead of the place's
+	query, body                   string
+	status                        int  // 0 = 200
+	silent                        bool // the answer holds nothing of the place
+	open                          bool // what does not exist is made
+	headers                       []string
+	whole                         bool   // it takes a token of all groups
+	missing                       string // a query that names what does not exist, of what is in no path; GROUP is the group or team
 }
 
 // visits are the cases of all operations, in a place. An operation without one fails.
@@ -51,6 +52,10 @@ func visits(p place) map[string]visit {
 		"list-nights":         {},
 		"list-messages":       {query: "?around=" + url.QueryEscape(p.message)},
 		"add-messages":        {body: `{"id":"new","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}` + "\n", open: true, silent: true},
+		"edit-message":        {body: `{"text":"we meet on Sunday ` + p.mark + `"}`, silent: true},
+		"delete-message":      {message: "never sent", silent: true},
+		"get-author-memories": {silent: true},
+		"forget-author":       {body: `{"dry_run":true}`, silent: true},
 		"clear-session":       {silent: true},
 		"get-context":         {query: "?query=when+do+we+meet"},
 		"make-context":        {body: ask},
@@ -88,7 +93,8 @@ func quoted(s string) string {
 
 // target is the address of an operation with the ids of a place.
 func target(op *huma.Operation, p place, v visit) string {
-	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory}
+	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "session_id": p.session, "id": p.memory,
+		"message_id": cmp.Or(v.message, p.message), "author_id": "u1"}
 	if v.memory != "" {
 		ids["memory_id"] = v.memory
 	}

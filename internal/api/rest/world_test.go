@@ -29,6 +29,7 @@ import (
 	"reverie/internal/webhook"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/erase"
 	"reverie/store/hooks"
 	"reverie/store/pgtest"
 	"reverie/store/teams"
@@ -130,6 +131,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, er
 func newService(s *store.Store) *api.Service {
 	vectors := llm.NewEmbeddings(flat{}, llm.Account{Provider: "test", Model: "flat"}, llm.EmbeddingOptions{Dims: 3, Explicit: true, Cache: s})
 	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Ceiling: 1}}
+	eraser := erase.New(s.DB())
 	return &api.Service{Store: s, Now: time.Now, Log: quiet(), Sender: webhook.NewSender(webhook.Options{Timeout: time.Second, Now: time.Now}),
 		Searcher: func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
 		Recaller: func(context.Context, string) (*recall.Recaller, error) {
@@ -143,6 +145,7 @@ func newService(s *store.Store) *api.Service {
 			return &evolve.Pipeline{Store: s, Embeddings: vectors, Now: time.Now, Log: quiet(), Limits: evolve.Limits{MaxActive: 60}}
 		}),
 		Leases:   &jobs.Leases{Store: s, Holder: "test"},
+		Inbox:    api.Inbox{Store: s, Eraser: eraser, Leases: &jobs.Leases{Store: s, Holder: "test", Settler: api.Settler{Eraser: eraser, Log: quiet()}}},
 		NewGroup: func(g reverie.Group) reverie.Group { return g },
 		Evolver: api.NewEvolver(api.EvolverOptions{Concurrency: 2, Log: quiet(),
 			Wait: func() (<-chan time.Time, func()) { return nil, func() {} },

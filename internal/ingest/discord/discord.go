@@ -118,9 +118,9 @@ func (d *reader) record(part export.Part) error {
 	case m.Author.label() == "":
 		return export.Missing("author", "author")
 	}
-	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: bool(m.Edited),
+	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: m.Edited != "",
 		Event: !said[string(m.Type)]}
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), SentAt: at}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), EditedAt: m.Edited.When(d.Zone), Author: m.Author.label(), SentAt: at}
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}

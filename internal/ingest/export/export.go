@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,8 @@ type Record struct {
 	Place   string          // where it stands, for people: "line 12", "general/2026-01-15.json, message 4"
 	Message reverie.Message // id, author, text and so on; no group
 	Edited  bool            `json:",omitempty"` // it has another text than it was sent with
+	// Change is what became of a message since; one whose Message has no id tells nothing else.
+	Change *reverie.MessageChange `json:",omitempty"`
 	// Bot tells that a program wrote it, Event that it is nobody's words: a join, a new
 	// title, a call, a pin.
 	Bot, Event bool
@@ -399,6 +402,7 @@ type Change struct {
 	ChangeTarget
 	Text string // that the message has from now on
 	At   int64  // when, in milliseconds
+	chat Chat   // of the record that does it
 }
 
 func newHold(tell func(Record) error) *Hold {
@@ -413,7 +417,21 @@ func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
 	if errors.Is(err, errStopped) || t.ctx.Err() != nil {
 		return err
 	}
-	return cmp.Or(h.flush(0, 0), err)
+	return cmp.Or(h.flush(0, 0), h.tellGone(), err)
+}
+
+// tellGone tells which messages were taken back that this export does not have, or had long before.
+func (h *Hold) tellGone() error {
+	for _, key := range slices.SortedFunc(maps.Keys(h.ahead), func(a, b ChangeTarget) int { return cmp.Compare(a.ID, b.ID) }) {
+		if key.Kind != ChangeGone {
+			continue
+		}
+		r := Record{Chat: h.ahead[key].chat, Place: "message " + key.ID, Change: &reverie.MessageChange{ID: key.ID, Deleted: true}}
+		if err := h.tell(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Add holds a record and does what it changes.
@@ -423,6 +441,7 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 		target.change(c)
 		h.held += len(target.Message.Text) - before
 	} else if c.ID != "" {
+		c.chat = r.Chat
 		h.remember(c)
 	}
 	id := r.Message.ID
@@ -471,6 +490,10 @@ func (h *Hold) flush(records, bytes int) error {
 		h.held -= len(r.Message.Text)
 		if h.byID[r.Message.ID] == r {
 			delete(h.byID, r.Message.ID)
+		}
+		if r.At > 0 {
+			at := time.UnixMilli(r.At)
+			r.Message.EditedAt = &at
 		}
 		if err := h.tell(r.Record); err != nil {
 			h.queue = nil

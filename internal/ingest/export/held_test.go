@@ -15,7 +15,7 @@ func heldText(id, text string) HeldRecord {
 }
 
 func editOf(target, text string) Change {
-	return Change{ChangeTarget{ChangeEdit, target, "@a:x"}, text, 1768464009000}
+	return Change{ChangeTarget: ChangeTarget{ChangeEdit, target, "@a:x"}, Text: text, At: 1768464009000}
 }
 
 // TestHold holds no more than it should: what is edited long after is told as it was.

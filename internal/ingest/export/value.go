@@ -40,17 +40,27 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Mark tells whether an export says something of a message, such as when it was edited: anything but null,
-// false, 0 and what is empty.
-type Mark bool
+// Mark is what an export says of a message, such as when it was edited: anything but null, false, 0 and what
+// is empty. It is "" where nothing is said.
+type Mark string
 
 func (m *Mark) UnmarshalJSON(raw []byte) error {
 	switch string(raw) {
 	case "null", "false", "0", `""`, `"0"`, "{}", "[]":
 		return nil
 	}
-	*m = true
+	of := JSONFieldsOf(raw)
+	*m = Mark(cmp.Or(TextOf(raw), TextOf(of["ts"]), TextOf(of["$date"]), "yes"))
 	return nil
+}
+
+// When is the time that the mark is, nil where it is none.
+func (m Mark) When(zone *time.Location) *time.Time {
+	at, err := Time(string(m), zone)
+	if err != nil {
+		return nil
+	}
+	return &at
 }
 
 // Readable says of a value of the wrong type where it stands, not what the type

@@ -60,6 +60,7 @@ type message struct {
 	Created  export.Text         `json:"create_time"`
 	Deleted  bool                `json:"deleted"`
 	Edited   export.Mark         `json:"updated"`
+	Updated  export.Mark         `json:"update_time"`
 	Chat     export.Text         `json:"chat_id"`
 	Sender   export.JSONFields   `json:"sender"`
 	Body     export.JSONFields   `json:"body"`
@@ -109,9 +110,12 @@ func (r *reader) take(part export.Part) error {
 	}
 	chat := cmp.Or(string(m.Chat), r.file)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
-		Event: m.Deleted || events[string(m.Type)], Edited: bool(m.Edited)}
+		Event: m.Deleted || events[string(m.Type)], Edited: m.Edited != ""}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
 		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by, chat)}
+	if m.Edited != "" {
+		rec.Message.EditedAt = m.Updated.When(r.Zone)
+	}
 	if !m.Deleted {
 		rec.Message.Text = m.said()
 	}

@@ -1,4 +1,4 @@
-// Package jsonl reads our own format: one message a line, with id, author_id, author,
+// Package jsonl reads our own format: one message a line, or what became of one, with id, author_id, author,
 // role, text, sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else
 // stands in a message is passed over, but for the group, where [export.ReadOptions] name
 // one.
@@ -22,6 +22,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Head: empty, Tell: tell,
 	Signs: []export.Sign{listed, {Sure: 90, Paths: "id sent_at text"}, {Sure: 40, Paths: "sent_at text"},
+		{Sure: 90, Paths: "id edited_at|deleted_at|reactions"},
 		{Sure: 40, Paths: "id author|author_id|sent_at|text"}}}
 
 // empty tells an empty file, which brings nothing in, whatever it is.
@@ -40,11 +41,12 @@ func tell(t *export.Teller, src export.Source) error {
 		parts = export.JSONParts(src.Reader, "[]")
 	}
 	return t.Each(parts, func(part export.Part) error {
-		m, err := readMessage(part.Value, t.Group)
+		r, err := readRecord(part.Value, t.Group)
 		if err != nil {
 			return &export.Bad{Reason: export.Reason(err), Err: err}
 		}
-		return t.Tell(export.Record{Place: part.Place, Message: m})
+		r.Place = part.Place
+		return t.Tell(r)
 	})
 }
 
@@ -65,49 +67,98 @@ func another(field json.RawMessage, group string) bool {
 	return named.UnmarshalJSON(field) == nil && named != "" && string(named) != group
 }
 
-// readMessage reads and checks one line, of a group where that is given.
-func readMessage(line []byte, group string) (reverie.Message, error) {
-	var raw struct {
-		ID        export.Text  `json:"id"`
-		AuthorID  export.Text  `json:"author_id"`
-		Author    export.Text  `json:"author"`
-		Role      reverie.Role `json:"role"`
-		Text      *string      `json:"text"`
-		SentAt    string       `json:"sent_at"`
-		SessionID export.Text  `json:"session_id"`
-		ReplyTo   export.Text  `json:"reply_to"`
+// line is a message, what became of one, or both.
+type line struct {
+	ID        export.Text        `json:"id"`
+	AuthorID  export.Text        `json:"author_id"`
+	Author    export.Text        `json:"author"`
+	Role      reverie.Role       `json:"role"`
+	Text      *string            `json:"text"`
+	SentAt    string             `json:"sent_at"`
+	SessionID export.Text        `json:"session_id"`
+	ReplyTo   export.Text        `json:"reply_to"`
+	EditedAt  string             `json:"edited_at"`
+	DeletedAt string             `json:"deleted_at"`
+	Reactions []reverie.Reaction `json:"reactions"`
 
-		GroupID json.RawMessage `json:"group_id"` // anything
-		Group   json.RawMessage `json:"group"`
+	GroupID json.RawMessage `json:"group_id"` // anything
+	Group   json.RawMessage `json:"group"`
+}
+
+// readRecord reads and checks one line, of a group where that is given.
+func readRecord(raw []byte, group string) (export.Record, error) {
+	l, err := readLine(raw, group)
+	if err != nil {
+		return export.Record{}, err
 	}
-	if !utf8.Valid(line) {
-		return reverie.Message{}, errNoUTF8
+	edited, err := instant("edited_at", l.EditedAt)
+	if err != nil {
+		return export.Record{}, err
 	}
-	if err := json.Unmarshal(line, &raw); err != nil {
-		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", export.Readable(err))
+	deleted, err := instant("deleted_at", l.DeletedAt)
+	if err != nil {
+		return export.Record{}, err
 	}
-	if bytes.Contains(line, []byte(`\u`)) && !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) {
-		return reverie.Message{}, errHalfPair
+	var r export.Record
+	if deleted != nil || len(l.Reactions) > 0 || l.SentAt == "" && edited != nil {
+		c := reverie.MessageChange{ID: string(l.ID), Deleted: deleted != nil, Reactions: l.Reactions}
+		if edited != nil && l.SentAt == "" && !c.Deleted {
+			c.Text, c.EditedAt = l.Text, *edited
+		}
+		r.Change = &c
+		if l.SentAt == "" || c.Deleted {
+			return r, c.Normalize()
+		}
 	}
-	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
-		return reverie.Message{}, fmt.Errorf("it names a group other than %q: %w", text.Excerpt(group, 40),
+	r.Edited = edited != nil
+	r.Message, err = l.message(edited)
+	return r, err
+}
+
+// instant reads a time, nil where there is none.
+func instant(field, s string) (*time.Time, error) {
+	if s == "" {
+		return nil, nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q is not RFC 3339, such as 2026-01-15T20:01:00+08:00: %w", field, text.Excerpt(s, 40),
 			reverie.ErrInvalid)
 	}
-	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
-		return reverie.Message{}, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
+	return &at, nil
+}
+
+func readLine(raw []byte, group string) (l line, err error) {
+	if !utf8.Valid(raw) {
+		return l, errNoUTF8
 	}
-	if raw.SentAt == "" {
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return l, fmt.Errorf("not a message in JSON: %w", export.Readable(err))
+	}
+	if bytes.Contains(raw, []byte(`\u`)) && !jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true)) {
+		return l, errHalfPair
+	}
+	if group != "" && (another(l.GroupID, group) || another(l.Group, group)) {
+		return l, fmt.Errorf("it names a group other than %q: %w", text.Excerpt(group, 40), reverie.ErrInvalid)
+	}
+	if strings.ContainsRune(string(l.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
+		return l, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
+	}
+	return l, nil
+}
+
+// message is the message that a line tells.
+func (l line) message(edited *time.Time) (reverie.Message, error) {
+	at, err := instant("sent_at", l.SentAt)
+	switch {
+	case err != nil:
+		return reverie.Message{}, err
+	case at == nil:
 		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)
-	}
-	at, err := time.Parse(time.RFC3339, raw.SentAt)
-	if err != nil {
-		return reverie.Message{}, fmt.Errorf("sent_at %q is not RFC 3339, such as 2026-01-15T20:01:00+08:00: %w",
-			text.Excerpt(raw.SentAt, 40), reverie.ErrInvalid)
-	}
-	if raw.Text == nil {
+	case l.Text == nil:
 		return reverie.Message{}, fmt.Errorf("text is missing: %w", reverie.ErrInvalid)
 	}
-	m := reverie.Message{ID: string(raw.ID), AuthorID: string(raw.AuthorID), Author: string(raw.Author), Role: raw.Role,
-		Text: *raw.Text, SentAt: at, SessionID: string(raw.SessionID), ReplyTo: string(raw.ReplyTo)}
+	m := reverie.Message{ID: string(l.ID), AuthorID: string(l.AuthorID), Author: string(l.Author), Role: l.Role,
+		Text: *l.Text, SentAt: *at, SessionID: string(l.SessionID), ReplyTo: string(l.ReplyTo), EditedAt: edited}
 	return m, m.Normalize()
 }

@@ -88,11 +88,12 @@ func (r *reader) take(part export.Part) error {
 	}
 	room := cmp.Or(string(m.Room), r.room)
 	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != "",
-		Edited: bool(m.Edited)}
+		Edited: m.Edited != ""}
 	rec.Bot = by == rocketCat || len(export.JSONFieldsOf(m.Bot)) > 0
 	said := string(m.Text)
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(m.User.ID, by), SentAt: at, SessionID: string(m.Thread),
-		Author: cmp.Or(m.Alias, m.User.Name, by, m.User.ID), ReplyTo: string(m.Thread)}
+		EditedAt: m.Edited.When(time.UTC),
+		Author:   cmp.Or(m.Alias, m.User.Name, by, m.User.ID), ReplyTo: string(m.Thread)}
 	if q := quotation.FindStringSubmatch(said); q != nil {
 		said, rec.Message.ReplyTo = said[len(q[0]):], q[1]
 	}

@@ -240,7 +240,7 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	if err != nil {
 		return err
 	}
-	r := export.Record{Chat: chat, Place: part.Place, Edited: bool(m.Edited), Message: reverie.Message{ID: string(m.TS), SentAt: at,
+	r := export.Record{Chat: chat, Place: part.Place, Edited: m.Edited != "", Message: reverie.Message{ID: string(m.TS), SentAt: at, EditedAt: m.Edited.When(s.Zone),
 		SessionID: string(m.ThreadTS)}}
 	if m.ThreadTS != m.TS {
 		r.Message.ReplyTo = string(m.ThreadTS)

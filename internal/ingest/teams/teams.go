@@ -166,8 +166,8 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	}
 	by = cmp.Or(by, chat)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: len(user) == 0 && len(app) > 0,
-		Event: m.Type != "message" || m.Deleted != "", Edited: bool(m.Edited)}
-	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at,
+		Event: m.Type != "message" || m.Deleted != "", Edited: m.Edited != ""}
+	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, EditedAt: m.Edited.When(time.UTC),
 		Author: cmp.Or(user.Str("displayName"), app.Str("displayName"), by)}
 	if m.Deleted == "" {
 		rec.Message.Text, rec.Message.ReplyTo = m.said()

@@ -139,6 +139,7 @@ type message struct {
 	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
 	Unix     export.Text     `json:"date_unixtime"`
 	Edited   export.Mark     `json:"edited"`
+	EditUnix export.Mark     `json:"edited_unixtime"`
 	From     export.Text     `json:"from"`
 	FromID   export.Text     `json:"from_id"`
 	Author   export.Text     `json:"author"` // who signed a channel's post
@@ -254,8 +255,8 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 	if err != nil {
 		return err
 	}
-	c.last, r.Edited = at, bool(m.Edited)
-	r.Message = reverie.Message{ID: string(m.ID), SentAt: at}
+	c.last, r.Edited = at, m.Edited+m.EditUnix != ""
+	r.Message = reverie.Message{ID: string(m.ID), SentAt: at, EditedAt: cmp.Or(m.EditUnix, m.Edited).When(zone)}
 	if m.Type != "message" {
 		r.Event = true
 		r.Message.AuthorID, r.Message.Author = peer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))

@@ -197,8 +197,8 @@ func (z *reader) record(part export.Part, stream string) error {
 	}
 	u := z.author(m, sender)
 	r := export.Record{Chat: chat, Place: part.Place, Bot: u.bot, Event: u.system || m.Type == "2",
-		Edited: bool(m.Edited || m.EditTime)}
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, Author: u.name, SentAt: at}
+		Edited: m.Edited+m.EditTime != ""}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, EditedAt: cmp.Or(m.Edited, m.EditTime).When(z.Zone), Author: u.name, SentAt: at}
 	if channel {
 		r.Message.SessionID = topic(string(m.Subject))
 	}

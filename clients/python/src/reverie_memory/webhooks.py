@@ -1,0 +1,73 @@
+"""Webhooks that Reverie sends (Standard Webhooks)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from .errors import WebhookError
+
+
+class WebhookEvent(TypedDict):
+    """An event. The same `webhook-id` may come again: treat it once."""
+
+    type: str
+    """Such as memory.created or run.failed."""
+    timestamp: str
+    data: dict[str, Any]
+
+
+def verify_webhook(
+    headers: Mapping[str, str],
+    body: bytes | str,
+    secret: str,
+    *,
+    tolerance: float = 300.0,
+    now: float | None = None,
+) -> WebhookEvent:
+    """Returns the event of a webhook, or raises WebhookError if its signature or time is not right.
+
+    `body` is the body as it came, byte for byte.
+    """
+    got = {k.lower(): v for k, v in headers.items()}
+    try:
+        name, sent, signatures = (got[f"webhook-{h}"] for h in ("id", "timestamp", "signature"))
+        age = (time.time() if now is None else now) - int(sent)
+    except KeyError as e:
+        raise WebhookError(f"the header {e.args[0]} is missing") from None
+    except ValueError:
+        raise WebhookError("webhook-timestamp is no number") from None
+    if abs(age) > tolerance:
+        raise WebhookError(f"it was sent {age:.0f} seconds ago: too old, or a clock is wrong")
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except (ValueError, binascii.Error):
+        raise WebhookError("the secret is not one of a webhook: it begins with whsec_") from None
+    raw = body.encode() if isinstance(body, str) else bytes(body)
+    want = hmac.new(key, f"{name}.{sent}.".encode() + raw, hashlib.sha256).digest()
+    if not any(hmac.compare_digest(want, one) for one in _signatures(signatures)):
+        raise WebhookError("the signature is not that of the body")
+    try:
+        event: WebhookEvent = json.loads(raw)
+    except ValueError:
+        raise WebhookError("the body is no JSON") from None
+    return event
+
+
+def _signatures(header: str) -> list[bytes]:
+    """Those of version 1; a sender that changes its secret sends several."""
+    found = []
+    for one in header.split():
+        version, _, value = one.partition(",")
+        if version == "v1":
+            try:
+                found.append(base64.b64decode(value, validate=True))
+            except (ValueError, binascii.Error):
+                continue
+    return found

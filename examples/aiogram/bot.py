@@ -1,0 +1,100 @@
+"""A Telegram bot (aiogram): it remembers what is said, and answers who speaks to it."""
+
+import asyncio
+import os
+from collections import defaultdict, deque
+from datetime import datetime, timezone
+
+from aiogram import Bot, Dispatcher, F, Router
+from aiogram.types import Message, MessageReactionUpdated, ReactionTypeEmoji
+from openai import AsyncOpenAI
+from reverie_memory import Middleware, Reverie
+
+memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
+openai = AsyncOpenAI()
+router = Router()
+SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
+history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
+
+
+def group_of(chat_id: int) -> str:
+    """As `reverie import` names it, so that an export of the chat continues here."""
+    return "telegram-" + str(chat_id).removeprefix("-100").removeprefix("-")
+
+
+def author_of(message: Message) -> tuple[str, str]:
+    """Id, as Telegram's exports have it, and name."""
+    if message.from_user:
+        return f"user{message.from_user.id}", message.from_user.full_name
+    sender = message.sender_chat or message.chat
+    return group_of(sender.id).replace("telegram-", "channel"), sender.full_name
+
+
+async def spoken_to(message: Message, bot: Bot) -> bool:
+    me = await bot.me()
+    replied = message.reply_to_message and message.reply_to_message.from_user
+    return bool(
+        message.chat.type == "private"
+        or f"@{me.username}".casefold() in (message.text or "").casefold()
+        or (replied and replied.id == me.id)
+    )
+
+
+@router.message(F.text)
+async def said(message: Message, bot: Bot) -> None:
+    group, text = group_of(message.chat.id), message.text or ""
+    author_id, author = author_of(message)
+    asked = await spoken_to(message, bot)
+    if (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
+        history.pop(group, None)
+        await message.answer(answer)
+        return
+    line = {
+        "id": str(message.message_id),
+        "author": author,
+        "author_id": author_id,
+        "text": text,
+        "sent_at": message.date,
+    }
+    if message.reply_to_message:
+        line["reply_to"] = str(message.reply_to_message.message_id)
+    memory.remember(line, group=group)
+    history[group].append({"role": "user", "content": f"{author}: {text}"})
+    if asked:
+        model = memory.wrap(openai, group=group, remember_user=False)
+        messages = [SYSTEM, *history[group]]
+        done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
+        answer = done.choices[0].message.content or "…"
+        history[group].append({"role": "assistant", "content": answer})
+        await message.answer(answer)
+
+
+@router.edited_message(F.text)
+async def edited(message: Message) -> None:
+    at = datetime.fromtimestamp(message.edit_date or 0, timezone.utc)
+    line = {"id": str(message.message_id), "text": message.text, "edited_at": at}
+    memory.remember(line, group=group_of(message.chat.id))
+    history.pop(group_of(message.chat.id), None)
+
+
+@router.message_reaction()
+async def reacted(event: MessageReactionUpdated) -> None:
+    if event.user is None:
+        return
+    old = {r.emoji for r in event.old_reaction if isinstance(r, ReactionTypeEmoji)}
+    new = {r.emoji for r in event.new_reaction if isinstance(r, ReactionTypeEmoji)}
+    for emoji in old ^ new:
+        group = group_of(event.chat.id)
+        memory.react(str(event.message_id), emoji, f"user{event.user.id}", count=int(emoji in new), group=group)
+
+
+async def main() -> None:
+    dispatcher = Dispatcher()
+    dispatcher.include_router(router)
+    dispatcher.shutdown.register(memory.aclose)
+    bot = Bot(os.environ["TELEGRAM_TOKEN"])
+    await dispatcher.start_polling(bot, allowed_updates=["message", "edited_message", "message_reaction"])
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

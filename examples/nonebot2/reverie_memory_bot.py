@@ -1,0 +1,68 @@
+"""A NoneBot2 plugin for OneBot v11 (QQ): it remembers what is said, and answers who speaks to it."""
+
+import os
+from collections import defaultdict, deque
+from datetime import datetime, timezone
+
+from nonebot import get_driver, on_message, on_notice
+from nonebot.adapters.onebot.v11 import (
+    FriendRecallNoticeEvent,
+    GroupMessageEvent,
+    GroupRecallNoticeEvent,
+    MessageEvent,
+)
+from openai import AsyncOpenAI
+from reverie_memory import Middleware, Reverie
+
+memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
+openai = AsyncOpenAI()
+SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
+history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
+
+get_driver().on_shutdown(memory.aclose)
+chat = on_message()
+recall = on_notice()
+
+
+def group_of(event: MessageEvent) -> str:
+    """As `reverie import` names it, so that an export of the chat continues here."""
+    return f"onebot-{event.group_id if isinstance(event, GroupMessageEvent) else event.user_id}"
+
+
+@chat.handle()
+async def said(event: MessageEvent) -> None:
+    group, text = group_of(event), event.get_plaintext().strip()
+    if not text:
+        return
+    spoken_to = event.is_tome()
+    if (spoken_to or text.startswith("/")) and (
+        answer := await memory.aprivacy(text, event.get_user_id(), group=group)
+    ):
+        history.pop(group, None)
+        await chat.finish(answer)
+    message = {
+        "id": str(event.message_id),
+        "author": event.sender.card or event.sender.nickname or event.get_user_id(),
+        "author_id": event.get_user_id(),
+        "text": text,
+        "sent_at": datetime.fromtimestamp(event.time, timezone.utc),
+    }
+    if event.reply:
+        message["reply_to"] = str(event.reply.message_id)
+    memory.remember(message, group=group)
+    history[group].append({"role": "user", "content": f"{message['author']}: {text}"})
+    if spoken_to:
+        bot = memory.wrap(openai, group=group, remember_user=False)
+        messages = [SYSTEM, *history[group]]
+        done = await bot.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
+        answer = done.choices[0].message.content or "……"
+        history[group].append({"role": "assistant", "content": answer})
+        await chat.finish(answer)
+
+
+@recall.handle()
+async def taken_back(event: GroupRecallNoticeEvent | FriendRecallNoticeEvent) -> None:
+    group = f"onebot-{event.group_id if isinstance(event, GroupRecallNoticeEvent) else event.user_id}"
+    at = datetime.fromtimestamp(event.time, timezone.utc)
+    memory.remember({"id": str(event.message_id), "deleted_at": at}, group=group)
+    history.pop(group, None)

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+	"reverie/store"
+)
+
+// Eraser forgets people and messages: see [store/erase.Eraser].
+type Eraser interface {
+	Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error)
+	Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply, entityID string, err error)
+	NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
+	WaitingChanges(ctx context.Context, groupID string) (int, error)
+	ApplyChanges(ctx context.Context, lease reverie.Lease) error
+}
+
+// Inbox takes messages in, and what becomes of them later. It is an [ingest.Store] and an
+// [ingest.Changer].
+type Inbox struct {
+	*store.Store
+	Eraser Eraser
+	Leases *jobs.Leases // that have a [Settler]
+}
+
+// ImportMessages is [store.Store.ImportMessages], see [Inbox.Take].
+func (in Inbox) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	return in.Take(ctx, groupID, func() (reverie.ImportResult, error) {
+		return in.Store.ImportMessages(ctx, groupID, messages)
+	})
+}
+
+// Take brings messages in. What had become of them before they came is done to them.
+func (in Inbox) Take(ctx context.Context, groupID string, bring func() (reverie.ImportResult, error)) (reverie.ImportResult, error) {
+	res, err := bring()
+	if err == nil && res.New > 0 {
+		_, err = in.settle(ctx, groupID)
+	}
+	return res, err
+}
+
+// ChangeMessages notes what became of messages, and does it, unless the messages have not come
+// yet or a run works in the group: then it waits, and is done when they come, or with the next
+// lease of the group.
+func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
+	res, err := in.Eraser.NoteChanges(ctx, groupID, changes)
+	if err == nil && res.Taken() > 0 {
+		var busy int
+		busy, err = in.settle(ctx, groupID)
+		res.Waiting = min(res.Waiting+busy, res.Taken())
+	}
+	return res, err
+}
+
+// settle does what waits to be done to a group's messages, and returns how much of it still
+// does.
+func (in Inbox) settle(ctx context.Context, groupID string) (waiting int, err error) {
+	if waiting, err = in.Eraser.WaitingChanges(ctx, groupID); err != nil || waiting == 0 {
+		return waiting, err
+	}
+	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
+	if errors.Is(err, reverie.ErrBusy) {
+		return waiting, nil // who has it does it
+	}
+	if err != nil {
+		return waiting, err
+	}
+	return in.Eraser.WaitingChanges(ctx, groupID)
+}
+
+// Settler does what waits to be done to messages, with each lease of their group: it is a
+// [jobs.Settler]. An error is logged, and it waits for the next one.
+type Settler struct {
+	Eraser Eraser
+	Log    *slog.Logger
+}
+
+// Waits tells whether there is anything to do.
+func (s Settler) Waits(ctx context.Context, groupID string) bool {
+	n, err := s.Eraser.WaitingChanges(ctx, groupID)
+	s.note(ctx, groupID, err)
+	return n > 0
+}
+
+// Settle does it.
+func (s Settler) Settle(ctx context.Context, lease reverie.Lease) {
+	s.note(ctx, lease.GroupID, s.Eraser.ApplyChanges(ctx, lease))
+}
+
+func (s Settler) note(ctx context.Context, groupID string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.Log.Error("what became of messages waits for the next run of the group", "group_id", groupID, "error", err)
+	}
+}

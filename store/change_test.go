@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie/internal/reverie"
+)
+
+// become notes what became of messages, and does it.
+func (f *forgotten) become(changes ...reverie.MessageChange) reverie.ChangeResult {
+	f.t.Helper()
+	res := must(f.NoteChanges(f.t.Context(), group, changes))(f.t)
+	check(f.t, f.ApplyChanges(f.t.Context(), f.lease))
+	return res
+}
+
+func edit(id, text string, minute int) reverie.MessageChange {
+	return reverie.MessageChange{ID: id, Text: &text, EditedAt: noon.Add(time.Duration(minute) * time.Minute)}
+}
+
+// TestDeleteMessage: a deleted message is gone with what rests on it alone, and what was made
+// of that; in the messages of others its words stay. It does not come in again.
+func TestDeleteMessage(t *testing.T) {
+	f := newForgotten(t)
+	other := everything(t, f.db, "g2")
+	if res := f.become(reverie.MessageChange{ID: "x1", Deleted: true}, reverie.MessageChange{ID: "unknown", Deleted: true}); res.Deleted != 2 || res.Waiting != 0 {
+		t.Errorf("%+v", res)
+	}
+	for table, rows := range everything(t, f.db, group, "team:crew") {
+		for _, trace := range []string{"花生", "allergic", "hates nuts", `"x1"`, "strict"} {
+			if strings.Contains(rows, trace) && (table != "messages" || trace != "花生") { // Ann quotes it
+				t.Errorf("%s still holds %q:\n%s", table, trace, rows)
+			}
+		}
+	}
+	for _, c := range []struct {
+		what string
+		m    reverie.Memory
+		want string
+	}{{"alone", f.alone, ""}, {"the dream of it", f.dreamOfAlone, ""}, {"the summary", f.narrative, ""},
+		{"of other messages", f.mixed, "deprecated lives in Lisbon since May, active lives in Lisbon, says Ann"},
+		{"the dream of those", f.dreamOfBoth, "active the group travels"}, {"what mentions the author", f.mentions, "active Ann is married to 小明"}} {
+		if got := f.status(t, c.m); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	for what, want := range map[string]string{
+		`select message_id || ' ' || text || ' ' || reply_to from messages where group_id = 'g1' and message_id in ('a2', 'x1', 'x2') order by 1`: "a2 > 我对花生过敏，很严重\n@u1 那你小心，小明 , x2 I moved to Lisbon in May ",
+		`select session_id || ' ' || messages || ' ' || new_messages from sessions where group_id = 'g1' order by 1`:                              "s1 4 4, s2 1 1, s3 2 2",
+		`select count(*)::text from erased_messages where group_id = 'g1'`:                                                                        "2",
+		`select count(*)::text from message_changes`:                                                                                              "0",
+	} {
+		if got := strings.Join(strings1(t, f.db, what), ", "); got != want {
+			t.Errorf("%s\n%q, want\n%q", what, got, want)
+		}
+	}
+	if diff := cmp.Diff(other, everything(t, f.db, "g2")); diff != "" {
+		t.Errorf("another group has changed (-before +after):\n%s", diff)
+	}
+	before := everything(t, f.db, group)
+	if res := f.become(reverie.MessageChange{ID: "x1", Deleted: true}, edit("x1", "again", 1)); res.Same != 2 {
+		t.Errorf("once more: %+v", res)
+	}
+	again := must(f.ImportMessages(t.Context(), group, []reverie.Message{wrote("x1", "u1", "Ming", "我对花生过敏，很严重", "s1", 1),
+		wrote("unknown", "u1", "Ming", "never", "s1", 1)}))(t)
+	if diff := cmp.Diff(before, everything(t, f.db, group)); diff != "" || again.Erased != 2 {
+		t.Errorf("it comes back: %+v (-before +after):\n%s", again, diff)
+	}
+}
+
+// TestEditMessage: what an edited message no longer says is no evidence any more. What rests on
+// it alone is held until it is judged, and the message is read again.
+func TestEditMessage(t *testing.T) {
+	f := newForgotten(t)
+	if res := f.become(edit("x1", "I like nuts", 60), edit("x2", "I moved to Lisbon in May, and I like it", 60), edit("a1", "we like no tea", 60)); res.Edited != 3 {
+		t.Errorf("%+v", res)
+	}
+	for _, c := range []struct {
+		what string
+		m    reverie.Memory
+		want string
+	}{{"alone", f.alone, "held is allergic to peanuts"}, {"the dream of it", f.dreamOfAlone, "active health matters"}, // once that is judged
+		{"of a message that says so still", f.mixed, "deprecated lives in Lisbon since May, active lives in Lisbon, says Ann"},
+		{"of one that said so", f.mentions, "held Ann is married to 小明"}} {
+		if got := f.status(t, c.m); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	for what, want := range map[string]string{
+		`select message_id || ' ' || text || ' ' || (run_id is null) from messages where group_id = 'g1' and (run_id is null or edited_at is not null) order by 1`: "a1 we like no tea true, x1 I like nuts true, x2 I moved to Lisbon in May, and I like it true",
+		`select distinct message_id from memory_evidence where withdrawn_at is not null order by 1`:                                                                "a1, x1",
+		`select m.statement from rejudgements q join memories m using (group_id, memory_id) where q.reason = 'a message that it rests on was edited' order by 1`:   "Ann is married to 小明, is allergic to peanuts, lives in Lisbon, says Ann",
+		`select status || ' ' || jsonb_array_length(plan) from held_plans where group_id = 'g1'`:                                                                   "rejected 0",
+		`select value || ' ' || status from entity_claims where group_id = 'g1' order by 1`:                                                                        "careful deprecated, kind active, tea with Mingming deprecated, 小明 deprecated",
+		`select session_id || ' ' || messages || ' ' || folded_messages from sessions where group_id = 'g1' order by 1`:                                            "s1 5 0, s2 1 0, s3 2 0",
+		`select count(*)::text from session_summaries where group_id = 'g1' and session_id = 's1'`:                                                                 "0",
+	} {
+		if got := strings.Join(strings1(t, f.db, what), ", "); got != want {
+			t.Errorf("%s\n%q, want\n%q", what, got, want)
+		}
+	}
+	state := must(f.Gather(t.Context(), reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, Limit: 9}))(t)
+	awaits := map[string]string{}
+	for _, h := range state.Again {
+		awaits[h.Statement] = strings.Join(h.Awaits, "+")
+	}
+	if diff := cmp.Diff(map[string]string{"is allergic to peanuts": "x1", "Ann is married to 小明": "a1"}, awaits); diff != "" {
+		t.Errorf("the next run judges (-want +got):\n%s", diff)
+	}
+	before := everything(t, f.db, group)
+	if res := f.become(edit("x1", "an older text", 59), edit("x1", "I like nuts", 60)); res.Same != 2 {
+		t.Errorf("once more: %+v", res)
+	}
+	if diff := cmp.Diff(before, everything(t, f.db, group)); diff != "" {
+		t.Errorf("an older text changes (-before +after):\n%s", diff)
+	}
+}

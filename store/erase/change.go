@@ -1,0 +1,434 @@
+package erase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+	"reverie/store"
+	"reverie/store/pg"
+)
+
+// noted is a message as it is, and what waits to be done to it.
+type noted struct {
+	ID           string
+	Stored       bool
+	Pruned       bool // its text is kept no longer
+	Erased       bool // it may not come in
+	Waits        bool
+	Was          string
+	WasEditedAt  *time.Time                  `db:"was_edited_at"`
+	WasReactions pg.JSON[[]reverie.Reaction] `db:"was_reactions"`
+	Role         reverie.Role
+	WasFilter    reverie.Filter `db:"was_filter"`
+	Session      string
+
+	Text      *string
+	Filter    reverie.Filter
+	EditedAt  *time.Time `db:"edited_at"`
+	Deleted   bool
+	Reactions pg.JSON[[]reverie.Reaction]
+}
+
+// change is what waits.
+func (n noted) change() reverie.MessageChange {
+	c := reverie.MessageChange{ID: n.ID, Text: n.Text, Filter: n.Filter, Deleted: n.Deleted, Reactions: n.Reactions.V}
+	if n.EditedAt != nil {
+		c.EditedAt = *n.EditedAt
+	}
+	return c
+}
+
+// news is what of a change is not known yet, of a message and of what waits.
+func (n noted) news(c reverie.MessageChange) reverie.MessageChange {
+	before := n.change()
+	older := func(at *time.Time) bool { return at != nil && !c.EditedAt.After(*at) }
+	if n.Pruned || older(n.WasEditedAt) || older(n.EditedAt) {
+		c.Text = nil
+	}
+	c.Deleted = c.Deleted && !n.Deleted
+	have := reverie.MergeReactions(n.WasReactions.V, before.Reactions)
+	if n.Stored {
+		have = reverie.Reacted(have)
+	}
+	after := reverie.MergeReactions(have, c.Reactions)
+	if n.Stored {
+		after = reverie.Reacted(after)
+	}
+	if slices.Equal(have, after) {
+		c.Reactions = nil
+	}
+	return c
+}
+
+// NoteChanges takes down what has become of messages of a group, whether they are there or not, and
+// counts it. It is done by [Eraser.ApplyChanges]. What is known already, and what comes to a
+// message that was erased, changes nothing. An unknown group is reverie.ErrNotFound; a change
+// that cannot be stored is reverie.ErrInvalid, and then none is.
+func (s *Eraser) NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (res reverie.ChangeResult,
+	err error) {
+	var ids pq.StringArray
+	for i, c := range changes {
+		if err := c.Normalize(); err != nil {
+			return res, fmt.Errorf("change %d of the batch (id %q): %w", i+1, c.ID, err)
+		}
+		changes[i] = c
+		ids = append(ids, c.ID)
+	}
+	err = s.db.Run(ctx, pg.Work{
+		What:  fmt.Sprintf("note %d changes of messages of group %q", len(changes), groupID),
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if _, err := store.LockGroup(ctx, t, groupID); err != nil { // no message comes in meanwhile
+				return err
+			}
+			rows, err := ask[noted](ctx, t, "changes_of", values{"group": groupID, "messages": distinct(ids)})
+			if err != nil {
+				return err
+			}
+			res, err = s.note(ctx, t, groupID, rows, changes)
+			return err
+		},
+	})
+	return res, err
+}
+
+const noteQuery = `insert into message_changes as c (group_id, message_id, text, edited_at, filter, deleted, reactions,
+		created_at)
+	select $1, u.id, u.text, u.edited_at, u.filter, u.deleted, u.reactions, $2::timestamptz
+	from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::bool[], $8::jsonb[])
+		as u (id, text, edited_at, filter, deleted, reactions)
+	on conflict (group_id, message_id) do update set text = excluded.text, edited_at = excluded.edited_at,
+		filter = excluded.filter, deleted = excluded.deleted, reactions = excluded.reactions`
+
+func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []noted,
+	changes []reverie.MessageChange) (res reverie.ChangeResult, err error) {
+	state := map[string]*noted{}
+	for i, r := range rows {
+		state[r.ID] = &rows[i]
+	}
+	touched := map[string]bool{}
+	for _, c := range changes {
+		n := state[c.ID]
+		news := n.news(c)
+		switch {
+		case n.Erased, news.Text == nil && !news.Deleted && news.Reactions == nil:
+			res.Same++
+			continue
+		case news.Deleted:
+			res.Deleted++
+		case news.Text != nil:
+			res.Edited++
+		default:
+			res.Reacted++
+		}
+		c = n.change().Merge(news)
+		n.Text, n.Filter, n.Deleted, n.Reactions.V = c.Text, c.Filter, c.Deleted, c.Reactions
+		if c.Text != nil {
+			n.EditedAt = &c.EditedAt
+		}
+		if touched[c.ID] = true; !n.Stored && !n.Deleted {
+			res.Waiting++
+		}
+	}
+	var waiting pg.Columns
+	for _, r := range rows {
+		if touched[r.ID] {
+			waiting.Add(r.ID, r.Text, r.EditedAt, r.Filter, r.Deleted, pg.JSON[[]reverie.Reaction]{V: orNone(r.Reactions.V)})
+		}
+	}
+	_, err = waiting.Exec(ctx, t, noteQuery, groupID, s.db.Now())
+	return res, err
+}
+
+func orNone(list []reverie.Reaction) []reverie.Reaction { return append([]reverie.Reaction{}, list...) }
+
+// WaitingChanges counts the changes of a group's messages that can be done: the messages are there, or
+// are to be deleted.
+func (s *Eraser) WaitingChanges(ctx context.Context, groupID string) (n int, err error) {
+	err = s.db.QueryRow(ctx, fmt.Sprintf("count what waits of the messages of group %q", groupID), &n,
+		`select count(*) from message_changes c where c.group_id = $1 and (c.deleted or exists (select 1 from messages m
+			where m.group_id = c.group_id and m.message_id = c.message_id))`, groupID)
+	return n, err
+}
+
+// ApplyChanges does what waits to be done to a group's messages, as far as they are there, under
+// the group's lease: no run has read what it replaces. Once another holder has taken the
+// lease the error is reverie.ErrLeaseLost.
+//
+// A newer text replaces the older one, and is read again. What was quoted of the message and
+// does not stand in it any more is withdrawn. A memory that rests on nothing else is held
+// until it has been judged again; others are judged again as well.
+//
+// A deleted message goes as its author's would in an erasure (see [Eraser.Erase]): with its
+// text, wherever that stands in what was made of it, and with what rests on it alone. In the
+// messages of others its words stay.
+func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
+	for more := true; more; {
+		if err := s.db.Run(ctx, pg.Work{
+			What: fmt.Sprintf("change messages of group %q", lease.GroupID),
+			Do: func(ctx context.Context, t *pg.Tx) (err error) {
+				if err := store.Fence(ctx, t, lease); err != nil {
+					return err
+				}
+				if _, err := store.LockGroup(ctx, t, lease.GroupID); err != nil {
+					return err
+				}
+				more, err = s.settle(ctx, t, lease.GroupID)
+				return err
+			},
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle does some of what waits, and tells whether there may be more.
+func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more bool, err error) {
+	rows, err := ask[noted](ctx, t, "due_changes", values{"group": groupID})
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	at, err := store.NextTimestamp(ctx, s.db, t, groupID)
+	if err != nil {
+		return false, err
+	}
+	gone, edits := []string{}, []noted{}
+	for _, r := range rows {
+		if r.Deleted {
+			gone = append(gone, r.ID)
+		} else {
+			edits = append(edits, r)
+		}
+	}
+	begin := func() *eraser {
+		return newEraser(s.db, t, reverie.EraseQuery{GroupID: groupID}, reverie.NewID(), at)
+	}
+	if len(gone) > 0 {
+		e := begin()
+		e.only = gone
+		if err := e.forgetMessages(ctx); err != nil {
+			return false, err
+		}
+	}
+	if len(edits) > 0 {
+		if err := begin().edit(ctx, edits); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// forgetMessages is erase for messages that go by themselves. Where no run has read any of
+// them there is nothing else to look for.
+func (e *eraser) forgetMessages(ctx context.Context) error {
+	e.values["messages"] = pq.StringArray(e.only)
+	rows, err := ask[onlyMessage](ctx, e.t, "only_messages", e.values)
+	if err != nil {
+		return err
+	}
+	var sessions pq.StringArray
+	var texts []string
+	read := false
+	for _, r := range rows {
+		read = read || r.Read
+		if texts = append(texts, r.Text); r.Session != "" {
+			sessions = append(sessions, r.Session)
+		}
+	}
+	steps := e.steps()
+	if !read {
+		e.values["sessions"], e.values["texts"] = pq.StringArray{}, pq.StringArray(texts)
+		steps = e.phases("asked", "messages")
+	}
+	steps = append(steps, func(context.Context) error { e.recount(sessions); return nil })
+	if read {
+		steps = append(steps, e.again, e.dropAliases, e.redact, e.forgetTeams)
+	}
+	steps = append(append(steps, e.phases("sessions")...), e.receipt, e.countReceipt)
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type onlyMessage struct {
+	ID, Text, Session string
+	Read              bool
+}
+
+// knowMessages finds out what there is to look for of messages that go by themselves: their
+// texts, but for what stands in other messages, too.
+func (e *eraser) knowMessages(ctx context.Context) error {
+	rows, err := ask[onlyMessage](ctx, e.t, "only_messages", e.values)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	var read pq.StringArray
+	for _, id := range e.only {
+		e.theirs[id] = true
+	}
+	for _, r := range rows {
+		if texts = append(texts, r.Text); r.Session != "" && r.Read {
+			read = append(read, r.Session)
+		}
+	}
+	e.values["sessions"], e.values["name_keys"] = distinct(read), pq.StringArray{}
+	e.traces = text.NewTraces("", nil, texts, nil, func(string) bool { return false })
+	e.traces.Quoted = true
+	return e.hear(ctx)
+}
+
+// newer tells whether a text waits that is newer than the one that is there.
+func (n noted) newer() bool {
+	return n.Text != nil && !n.Pruned && (n.WasEditedAt == nil || n.EditedAt.After(*n.WasEditedAt))
+}
+
+// next is what an edited message becomes.
+func (n noted) next() (text string, filter reverie.Filter, edited bool) {
+	if !n.newer() {
+		return n.Was, n.WasFilter, false
+	}
+	filter = n.WasFilter
+	switch {
+	case filter == reverie.FilterEvent || filter == reverie.FilterBot || n.Role != reverie.RoleUser:
+	case n.Filter == reverie.FilterCommand:
+		filter = reverie.FilterCommand
+	case filter == reverie.FilterCommand || filter == reverie.FilterEmpty && strings.TrimSpace(*n.Text) != "":
+		filter = reverie.FilterNone
+	}
+	return *n.Text, filter, *n.Text != n.Was || filter != n.WasFilter
+}
+
+const editQuery = `update messages m set text = u.text, edited_at = u.edited_at, filter = u.filter,
+		reactions = u.reactions, tokens = case when u.again then u.tokens else m.tokens end,
+		session_id = case when u.filter = '' then m.session_id else '' end,
+		run_id = case when u.again then null else m.run_id end,
+		outcome = case when u.filter <> '' then 'filtered' when u.again then null else m.outcome end
+	from unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::jsonb[], $7::int[], $8::bool[])
+		as u (id, text, edited_at, filter, reactions, tokens, again)
+	where m.group_id = $1 and m.message_id = u.id`
+
+// edit gives messages their newer texts and reactions.
+func (e *eraser) edit(ctx context.Context, rows []noted) error {
+	var ids, messages, mute, sessions pq.StringArray
+	var changed pg.Columns
+	e.edited = map[string]string{}
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+		now, filter, edited := r.next()
+		at, tokens := r.WasEditedAt, 0
+		if r.newer() {
+			at = r.EditedAt
+		}
+		if filter == reverie.FilterNone {
+			tokens = text.EstimateTokens(now)
+		}
+		reactions := reverie.Reacted(reverie.MergeReactions(r.WasReactions.V, r.Reactions.V))
+		changed.Add(r.ID, now, at, filter, pg.JSON[[]reverie.Reaction]{V: orNone(reactions)}, tokens, edited)
+		switch {
+		case !edited:
+			continue
+		case filter == reverie.FilterNone:
+			messages = append(messages, r.ID)
+		default:
+			mute = append(mute, r.ID)
+		}
+		e.edited[r.ID] = now
+		if r.Session != "" {
+			sessions = append(sessions, r.Session)
+		}
+	}
+	if len(e.edited) > 0 {
+		if err := e.withdraw(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := changed.Exec(ctx, e.t, editQuery, e.group()); err != nil {
+		return err
+	}
+	if len(e.edited) > 0 {
+		e.values["messages"], e.values["mute"], e.values["sessions"] = messages, mute, distinct(sessions)
+		for _, phase := range e.phases("reread", "sessions") {
+			if err := phase(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := e.t.Exec(ctx, `delete from message_changes where group_id = $1 and message_id = any ($2::text[])`, e.group(), ids)
+	return err
+}
+
+// withdraw takes back what edited messages no longer say: as evidence, and in plans that wait.
+func (e *eraser) withdraw(ctx context.Context) error {
+	e.values["messages"] = keysOfTexts(e.edited)
+	rows, err := ask[struct {
+		ID, Message, Quote string
+		Memory             bool
+	}](ctx, e.t, "quotes_of", e.values)
+	if err != nil {
+		return err
+	}
+	var quotes, claims pq.StringArray
+	for _, r := range rows {
+		switch {
+		case !e.cites(reverie.Evidence{MessageID: r.Message, Quote: r.Quote}):
+		case r.Memory:
+			quotes = append(quotes, r.ID)
+		default:
+			claims = append(claims, r.ID)
+		}
+	}
+	e.values["quotes"], e.values["claim_quotes"] = quotes, claims
+	e.values["messages"] = pq.StringArray{} // a decision on another line of the same plan stays
+	e.traces = text.NewTraces("", nil, nil, nil, func(string) bool { return false })
+	steps := append(e.phases("quotes"), e.weaken, e.shake, e.forgetPlans)
+	for _, step := range append(append(steps, e.phases("plans")...), e.forgetObservations) {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shake has memories judged again that have lost a quote. Those that rest on nothing else are held.
+func (e *eraser) shake(ctx context.Context) error {
+	rows, err := ask[struct {
+		ID    string
+		Alone bool
+	}](ctx, e.t, "shaken", e.values)
+	if err != nil {
+		return err
+	}
+	for _, alone := range []bool{true, false} {
+		ids := pq.StringArray{}
+		for _, r := range rows {
+			if r.Alone == alone {
+				ids = append(ids, r.ID)
+			}
+		}
+		e.values["mixed"] = ids
+		if err := e.weigh(ctx, alone, reverie.MessageEdited); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keysOfTexts(texts map[string]string) pq.StringArray {
+	var keys []string
+	for id := range texts {
+		keys = append(keys, id)
+	}
+	return distinct(keys)
+}
