@@ -343,6 +343,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/groups/{group_id}/authors/{author_id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget an author
+         * @description Erases an author in this group, as `reverie erase` does, but for the files of the database, and answers with the receipt. Only a backup brings anything back. Doing it again changes nothing. Other groups are not touched. While a run works in the group the answer is a 409.
+         *
+         *     Needs a token of scope write.
+         */
+        post: operations["forget-author"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/authors/{author_id}/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is remembered of an author
+         * @description The memories that rest on the author's words, or name them, and who they are to the group. Of somebody who is not known it is empty.
+         *
+         *     Needs a token of scope read.
+         */
+        get: operations["get-author-memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/groups/{group_id}/context": {
         parameters: {
             query?: never;
@@ -482,7 +526,7 @@ export interface paths {
         put?: never;
         /**
          * Bring messages in
-         * @description The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A message whose id is known stays as it was, so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep the others out: success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none.
+         * @description The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A message whose id is known stays as it was, so that sending again does no harm. A line with edited_at, deleted_at or reactions, and no sent_at, changes a message, also one that comes later: a newer text replaces its text, a deletion takes with it what rests on it alone, and each reaction counts as it was said last. What cannot be done yet is counted in waiting, and done when the message has come or the group's run has ended. Lines that cannot be taken are told of, the first ones each, and do not keep the others out: success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none.
          *
          *     Needs a token of scope write.
          */
@@ -491,6 +535,34 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/messages/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a message
+         * @description Deletes a message, its text wherever it stands in what was made of it, and what rests on it alone; what rests on other messages, too, is judged again. It does not come in again, nor does one that is not there yet. Deleting it again changes nothing. While a run works in the group it waits, and waiting is 1.
+         *
+         *     Needs a token of scope write.
+         */
+        delete: operations["delete-message"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit a message
+         * @description Replaces the text, unless a newer one is stored. Words of it that memories quote, and that it does not have any more, are withdrawn; what rests on nothing else is not recalled until it has been judged again. While a run works in the group the change waits, and waiting is 1.
+         *
+         *     Needs a token of scope write.
+         */
+        patch: operations["edit-message"];
         trace?: never;
     };
     "/v1/groups/{group_id}/nights": {
@@ -931,6 +1003,29 @@ export interface components {
              * @description Not accepted any more: what a run holds is approved or rejected as it is.
              */
             plan?: string;
+        };
+        AuthorMemoriesReply: {
+            /** @description Id of the author. */
+            author_id: string;
+            entity?: components["schemas"]["EntityReply"];
+            /** @description The group. */
+            group_id: string;
+            /** @description Memories that rest on the author's words, or name the author. */
+            memories: components["schemas"]["Memory"][];
+            /**
+             * Format: int64
+             * @description Messages of theirs that are stored.
+             */
+            messages: number;
+            /** @description Names that they wrote under. */
+            names: string[];
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description Rows of all pages.
+             */
+            total: number;
         };
         BadLine: {
             /**
@@ -1395,12 +1490,21 @@ export interface components {
             author: string;
             /** @description Id of the author. */
             author_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it has this text; none: as it was sent.
+             */
+            edited_at?: string;
             /** @description Why no model is shown it: empty, event, command or bot. */
             filter?: string;
             /** @description The message's id, from its platform. */
             id: string;
             /** @description What was removed for its age. */
             pruned?: boolean;
+            /** @description How often each emoji was given. */
+            reactions?: {
+                [key: string]: number;
+            };
             /** @description The message that it answers. */
             reply_to?: string;
             /**
@@ -1840,6 +1944,19 @@ export interface components {
              */
             type?: "fact" | "habit" | "opinion" | "rule" | "plan" | "culture";
         };
+        EditMessageBody: {
+            /**
+             * Format: date-time
+             * @description When it was edited; now where it is not given. An older text than the stored one changes nothing.
+             * @example 2026-01-15T12:35:00Z
+             */
+            edited_at?: string;
+            /**
+             * @description What the message says now.
+             * @example See you on Sunday
+             */
+            text: string;
+        };
         EntitiesReply: {
             /** @description People and things. */
             entities: components["schemas"]["EntityReply"][];
@@ -1947,6 +2064,17 @@ export interface components {
              * @description Which version, from 1.
              */
             version: number;
+        };
+        ErasureLeft: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            rows: number;
+            /** @description Where something stays. */
+            what: string;
+            /** @description Why it stays. */
+            why: string;
         };
         Evidence: {
             /** @description Display name of the author. */
@@ -2154,6 +2282,62 @@ export interface components {
             usage_id?: string;
             /** @description What did not go as it should have. */
             warnings?: string[];
+        };
+        ForgetBody: {
+            /** @description Do it, count, and take it back. */
+            dry_run?: boolean;
+            /** @description Names that stay in the words of others, such as Will. */
+            keep_names?: string[];
+        };
+        ForgetReply: {
+            /** @description Rows in which something was taken out, by table. */
+            changed: {
+                [key: string]: number;
+            };
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Rows that were deleted, by table. */
+            deleted: {
+                [key: string]: number;
+            };
+            /** @description Nothing was written. */
+            dry_run?: boolean;
+            /**
+             * Format: int64
+             * @description Memories that are gone in all versions.
+             */
+            erased: number;
+            /** @description The receipt's id; none where nothing was there, and of a dry run. */
+            erasure_id?: string;
+            /** @description The group. */
+            group_id: string;
+            /**
+             * Format: int64
+             * @description Memories that are not recalled until they have been judged again without the author.
+             */
+            held: number;
+            /** @description What stays on purpose. */
+            left: components["schemas"]["ErasureLeft"][];
+            /**
+             * Format: int64
+             * @description Messages of the author that were deleted.
+             */
+            messages: number;
+            /**
+             * Format: int64
+             * @description Values that the final check has read.
+             */
+            searched: number;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description A team's memories that were made of such.
+             */
+            team: number;
         };
         GroupReply: {
             /**
@@ -2629,6 +2813,39 @@ export interface components {
             /** @description What is remembered. */
             statement: string;
         };
+        MessageChanged: {
+            /**
+             * Format: int64
+             * @description 1: the message is gone, and does not come in again.
+             */
+            deleted?: number;
+            /**
+             * Format: int64
+             * @description 1: it has a newer text.
+             */
+            edited?: number;
+            /** @description The group. */
+            group_id: string;
+            /** @description The message's id. */
+            id: string;
+            /**
+             * Format: int64
+             * @description 1: it has other reactions now.
+             */
+            reacted?: number;
+            /**
+             * Format: int64
+             * @description 1: it stood so already, or the message is gone.
+             */
+            same?: number;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description 1: it is done when the group's run has ended.
+             */
+            waiting?: number;
+        };
         MessagesAdded: {
             /** @description Lines that were not taken, the first ones. */
             bad?: components["schemas"]["BadLine"][];
@@ -2642,6 +2859,16 @@ export interface components {
              * @description Of the known ones: those whose text is another one now. The stored text stays.
              */
             changed?: number;
+            /**
+             * Format: int64
+             * @description Memories that were deleted.
+             */
+            deleted?: number;
+            /**
+             * Format: int64
+             * @description A person has changed it before.
+             */
+            edited?: number;
             /**
              * Format: int64
              * @description Messages that were erased with their author (`reverie erase`), and do not come in again.
@@ -2665,11 +2892,26 @@ export interface components {
             new: number;
             /**
              * Format: int64
+             * @description Messages that have other reactions now.
+             */
+            reacted?: number;
+            /**
+             * Format: int64
+             * @description Changes that were known already, or came to a message that is gone.
+             */
+            same?: number;
+            /**
+             * Format: int64
              * @description Messages that had the id of another one in this body, and are kept under one of their own.
              */
             same_id?: number;
             /** @description Every line was stored, known, or erased before. */
             success: boolean;
+            /**
+             * Format: int64
+             * @description Of the changes: done when the message has come, or the group's run has ended.
+             */
+            waiting?: number;
         };
         MessagesReply: {
             /** @description The group. */
@@ -4668,6 +4910,65 @@ export interface operations {
             };
         };
     };
+    "forget-author": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's id on its platform, percent-encoded. */
+                author_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForgetBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgetReply"];
+                };
+            };
+        };
+    };
+    "get-author-memories": {
+        parameters: {
+            query?: {
+                /** @description Rows at most. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The account's id on its platform, percent-encoded. */
+                author_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorMemoriesReply"];
+                };
+            };
+        };
+    };
     "get-context": {
         parameters: {
             query?: {
@@ -4937,6 +5238,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MessagesAdded"];
+                };
+            };
+        };
+    };
+    "delete-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+                /** @description The message's id, percent-encoded. */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageChanged"];
+                };
+            };
+        };
+    };
+    "edit-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+                /** @description The message's id, percent-encoded. */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditMessageBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageChanged"];
                 };
             };
         };
@@ -5463,10 +5818,14 @@ export const routes = {
   "approve-run": ["POST", "/v1/runs/{run_id}/approve", 0],
   "clear-session": ["DELETE", "/v1/groups/{group_id}/sessions/{session_id}/buffer", 0],
   "delete-memory": ["DELETE", "/memory/{memory_id}", 0],
+  "delete-message": ["DELETE", "/v1/groups/{group_id}/messages/{message_id}", 0],
   "delete-webhook": ["DELETE", "/v1/webhooks/{id}", 0],
   "edit-memory": ["PATCH", "/memory/{memory_id}", 0],
+  "edit-message": ["PATCH", "/v1/groups/{group_id}/messages/{message_id}", 0],
   "evolve-group": ["POST", "/memory/evolve/{group_id}", 0],
   "explain-context": ["POST", "/v1/groups/{group_id}/explain", 0],
+  "forget-author": ["POST", "/v1/groups/{group_id}/authors/{author_id}/forget", 0],
+  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories", 200],
   "get-context": ["GET", "/v1/groups/{group_id}/context", 0],
   "get-costs": ["GET", "/v1/costs", 200],
   "get-dream": ["GET", "/v1/dreams/{group_id}", 0],

@@ -15,7 +15,8 @@ app.plugin(OneBot as never, {
 } as never);
 app.plugin(memory, new memory.Config({
   baseUrl: env("REVERIE_URL", "http://127.0.0.1:8470"), token: env("REVERIE_TOKEN"),
-  model: env("OPENAI_MODEL", "gpt-5-mini"), modelUrl: env("OPENAI_BASE_URL") || undefined, modelKey: env("OPENAI_API_KEY"),
+  model: env("OPENAI_MODEL", "gpt-5-mini"), modelUrl: env("OPENAI_BASE_URL") || undefined,
+  modelKey: env("OPENAI_API_KEY"),
 }));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
