@@ -26,7 +26,7 @@ export async function generate(spec) {
     }));
   return [
     "// Generated from the OpenAPI document by `npm run generate`. Do not edit.\n\n",
-    astToString(await openapiTS(spec, { alphabetize: true })),
+    astToString(await openapiTS(spec, { alphabetize: true, defaultNonNullable: false })),
     "\n/** The route of each operation, and how many rows a page of it has at most. */\nexport const routes = {\n",
     ...routes.sort(),
     "} as const satisfies Record<keyof operations, readonly [string, string, number]>;\n",

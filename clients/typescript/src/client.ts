@@ -437,8 +437,9 @@ export class Reverie {
     return this.request("test-webhook", { path: { id } }, options);
   }
 
-  /** replayWebhook sends it events again. */
-  replayWebhook(id: string, body: BodyOf<"replay-webhook"> = {}, options?: CallOptions) {
+  /** replayWebhook sends it events again: those since an instant or a date, or since one of them. */
+  replayWebhook(id: string, from: string | Date, options?: CallOptions) {
+    const body = { from: from instanceof Date ? from.toISOString() : from };
     return this.request("replay-webhook", { path: { id }, body }, options);
   }
 }

@@ -46,7 +46,8 @@ export class Memory {
   #missed = 0;
 
   constructor(readonly reverie: Reverie, readonly options: MemoryOptions = {}) {
-    this.#queue = new Queue(reverie, options.queueSize ?? 1000, options.sendTimeout ?? 10_000, (error) => this.options.onError?.(error));
+    const { queueSize = 1000, sendTimeout = 10_000 } = options;
+    this.#queue = new Queue(reverie, queueSize, sendTimeout, (error) => this.options.onError?.(error));
     this.#flushAtExit = options.flushAtExit ?? 5000;
     if (this.#flushAtExit > 0) atExit(this);
   }
@@ -71,7 +72,8 @@ export class Memory {
     query: BodyOf<"make-context">, group?: string, signal?: AbortSignal,
   ): Promise<ReplyOf<"make-context"> | undefined> {
     try {
-      return await this.reverie.context(query, { group, signal, retries: 0, timeout: this.options.contextTimeout ?? 300 });
+      const timeout = this.options.contextTimeout ?? 300;
+      return await this.reverie.context(query, { group, signal, retries: 0, timeout });
     } catch (error) {
       this.#missed++;
       this.#tell(error);
@@ -96,8 +98,8 @@ export class Memory {
       const body = completionBody(input, init);
       if (!body) return await fetch(input, init);
       const query = turn.query ?? lastWords(body.messages);
-      context ??= this.context(
-        { query, ...(turn.session_id !== undefined && { session_id: turn.session_id }) }, turn.group, init?.signal ?? undefined);
+      const session = turn.session_id === undefined ? {} : { session_id: turn.session_id };
+      context ??= this.context({ query, ...session }, turn.group, init?.signal ?? undefined);
       const known = await context;
       const messages = known?.text ? withContext(body.messages, known.text) : body.messages;
       const tell = (text: string, id: string) => {

@@ -50,7 +50,7 @@ export interface paths {
         head?: never;
         /**
          * Edit a memory
-         * @description Makes a new version of an active head with other words, tags, type or date; what is left out stays. Writing to an old version is a 409 whose head_id and head_version name the lineage's head.
+         * @description Makes a new version of an active head with other words, tags, type or date; what is left out stays. With scope alone it says how far the memory reaches. Writing to an old version is a 409 whose head_id and head_version name the lineage's head.
          *
          *     Needs a token of scope write.
          */
@@ -343,6 +343,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/groups/{group_id}/authors/{author_id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget an author
+         * @description Erases an author in this group, as `reverie erase` does, but for the files of the database, and answers with the receipt. Only a backup brings anything back. Doing it again changes nothing. Other groups are not touched. While a run works in the group the answer is a 409.
+         *
+         *     Needs a token of scope write.
+         */
+        post: operations["forget-author"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/authors/{author_id}/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is remembered of an author
+         * @description The memories that rest on the author's words, or name them, and who they are to the group. Of somebody who is not known it is empty.
+         *
+         *     Needs a token of scope read.
+         */
+        get: operations["get-author-memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/groups/{group_id}/context": {
         parameters: {
             query?: never;
@@ -388,6 +432,34 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/entities/{entity_id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link a person with a person of another group
+         * @description Says that they are the same. Facts of scope person that the one has said of themselves are read in the other's group, too. Both need an account of the same id; without one it is a 409. It needs a token of both groups.
+         *
+         *     Needs a token of scope admin.
+         */
+        post: operations["link-entity"];
+        /**
+         * Take back that two people are the same
+         * @description Ends a link, on both sides and at once. One that is not there is a 404.
+         *
+         *     Needs a token of scope admin.
+         */
+        delete: operations["unlink-entity"];
         options?: never;
         head?: never;
         patch?: never;
@@ -454,7 +526,7 @@ export interface paths {
         put?: never;
         /**
          * Bring messages in
-         * @description The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A message whose id is known stays as it was, so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep the others out: success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none.
+         * @description The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A message whose id is known stays as it was, so that sending again does no harm. A line with edited_at, deleted_at or reactions, and no sent_at, changes a message, also one that comes later: a newer text replaces its text, a deletion takes with it what rests on it alone, and each reaction counts as it was said last. What cannot be done yet is counted in waiting, and done when the message has come or the group's run has ended. Lines that cannot be taken are told of, the first ones each, and do not keep the others out: success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none.
          *
          *     Needs a token of scope write.
          */
@@ -463,6 +535,34 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/messages/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a message
+         * @description Deletes a message, its text wherever it stands in what was made of it, and what rests on it alone; what rests on other messages, too, is judged again. It does not come in again, nor does one that is not there yet. Deleting it again changes nothing. While a run works in the group it waits, and waiting is 1.
+         *
+         *     Needs a token of scope write.
+         */
+        delete: operations["delete-message"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit a message
+         * @description Replaces the text, unless a newer one is stored. Words of it that memories quote, and that it does not have any more, are withdrawn; what rests on nothing else is not recalled until it has been judged again. While a run works in the group the change waits, and waiting is 1.
+         *
+         *     Needs a token of scope write.
+         */
+        patch: operations["edit-message"];
         trace?: never;
     };
     "/v1/groups/{group_id}/nights": {
@@ -757,6 +857,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description With how they fare and what waits for them. A token of a group sees those of its group alone.
+         *
+         *     Needs a token of scope admin.
+         */
+        get: operations["list-webhooks"];
+        put?: never;
+        /**
+         * Add a webhook
+         * @description The answer shows the secret, which is not shown again. A token of a group adds one for its group.
+         *
+         *     Needs a token of scope admin.
+         */
+        post: operations["add-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a webhook
+         * @description What waits for it is not sent.
+         *
+         *     Needs a token of scope admin.
+         */
+        delete: operations["delete-webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events again
+         * @description The events from an instant, or from one of them on, are sent again, with their ids. It enables the webhook.
+         *
+         *     Needs a token of scope admin.
+         */
+        post: operations["replay-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a webhook a test
+         * @description An event of type webhook.test is sent once. The answer is a 200 also where the webhook failed.
+         *
+         *     Needs a token of scope admin.
+         */
+        post: operations["test-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -785,12 +979,53 @@ export interface components {
              */
             type?: "fact" | "habit" | "opinion" | "rule" | "plan" | "culture";
         };
+        AddWebhookBody: {
+            /** @description Only events of these types, such as memory.created. */
+            events?: string[];
+            /** @description Only events of this group. */
+            group_id?: string;
+            /** @description What to sign with: whsec_ and base64. Left out, one is made. */
+            secret?: string;
+            /**
+             * @description Whether bodies repeat what memories say.
+             * @default true
+             */
+            statements?: boolean;
+            /**
+             * @description Where events are posted to.
+             * @example https://bot.example.com/reverie
+             */
+            url: string;
+        };
         ApproveBody: {
             /**
              * @deprecated
              * @description Not accepted any more: what a run holds is approved or rejected as it is.
              */
             plan?: string;
+        };
+        AuthorMemoriesReply: {
+            /** @description Id of the author. */
+            author_id: string;
+            entity?: components["schemas"]["EntityReply"];
+            /** @description The group. */
+            group_id: string;
+            /** @description Memories that rest on the author's words, or name the author. */
+            memories: components["schemas"]["Memory"][];
+            /**
+             * Format: int64
+             * @description Messages of theirs that are stored.
+             */
+            messages: number;
+            /** @description Names that they wrote under. */
+            names: string[];
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description Rows of all pages.
+             */
+            total: number;
         };
         BadLine: {
             /**
@@ -841,7 +1076,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description It was held, and a person let it pass. */
             approved?: boolean;
             /**
@@ -957,7 +1192,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description Why. */
             change_reason: string;
             /** @description What it rests on: messages and words in them. */
@@ -988,7 +1223,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description Why. */
             change_reason: string;
             /** @description What it rests on: messages and words in them. */
@@ -1132,6 +1367,8 @@ export interface components {
         };
         ContextMemory: {
             factors: components["schemas"]["Factors"];
+            /** @description The linked group whose it is; left out for what is the group's own, or its team's. */
+            from_group_id?: string;
             /**
              * @description What sort it is.
              * @enum {string}
@@ -1253,12 +1490,21 @@ export interface components {
             author: string;
             /** @description Id of the author. */
             author_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it has this text; none: as it was sent.
+             */
+            edited_at?: string;
             /** @description Why no model is shown it: empty, event, command or bot. */
             filter?: string;
             /** @description The message's id, from its platform. */
             id: string;
             /** @description What was removed for its age. */
             pruned?: boolean;
+            /** @description How often each emoji was given. */
+            reactions?: {
+                [key: string]: number;
+            };
             /** @description The message that it answers. */
             reply_to?: string;
             /**
@@ -1500,7 +1746,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /**
              * Format: date-time
              * @description When.
@@ -1602,6 +1848,8 @@ export interface components {
              * @description When the chat said it.
              */
             said_at: string;
+            /** @description How far it reaches: group, or person; left out where nobody has said. */
+            scope?: string;
             /** @description The session. */
             session_id?: string;
             /** @description Memories that it rests on. */
@@ -1679,6 +1927,11 @@ export interface components {
              */
             reason: string;
             /**
+             * @description How far it reaches, in a request of its own: no further than its group, or to the groups in which its person is linked.
+             * @enum {string}
+             */
+            scope?: "group" | "person";
+            /**
              * @description What it is to say; left out, it says what it says.
              * @example The group meets on Sundays.
              */
@@ -1690,6 +1943,19 @@ export interface components {
              * @enum {string}
              */
             type?: "fact" | "habit" | "opinion" | "rule" | "plan" | "culture";
+        };
+        EditMessageBody: {
+            /**
+             * Format: date-time
+             * @description When it was edited; now where it is not given. An older text than the stored one changes nothing.
+             * @example 2026-01-15T12:35:00Z
+             */
+            edited_at?: string;
+            /**
+             * @description What the message says now.
+             * @example See you on Sunday
+             */
+            text: string;
         };
         EntitiesReply: {
             /** @description People and things. */
@@ -1735,6 +2001,21 @@ export interface components {
             /** @description Of an undo: the run that it undid. */
             undone_run_id?: string;
         };
+        EntityLink: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description The entity's id. */
+            entity_id: string;
+            /** @description The group. */
+            group_id: string;
+            /** @description Both had an account of the same id. */
+            proved: boolean;
+            /** @description Why. */
+            reason?: string;
+        };
         EntityReply: {
             /** @description Author ids of its platform. */
             accounts: string[];
@@ -1758,6 +2039,8 @@ export interface components {
              * @enum {string}
              */
             kind: "person" | "bot" | "thing";
+            /** @description Who the entity is in other groups, as far as the token sees them. */
+            links?: components["schemas"]["EntityLink"][];
             /** @description Those that a person said are this one. */
             merged: string[];
             /** @description The one that it is part of. */
@@ -1781,6 +2064,17 @@ export interface components {
              * @description Which version, from 1.
              */
             version: number;
+        };
+        ErasureLeft: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            rows: number;
+            /** @description Where something stays. */
+            what: string;
+            /** @description Why it stays. */
+            why: string;
         };
         Evidence: {
             /** @description Display name of the author. */
@@ -1989,6 +2283,62 @@ export interface components {
             /** @description What did not go as it should have. */
             warnings?: string[];
         };
+        ForgetBody: {
+            /** @description Do it, count, and take it back. */
+            dry_run?: boolean;
+            /** @description Names that stay in the words of others, such as Will. */
+            keep_names?: string[];
+        };
+        ForgetReply: {
+            /** @description Rows in which something was taken out, by table. */
+            changed: {
+                [key: string]: number;
+            };
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Rows that were deleted, by table. */
+            deleted: {
+                [key: string]: number;
+            };
+            /** @description Nothing was written. */
+            dry_run?: boolean;
+            /**
+             * Format: int64
+             * @description Memories that are gone in all versions.
+             */
+            erased: number;
+            /** @description The receipt's id; none where nothing was there, and of a dry run. */
+            erasure_id?: string;
+            /** @description The group. */
+            group_id: string;
+            /**
+             * Format: int64
+             * @description Memories that are not recalled until they have been judged again without the author.
+             */
+            held: number;
+            /** @description What stays on purpose. */
+            left: components["schemas"]["ErasureLeft"][];
+            /**
+             * Format: int64
+             * @description Messages of the author that were deleted.
+             */
+            messages: number;
+            /**
+             * Format: int64
+             * @description Values that the final check has read.
+             */
+            searched: number;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description A team's memories that were made of such.
+             */
+            team: number;
+        };
         GroupReply: {
             /**
              * Format: int64
@@ -2024,6 +2374,8 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
+            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;
             /** @description Jobs that fail here, and since when. */
@@ -2258,6 +2610,28 @@ export interface components {
              */
             versions: number;
         };
+        LinkBody: {
+            /**
+             * @description The entity's id there.
+             * @example 0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1b
+             */
+            entity_id: string;
+            /**
+             * @description The other group's id.
+             * @example telegram-chat2
+             */
+            group_id: string;
+        };
+        LinksReply: {
+            /** @description The entity's id. */
+            entity_id: string;
+            /** @description The group. */
+            group_id: string;
+            /** @description Who the entity is in other groups, as far as the token sees them. */
+            links: components["schemas"]["EntityLink"][];
+            /** @description true; what failed is a problem. */
+            success: boolean;
+        };
         ListReply: {
             /** @description The group. */
             group_id: string;
@@ -2309,6 +2683,8 @@ export interface components {
              * @description When the chat said it.
              */
             said_at: string;
+            /** @description How far it reaches: group, or person; left out where nobody has said. */
+            scope?: string;
             /** @description The session. */
             session_id?: string;
             /** @description What is remembered. */
@@ -2381,6 +2757,8 @@ export interface components {
              * @description When the chat said it.
              */
             said_at: string;
+            /** @description How far it reaches: group, or person; left out where nobody has said. */
+            scope?: string;
             /** @description The session. */
             session_id?: string;
             /** @description What is remembered. */
@@ -2435,6 +2813,39 @@ export interface components {
             /** @description What is remembered. */
             statement: string;
         };
+        MessageChanged: {
+            /**
+             * Format: int64
+             * @description 1: the message is gone, and does not come in again.
+             */
+            deleted?: number;
+            /**
+             * Format: int64
+             * @description 1: it has a newer text.
+             */
+            edited?: number;
+            /** @description The group. */
+            group_id: string;
+            /** @description The message's id. */
+            id: string;
+            /**
+             * Format: int64
+             * @description 1: it has other reactions now.
+             */
+            reacted?: number;
+            /**
+             * Format: int64
+             * @description 1: it stood so already, or the message is gone.
+             */
+            same?: number;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /**
+             * Format: int64
+             * @description 1: it is done when the group's run has ended.
+             */
+            waiting?: number;
+        };
         MessagesAdded: {
             /** @description Lines that were not taken, the first ones. */
             bad?: components["schemas"]["BadLine"][];
@@ -2448,6 +2859,16 @@ export interface components {
              * @description Of the known ones: those whose text is another one now. The stored text stays.
              */
             changed?: number;
+            /**
+             * Format: int64
+             * @description Memories that were deleted.
+             */
+            deleted?: number;
+            /**
+             * Format: int64
+             * @description A person has changed it before.
+             */
+            edited?: number;
             /**
              * Format: int64
              * @description Messages that were erased with their author (`reverie erase`), and do not come in again.
@@ -2471,11 +2892,26 @@ export interface components {
             new: number;
             /**
              * Format: int64
+             * @description Messages that have other reactions now.
+             */
+            reacted?: number;
+            /**
+             * Format: int64
+             * @description Changes that were known already, or came to a message that is gone.
+             */
+            same?: number;
+            /**
+             * Format: int64
              * @description Messages that had the id of another one in this body, and are kept under one of their own.
              */
             same_id?: number;
             /** @description Every line was stored, known, or erased before. */
             success: boolean;
+            /**
+             * Format: int64
+             * @description Of the changes: done when the message has come, or the group's run has ended.
+             */
+            waiting?: number;
         };
         MessagesReply: {
             /** @description The group. */
@@ -2572,6 +3008,8 @@ export interface components {
              * @enum {string}
              */
             kind: "person" | "bot" | "thing";
+            /** @description Who the entity is in other groups, as far as the token sees them. */
+            links?: components["schemas"]["EntityLink"][];
             /** @description Those that a person said are this one. */
             merged: string[];
             /** @description The one that it is part of. */
@@ -2633,6 +3071,8 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
+            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;
             /** @description Jobs that fail here, and since when. */
@@ -2752,6 +3192,8 @@ export interface components {
             factors: components["schemas"]["Factors"];
             /** @description Its outcome: offered, or why not. */
             fate: string;
+            /** @description The linked group whose it is; left out for what is the group's own, or its team's. */
+            from_group_id?: string;
             /**
              * @description What sort it is.
              * @enum {string}
@@ -2906,6 +3348,13 @@ export interface components {
              * @description Which version, from 1.
              */
             version: number;
+        };
+        ReplayBody: {
+            /**
+             * @description An instant, a date, or the id of an event.
+             * @example 2026-01-15T12:30:00Z
+             */
+            from: string;
         };
         Resting: {
             /** @description Why the next run of evolve judges it again. */
@@ -3096,6 +3545,8 @@ export interface components {
             warnings?: string[];
         };
         SearchResult: {
+            /** @description The linked group whose it is; left out for what is the group's own, or its team's. */
+            from_group_id?: string;
             /**
              * @description What sort it is.
              * @enum {string}
@@ -3432,7 +3883,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description Of the statement. */
             content_hash?: string;
             /**
@@ -3520,7 +3971,7 @@ export interface components {
              * @description How well supported it is, 0 to 1.
              * @default 0.5
              */
-            strength: number;
+            strength?: number;
             /** @description Tags; what no tag can be is left out. */
             tags?: string[];
             /**
@@ -3765,12 +4216,134 @@ export interface components {
              */
             present: number;
         };
+        Webhook: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Since when it is sent nothing.
+             */
+            disabled_at?: string;
+            /** @description Types of events that it is sent; none for all. */
+            events: string[];
+            /**
+             * Format: date-time
+             * @description When it began to fail.
+             */
+            failing_since?: string;
+            /**
+             * Format: int64
+             * @description Attempts that have failed in a row.
+             */
+            failures: number;
+            /** @description The group whose events it is sent; empty for all. */
+            group_id: string;
+            /** @description Why it failed last. */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description When the oldest event was made that waits for it.
+             */
+            oldest_at?: string;
+            /** @description Whether bodies repeat what memories say. */
+            statements: boolean;
+            /** @description Where events are posted to. */
+            url: string;
+            /**
+             * Format: int64
+             * @description Events that wait for it.
+             */
+            waiting: number;
+            /** @description The webhook's id. */
+            webhook_id: string;
+        };
+        WebhookReplayReply: {
+            /**
+             * Format: int64
+             * @description Events that are sent again.
+             */
+            events: number;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /** @description The webhook's id. */
+            webhook_id: string;
+        };
+        WebhookReply: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Since when it is sent nothing.
+             */
+            disabled_at?: string;
+            /** @description Types of events that it is sent; none for all. */
+            events: string[];
+            /**
+             * Format: date-time
+             * @description When it began to fail.
+             */
+            failing_since?: string;
+            /**
+             * Format: int64
+             * @description Attempts that have failed in a row.
+             */
+            failures: number;
+            /** @description The group whose events it is sent; empty for all. */
+            group_id: string;
+            /** @description Why it failed last. */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description When the oldest event was made that waits for it.
+             */
+            oldest_at?: string;
+            /** @description What requests are signed with. It is not shown again. */
+            secret?: string;
+            /** @description Whether bodies repeat what memories say. */
+            statements: boolean;
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /** @description Where events are posted to. */
+            url: string;
+            /**
+             * Format: int64
+             * @description Events that wait for it.
+             */
+            waiting: number;
+            /** @description The webhook's id. */
+            webhook_id: string;
+        };
+        WebhooksReply: {
+            /** @description true; what failed is a problem. */
+            success: boolean;
+            /** @description Webhooks, the oldest first. */
+            webhooks: components["schemas"]["Webhook"][];
+        };
+        WebhookTestReply: {
+            /** @description Why it failed. */
+            error?: string;
+            /**
+             * Format: int64
+             * @description What it answered; left out where it did not.
+             */
+            http_status?: number;
+            /** @description Whether it answered 2xx. */
+            success: boolean;
+            /** @description The webhook's id. */
+            webhook_id: string;
+        };
         WhyLater: {
             /**
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description It was held, and a person let it pass. */
             approved?: boolean;
             /**
@@ -3811,7 +4384,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "undo";
+            action: "keep" | "update" | "create" | "delete" | "restore" | "archive" | "strength" | "weight" | "scope" | "undo";
             /** @description It was held, and a person let it pass. */
             approved?: boolean;
             /** @description Why. */
@@ -4337,6 +4910,65 @@ export interface operations {
             };
         };
     };
+    "forget-author": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's id on its platform, percent-encoded. */
+                author_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForgetBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgetReply"];
+                };
+            };
+        };
+    };
+    "get-author-memories": {
+        parameters: {
+            query?: {
+                /** @description Rows at most. */
+                limit?: number;
+                /** @description Rows to skip. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The account's id on its platform, percent-encoded. */
+                author_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorMemoriesReply"];
+                };
+            };
+        };
+    };
     "get-context": {
         parameters: {
             query?: {
@@ -4430,6 +5062,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffReply"];
+                };
+            };
+        };
+    };
+    "link-entity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The entity's id. */
+                entity_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinksReply"];
+                };
+            };
+        };
+    };
+    "unlink-entity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The entity's id. */
+                entity_id: string;
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinksReply"];
                 };
             };
         };
@@ -4548,6 +5238,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MessagesAdded"];
+                };
+            };
+        };
+    };
+    "delete-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+                /** @description The message's id, percent-encoded. */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageChanged"];
+                };
+            };
+        };
+    };
+    "edit-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group's id, percent-encoded: it may hold slashes and anything else. */
+                group_id: string;
+                /** @description The message's id, percent-encoded. */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditMessageBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageChanged"];
                 };
             };
         };
@@ -4944,18 +5688,144 @@ export interface operations {
             };
         };
     };
+    "list-webhooks": {
+        parameters: {
+            query?: {
+                /** @description Only webhooks of this group alone. */
+                group?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhooksReply"];
+                };
+            };
+        };
+    };
+    "add-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReply"];
+                };
+            };
+        };
+    };
+    "delete-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReply"];
+                };
+            };
+        };
+    };
+    "replay-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplayReply"];
+                };
+            };
+        };
+    };
+    "test-webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The webhook's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTestReply"];
+                };
+            };
+        };
+    };
 }
 
 /** The route of each operation, and how many rows a page of it has at most. */
 export const routes = {
   "add-memory": ["POST", "/memory/{group_id}", 0],
   "add-messages": ["POST", "/v1/groups/{group_id}/messages", 0],
+  "add-webhook": ["POST", "/v1/webhooks", 0],
   "approve-run": ["POST", "/v1/runs/{run_id}/approve", 0],
   "clear-session": ["DELETE", "/v1/groups/{group_id}/sessions/{session_id}/buffer", 0],
   "delete-memory": ["DELETE", "/memory/{memory_id}", 0],
+  "delete-message": ["DELETE", "/v1/groups/{group_id}/messages/{message_id}", 0],
+  "delete-webhook": ["DELETE", "/v1/webhooks/{id}", 0],
   "edit-memory": ["PATCH", "/memory/{memory_id}", 0],
+  "edit-message": ["PATCH", "/v1/groups/{group_id}/messages/{message_id}", 0],
   "evolve-group": ["POST", "/memory/evolve/{group_id}", 0],
   "explain-context": ["POST", "/v1/groups/{group_id}/explain", 0],
+  "forget-author": ["POST", "/v1/groups/{group_id}/authors/{author_id}/forget", 0],
+  "get-author-memories": ["GET", "/v1/groups/{group_id}/authors/{author_id}/memories", 200],
   "get-context": ["GET", "/v1/groups/{group_id}/context", 0],
   "get-costs": ["GET", "/v1/costs", 200],
   "get-dream": ["GET", "/v1/dreams/{group_id}", 0],
@@ -4970,6 +5840,7 @@ export const routes = {
   "get-run": ["GET", "/v1/runs/{run_id}", 0],
   "get-team-memory": ["GET", "/v1/team/memories/{id}", 0],
   "give-feedback": ["POST", "/v1/groups/{group_id}/feedback", 0],
+  "link-entity": ["POST", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],
   "list-changes": ["GET", "/memory/changes/{group_id}", 0],
   "list-entities": ["GET", "/v1/entities/{group_id}", 200],
   "list-groups": ["GET", "/v1/groups", 200],
@@ -4978,12 +5849,16 @@ export const routes = {
   "list-nights": ["GET", "/v1/groups/{group_id}/nights", 60],
   "list-runs": ["GET", "/v1/runs", 200],
   "list-team-memories": ["GET", "/v1/team/memories", 200],
+  "list-webhooks": ["GET", "/v1/webhooks", 0],
   "make-context": ["POST", "/v1/groups/{group_id}/context", 0],
   "propose-memory": ["POST", "/v1/groups/{group_id}/proposals", 0],
   "put-team-memory": ["PUT", "/v1/team/memories/{id}", 0],
   "reject-run": ["POST", "/v1/runs/{run_id}/reject", 0],
+  "replay-webhook": ["POST", "/v1/webhooks/{id}/replay", 0],
   "restore-memory": ["PUT", "/memory/{memory_id}/restore", 0],
   "search-memories": ["GET", "/memory/search/{group_id}", 200],
   "set-memory-strength": ["PUT", "/memory/{memory_id}/strength", 0],
+  "test-webhook": ["POST", "/v1/webhooks/{id}/test", 0],
   "undo-run": ["POST", "/v1/runs/{run_id}/undo", 0],
+  "unlink-entity": ["DELETE", "/v1/groups/{group_id}/entities/{entity_id}/link", 0],
 } as const satisfies Record<keyof operations, readonly [string, string, number]>;

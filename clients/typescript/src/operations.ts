@@ -1,18 +1,14 @@
-import type { Ahead } from "./ahead.js";
-import { aheadRoutes } from "./ahead.js";
 import type { operations } from "./openapi.js";
 import { routes } from "./openapi.js";
 
-/** Every operation: those of the document, and those ahead of it. */
-export type Operations = operations & Omit<Ahead, keyof operations>;
+/** Every operation of the document. */
+export type Operations = operations;
 
 /** The name of an operation, such as "list-memories". */
 export type OperationId = keyof Operations;
 
 /** Every route by its operation: method, path, and the rows of a page at most. */
-export const allRoutes: Record<OperationId, readonly [method: string, path: string, rows: number]> = {
-  ...aheadRoutes, ...routes,
-};
+export const allRoutes: Record<OperationId, readonly [method: string, path: string, rows: number]> = routes;
 
 /** POST and PATCH that come to the same when they are sent twice. */
 const repeatable: readonly OperationId[] = [
@@ -27,7 +23,8 @@ export function isIdempotent(id: OperationId): boolean {
 
 type Parameters<Id extends OperationId, In extends string> =
   Operations[Id] extends { parameters: { [K in In]?: infer P } } ? Exclude<P, undefined> : never;
-type OptionalGroup<P> = [P] extends [never] ? never : "group_id" extends keyof P ? Omit<P, "group_id"> & { group_id?: string } : P;
+type OptionalGroup<P> = [P] extends [never] ? never
+  : "group_id" extends keyof P ? Omit<P, "group_id"> & { group_id?: string } : P;
 type Content<B> = B extends { content: infer C } ? C[keyof C] : never;
 type Needs<K extends string, P> = [P] extends [never] ? { [key in K]?: never }
   : object extends P ? { [key in K]?: P | undefined } : { [key in K]: P };

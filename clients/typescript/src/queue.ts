@@ -112,7 +112,8 @@ export class Queue {
       await this.reverie.feedback(first.feedback, options);
       return;
     }
-    const { bad, bad_count } = await this.reverie.remember(items.flatMap((i) => ("line" in i ? [i.line] : [])), options);
+    const lines = items.flatMap((i) => ("line" in i ? [i.line] : []));
+    const { bad, bad_count } = await this.reverie.remember(lines, options);
     this.#counts.sent -= bad_count;
     this.#counts.refused += bad_count;
     for (const { line, reason } of bad ?? []) {
@@ -126,9 +127,7 @@ export class Queue {
       return;
     }
     this.#tell(error);
-    const lasting = !(error instanceof Error) || error instanceof TypeError
-      || (error instanceof ProblemError && error.status < 500 && error.status !== 429 && error.retryAfter === undefined);
-    if (lasting) {
+    if (isLasting(error)) {
       this.#counts.refused += this.#sending.length;
       return;
     }
@@ -155,4 +154,12 @@ export class Queue {
       };
     });
   }
+}
+
+/** isLasting tells whether the same would fail again. */
+function isLasting(error: unknown): boolean {
+  if (error instanceof ProblemError) {
+    return error.status < 500 && error.status !== 429 && error.retryAfter === undefined;
+  }
+  return !(error instanceof Error) || error instanceof TypeError;
 }

@@ -37,7 +37,9 @@ export class WebhookError extends ReverieError {
 }
 
 /** The headers of a request: those of fetch, or those of Node's http. */
-export type WebhookHeaders = { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Record<string, string | readonly string[] | undefined>;
 
 export interface VerifyOptions {
   /** Seconds that the webhook's clock and ours may differ. 300. */
@@ -91,7 +93,8 @@ function isFetch(headers: WebhookHeaders): headers is { get(name: string): strin
 function checkTime(timestamp: string, { tolerance = 300, now = Date.now() }: VerifyOptions): void {
   if (!/^\d+$/.test(timestamp)) throw new WebhookError("the webhook's timestamp is no number of seconds");
   if (Math.abs(now / 1000 - Number(timestamp)) > tolerance) {
-    throw new WebhookError(`the webhook's timestamp is more than ${tolerance} seconds away: it is a repetition, or a clock is wrong`);
+    const why = "it is a repetition, or a clock is wrong";
+    throw new WebhookError(`the webhook's timestamp is more than ${tolerance} seconds away: ${why}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { MessageLine, ReverieOptions } from "../src/index.js";
 import {
   ConflictError, ConnectionError, ForbiddenError, InvalidError, NotFoundError, ProblemError, RateLimitError, Reverie,
@@ -12,13 +12,11 @@ import { freePort } from "./server.js";
 let fake: Fake;
 let slept: number[] = [];
 
-beforeAll(async () => {
-  fake = await Fake.start((_, response) => json(response, {}));
-});
-afterAll(() => fake.stop());
-beforeEach(() => {
+beforeEach(async () => {
+  fake = await Fake.start((_, response) => json(response, {})); // a late request of another test goes nowhere
   slept = [];
 });
+afterEach(() => fake.stop());
 
 function client(options: Partial<ReverieOptions> = {}): Reverie {
   const sleep = async (ms: number, signal?: AbortSignal) => {
@@ -412,7 +410,7 @@ describe("routes that are new", () => {
     await c.addWebhook({ url: "https://bot.example/hook", events: ["memory.created"] });
     await c.deleteWebhook("w1");
     await c.testWebhook("w1");
-    await c.replayWebhook("w1");
+    await c.replayWebhook("w1", new Date("2026-01-02T03:04:05Z"));
     expect(fake.seen.map((s) => `${s.method} ${s.url} ${s.body}`.trim())).toEqual([
       `PATCH /v1/groups/g1/messages/m%2F1 {"text":"new","edited_at":"2026-01-02T03:04:05.000Z"}`,
       "DELETE /v1/groups/g1/messages/m%2F1",
@@ -425,7 +423,7 @@ describe("routes that are new", () => {
       `POST /v1/webhooks {"url":"https://bot.example/hook","events":["memory.created"]}`,
       "DELETE /v1/webhooks/w1",
       "POST /v1/webhooks/w1/test",
-      "POST /v1/webhooks/w1/replay {}",
+      `POST /v1/webhooks/w1/replay {"from":"2026-01-02T03:04:05.000Z"}`,
     ]);
   });
 });

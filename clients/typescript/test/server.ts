@@ -43,7 +43,10 @@ export class Server {
   }
 
   static #env(dir: string): NodeJS.ProcessEnv {
-    const env = { ...process.env, REVERIE_DATA_DIR: join(dir, "data"), REVERIE_LLM_PROVIDER: "offline" };
+    const env = {
+      ...process.env, REVERIE_DATA_DIR: join(dir, "data"), REVERIE_LLM_PROVIDER: "offline",
+      REVERIE_WEBHOOKS_ALLOW_PRIVATE: "true",
+    };
     return Object.fromEntries(Object.entries(env).filter(([name]) => name !== "REVERIE_DATABASE_URL"));
   }
 

@@ -16,7 +16,8 @@ export interface Options {
   api?: string | undefined;
 }
 
-const persona = "You are a friendly member of this chat. Answer in the language of the message, in at most three sentences.";
+const persona = "You are a friendly member of this chat. "
+  + "Answer in the language of the message, in at most three sentences.";
 const longest = 2000; // characters of a message of Discord
 
 /** createBot makes a client that is not logged in yet. Its memory is closed after it. */

@@ -17,7 +17,6 @@ let model: Fake;
 let discord: Discord;
 let process_: ChildProcess;
 let reverie: Reverie;
-let privacy: boolean; // the server has the routes of edits and of privacy
 
 beforeAll(async () => {
   server = await Server.start();
@@ -28,7 +27,6 @@ beforeAll(async () => {
     json(response, { id: `c${model.seen.length}`, choices: [{ index: 0, message: { role: "assistant", content } }] });
   });
   reverie = new Reverie({ baseUrl: server.url, token: server.token, group: `discord-${channel}` });
-  privacy = (await (await fetch(`${server.url}/openapi.json`)).text()).includes(`"forget-author"`);
   process_ = spawn(process.execPath, [fileURLToPath(new URL("../dist/main.js", import.meta.url))], {
     stdio: ["ignore", "inherit", "inherit"],
     env: {
@@ -83,8 +81,7 @@ test("who mentions the bot gets an answer that knows what was said", async () =>
   await stored(/discord\.js: Between the marks/); // its own answer, as the assistant's
 });
 
-test("an edit changes, and a deletion removes", async ({ skip }) => {
-  skip(!privacy, "the server has no route for edits");
+test("an edit changes, and a deletion removes", async () => {
   const said = message(bob, "I live in Bergen.");
   discord.dispatch("MESSAGE_CREATE", said);
   await stored(/502: I live in Bergen\./);
@@ -99,8 +96,7 @@ test("an edit changes, and a deletion removes", async ({ skip }) => {
   await stored(/One\.|Two\./, false);
 });
 
-test("people are told what is remembered of them, and are forgotten", async ({ skip }) => {
-  skip(!privacy, "the server has no route for privacy");
+test("people are told what is remembered of them, and are forgotten", async () => {
   expect(await asks(ann, "What do you remember of me?")).toMatch(/^I have \d+ of your messages/);
   expect(await asks(ann, "<@900> 你记得我什么？", { mentions: [bot] })).toMatch(/^我存有你的 \d+ 条消息/);
   expect(await asks(ann, "forget me")).toMatch(/^I have forgotten you: \d+ messages/);

@@ -27,7 +27,8 @@ export const Config: Schema<Config> = Schema.object({
   modelKey: Schema.string().role("secret"),
 });
 
-const persona = "You are a friendly member of this chat. Answer in the language of the message, in at most three sentences.";
+const persona = "You are a friendly member of this chat. "
+  + "Answer in the language of the message, in at most three sentences.";
 
 export function apply(ctx: Context, config: Config): void {
   const reverie = new Reverie({ baseUrl: config.baseUrl, token: config.token });
@@ -50,7 +51,8 @@ export function apply(ctx: Context, config: Config): void {
   });
 
   ctx.on("message-updated", (session) => {
-    memory.remember({ id: idOf(session), text: plain(session.elements ?? []), edited_at: new Date() }, groupOf(session));
+    const text = plain(session.elements ?? []);
+    memory.remember({ id: idOf(session), text, edited_at: new Date() }, groupOf(session));
   });
   ctx.on("message-deleted", (session) => {
     memory.remember({ id: idOf(session), deleted_at: new Date() }, groupOf(session));
