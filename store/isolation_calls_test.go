@@ -18,7 +18,7 @@ var ofAllGroups = map[string]string{
 	"EndPageSession": "logs out by the secret of the cookie", "RevokeToken": "is the operator's, by the token's id", "ResumeParked": "is the operator's, for all groups",
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
 	"ModelCalibration": "tells what cosines of a model mean", "KeepModelCalibration": "tells what cosines of a model mean",
-	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
+	"Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 	"AssignBatch": "makes a batch of all groups' questions", "ClaimBatch": "is a batch's, which is no group's", "BatchSubmitted": "is a batch's", "WithdrawBatch": "is a batch's",
 	"BatchQuestions": "is a batch's", "CloseBatch": "is a batch's", "CancellingBatch": "is a batch's", "BatchesOut": "lists batches", "ListBatches": "lists batches", "GetBatch": "is a batch's",
 	"KnownBatches": "lists batches", "WantedBatches": "lists batches", "QuestionsOut": "sums up what batches have out", "SweepBatches": "forgets what no run goes on with",

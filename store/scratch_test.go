@@ -17,13 +17,14 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
+	"reverie/store/scratch"
 )
 
 // TestScratch writes to a scratch store, and finds the live one as it was.
 func TestScratch(t *testing.T) {
 	live := pgtest.New(t)
 	ctx := t.Context()
-	x, err := live.Scratch(ctx)
+	x, err := scratch.New(ctx, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestScratchSweepsLeftovers(t *testing.T) {
 		must(db.Exec(`create schema ` + schemas[what]))(t)
 	}
 	must(db.Exec(`comment on schema ` + schemas["kept"] + ` is 'kept'`))(t)
-	x := must(live.Scratch(ctx))(t)
+	x := must(scratch.New(ctx, live))(t)
 	var there []string
 	for what, schema := range schemas {
 		if count(t, db, `select count(*) from pg_namespace where nspname = $1`, schema) == 1 {
@@ -86,7 +87,7 @@ func TestScratchBehindAPooler(t *testing.T) {
 	}})
 	db := raw(t)
 	before := checksums(t, db, "public")
-	_, err := live.Scratch(t.Context())
+	_, err := scratch.New(t.Context(), live)
 	wantErr(t, err, reverie.ErrConfiguration)
 	if !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("it does not say what to do: %v", err)

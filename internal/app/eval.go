@@ -18,6 +18,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/prompts"
+	"reverie/store/scratch"
 )
 
 // dropPatience is how long a schema may take to be dropped, also where the command was
@@ -71,21 +72,21 @@ func (a *App) try(ctx context.Context, cfg *config.Config, f PlayOptions, play f
 	if err := a.Open(ctx); err != nil {
 		return err
 	}
-	scratch, err := a.Store.Scratch(ctx)
+	tried, err := scratch.New(ctx, a.Store)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
 		defer cancel()
-		err = errors.Join(err, scratch.Drop(ctx))
+		err = errors.Join(err, tried.Drop(ctx))
 	}()
 	clock := &eval.Clock{}
-	scratch.SetNow(clock.Now)
+	tried.SetNow(clock.Now)
 	// Whoever works in it sees its store, its clock, and no more of the live one than
 	// the settings. The daemon's metrics are not told.
 	t := &stage{App: &App{Config: cfg, Version: a.Version, Log: a.Log, Clock: clock.Now, LookupEnv: a.LookupEnv, Notify: a.Notify,
-		Store: scratch.Store, monitors: monitors{tracer: a.tracer}}}
+		Store: tried.Store, monitors: monitors{tracer: a.tracer}}}
 	if t.player, t.embedder, err = t.App.player(ctx, f, clock); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
+	"reverie/store/scratch"
 )
 
 // Eraser works on one database.
@@ -164,7 +165,7 @@ func newEraser(db *pg.DB, t *pg.Tx, q reverie.EraseQuery, id string, at time.Tim
 	return &eraser{db: db, t: t, query: q, at: at, theirs: map[string]bool{}, gone: map[string]bool{}, left: map[string]int{},
 		counts: reverie.ErasureCounts{Deleted: map[string]int{}, Changed: map[string]int{}, Left: []reverie.ErasureLeft{}},
 		values: values{"group": q.GroupID, "home": q.GroupID, "author": q.AuthorID, "at": at, "erasure": id,
-			"zero": store.ZeroID, "summary": reverie.TagSummary, "scratch": store.ScratchPrefix, "erased": text.Erased,
+			"zero": store.ZeroID, "summary": reverie.TagSummary, "scratch": scratch.Prefix, "erased": text.Erased,
 			"erased_hash": text.ContentHash(text.Erased), "erased_key": text.NameKey(text.Erased)}}
 }
 
@@ -305,7 +306,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.leave("schemas", copies[0], "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+store.ScratchPrefix+"...")
+	e.leave("schemas", copies[0], "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+scratch.Prefix+"...")
 	return e.countReceipt(ctx)
 }
 

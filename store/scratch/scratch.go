@@ -1,4 +1,5 @@
-package store
+// Package scratch makes a store beside the live one, for what is only tried: evaluations play in it.
+package scratch
 
 import (
 	"context"
@@ -10,28 +11,29 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
-// Scratch is a store of its own beside the live one, in the same database: the same
+// Store is a store of its own beside the live one, in the same database: the same
 // tables in a schema that nothing else reads or writes, for what is only tried.
-type Scratch struct {
-	*Store
+type Store struct {
+	*store.Store
 	schema string
-	live   *Store
+	live   *store.Store
 }
 
-// ScratchPrefix begins the names of schemas to try things in. An id follows, which begins with the time.
-const ScratchPrefix = "reverie_scratch_"
+// Prefix begins the names of schemas to try things in. An id follows, which begins with the time.
+const Prefix = "reverie_scratch_"
 
-// scratchLeftover is the age from which a schema is one that a process has left which died:
+// leftover is the age from which a schema is one that a process has left which died:
 // nobody tries anything for so long.
-const scratchLeftover = 7 * 24 * time.Hour
+const leftover = 7 * 24 * time.Hour
 
 const (
 	// A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
 	// that is another user's is left alone.
-	leftoversQuery = `select nspname from pg_namespace where nspname ~ '^` + ScratchPrefix + `[0-9a-f]{32}$'
+	leftoversQuery = `select nspname from pg_namespace where nspname ~ '^` + Prefix + `[0-9a-f]{32}$'
 		and substr(nspname, 17, 12) collate "C" < $1 and pg_has_role(nspowner, 'usage')
 		and obj_description(oid, 'pg_namespace') is null`
 
@@ -41,16 +43,16 @@ const (
 
 const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead to the server itself (or to a pooler that tracks search_path)"
 
-// Scratch makes a schema with all tables, empty, and opens it with the settings of s.
-// The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
+// New makes a schema with all tables, empty, and opens it with the settings of the live one.
+// The caller ends it by [Store.Drop]. Its connections name the schema as they begin,
 // so that the URL must lead to the server itself, or to a pooler that passes that on. A user
 // who may not create schemas is a reverie.ErrConfiguration. What processes have left
 // that died goes.
-func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
-	x := &Scratch{schema: ScratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
+func New(ctx context.Context, live *store.Store) (*Store, error) {
+	x := &Store{schema: Prefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: live}
 	var vectors string
-	err := s.db.Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
-		if err := dropLeftovers(ctx, t, s.db.Now().Add(-scratchLeftover)); err != nil {
+	err := live.DB().Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
+		if err := dropLeftovers(ctx, t, live.DB().Now().Add(-leftover)); err != nil {
 			return err
 		}
 		if err := t.Get(ctx, &vectors, vectorSchemaQuery); err != nil {
@@ -70,7 +72,7 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := s.db.Options()
+	opts := live.DB().Options()
 	opts.Schema, opts.ReaderRole = []string{x.schema, vectors}, ""
 	if err := x.open(ctx, opts); err != nil {
 		return nil, errors.Join(err, x.Drop(context.WithoutCancel(ctx)))
@@ -93,15 +95,15 @@ func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
 }
 
 // open connects, and makes the tables once it is certain that they come into the schema.
-func (x *Scratch) open(ctx context.Context, opts pg.Options) (err error) {
-	if x.Store, err = Open(ctx, opts); err != nil {
+func (x *Store) open(ctx context.Context, opts pg.Options) (err error) {
+	if x.Store, err = store.Open(ctx, opts); err != nil {
 		if answer := pg.ServerError(err); answer != nil && strings.Contains(answer.Message, "search_path") {
 			return fmt.Errorf("%w: %s (%w)", reverie.ErrConfiguration, poolerHint, answer)
 		}
 		return err
 	}
 	var current string
-	if err := x.db.QueryRow(ctx, "look where tables would be made", &current,
+	if err := x.DB().QueryRow(ctx, "look where tables would be made", &current,
 		`select coalesce(current_schema(), '')`); err != nil {
 		return err
 	}
@@ -109,21 +111,21 @@ func (x *Scratch) open(ctx context.Context, opts pg.Options) (err error) {
 		return fmt.Errorf("connections do not begin in the schema that they name, but in %q: %w: %s", current,
 			reverie.ErrConfiguration, poolerHint)
 	}
-	_, err = Migrate(ctx, opts)
+	_, err = store.Migrate(ctx, opts)
 	return err
 }
 
 // SetNow gives the scratch store a clock of its own, for what is tried at other times
 // than now. It is to be called before anything else uses the store.
-func (x *Scratch) SetNow(now func() time.Time) { x.db.SetNow(now) }
+func (x *Store) SetNow(now func() time.Time) { x.DB().SetNow(now) }
 
 // Drop closes the scratch store and removes its schema with all that is in it.
-func (x *Scratch) Drop(ctx context.Context) error {
+func (x *Store) Drop(ctx context.Context) error {
 	var closed error
 	if x.Store != nil {
 		closed = x.Close()
 	}
-	return errors.Join(closed, x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.schema,
+	return errors.Join(closed, x.live.DB().Run(ctx, pg.Work{What: "remove the schema " + x.schema,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
 			return err
