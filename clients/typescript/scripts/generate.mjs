@@ -22,7 +22,7 @@ export async function generate(spec) {
   const routes = Object.entries(spec.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [] }]) => {
       const largest = parameters.find((p) => p.name === "limit")?.schema.maximum ?? 0;
-      return `  ${JSON.stringify(operationId)}: [${JSON.stringify(method.toUpperCase())}, ${JSON.stringify(path)}, ${largest}],\n`;
+      return `  "${operationId}": ["${method.toUpperCase()}", ${JSON.stringify(path)}, ${largest}],\n`;
     }));
   return [
     "// Generated from the OpenAPI document by `npm run generate`. Do not edit.\n\n",

@@ -24,7 +24,12 @@ function stores(seen: Seen, response: ServerResponse): void {
 }
 
 function completion(content: string | null, more: object = {}) {
-  return { id: "chatcmpl-1", object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content, ...more }, finish_reason: "stop" }] };
+  const message = { role: "assistant", content, ...more };
+  return { id: "chatcmpl-1", object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] };
+}
+
+function chunk(delta: object, finish_reason: string | null) {
+  return { id: "chatcmpl-1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] };
 }
 
 /** answers streams its words if it is asked to. */
@@ -34,13 +39,11 @@ function answers(words: string[]) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const [i, content] of words.entries()) {
       const delta = i === 0 ? { role: "assistant", content } : { content };
-      const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null }] };
-      const bytes = Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+      const bytes = Buffer.from(`data: ${JSON.stringify(chunk(delta, null))}\n\n`);
       response.write(bytes.subarray(0, 61)); // cut within characters, too
       response.write(bytes.subarray(61));
     }
-    const last = { id: "chatcmpl-1", object: "chat.completion.chunk", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
-    response.end(`data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`);
+    response.end(`data: ${JSON.stringify(chunk({}, "stop"))}\n\ndata: [DONE]\n\n`);
   };
 }
 
@@ -51,7 +54,10 @@ function remembering(options: MemoryOptions = {}, baseUrl = reverie.url): Memory
 
 const message = { id: "m1", author: "Ann", author_id: "u1", text: "Where do I live?", sent_at: "2026-01-02T03:04:05Z" };
 const turn: Turn = { message, session_id: "s1" };
-const body = { model: "gpt", messages: [{ role: "system" as const, content: "Be kind." }, { role: "user" as const, content: "Where do I live?" }] };
+const body = {
+  model: "gpt",
+  messages: [{ role: "system" as const, content: "Be kind." }, { role: "user" as const, content: message.text }],
+};
 
 function openai(of: Turn = turn): OpenAI {
   return memory.wrap(new OpenAI({ apiKey: "k", baseURL: `${model.url}/v1`, maxRetries: 0 }), of);
@@ -123,8 +129,11 @@ describe("a completion", () => {
 
   test("with tools is one turn: one context, one message, one answer", async () => {
     const calls = [{ id: "c1", type: "function", function: { name: "clock", arguments: "{}" } }];
-    model.answer((seen, response) => model.seen.length === 1 ? json(response, completion(null, { tool_calls: calls })) : answers(["In Oslo 🏔."])(seen, response));
-    const tool = { type: "function" as const, function: { name: "clock", parameters: {}, description: "", function: () => "noon", parse: JSON.parse } };
+    model.answer((seen, response) => model.seen.length === 1
+      ? json(response, completion(null, { tool_calls: calls }))
+      : answers(["In Oslo 🏔."])(seen, response));
+    const clock = { name: "clock", parameters: {}, description: "", function: () => "noon", parse: JSON.parse };
+    const tool = { type: "function" as const, function: clock };
     expect(await openai().chat.completions.runTools({ ...body, tools: [tool] }).finalContent()).toBe("In Oslo 🏔.");
     await memory.flush();
     expect(reverie.seen.filter((s) => s.url.endsWith("/context"))).toHaveLength(1);
@@ -225,7 +234,8 @@ describe("when Reverie is away", () => {
 describe("at the end of the process", () => {
   const script = (end: string) => `
     import { Memory, Reverie } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
-    const memory = new Memory(new Reverie({ baseUrl: process.argv[1], group: "g1" }), { sendTimeout: 500, flushAtExit: 1000 });
+    const reverie = new Reverie({ baseUrl: process.argv[1], group: "g1" });
+    const memory = new Memory(reverie, { sendTimeout: 500, flushAtExit: 1000 });
     memory.remember({ id: "m1", author: "Ann", text: "bye", sent_at: new Date() });
     ${end}`;
 

@@ -16,7 +16,7 @@ function headers(signature: string, at = "1614265330") {
 }
 
 test("a good one is its event, from headers and bodies of any sort", () => {
-  const event = { id: "msg_1", type: "memory.created", timestamp: "2021-02-25T15:02:10Z", data: { group_id: "群", memory_id: "m1" } };
+  const event = { id: "msg_1", ...(JSON.parse(body) as object) };
   const given = headers(`v2,abc v1,${Buffer.alloc(32).toString("base64")} ${sign(body)}`);
   expect(verifyWebhook(given, body, secret, { now })).toEqual(event);
   expect(verifyWebhook(new Headers(given), new TextEncoder().encode(body), ["whsec_bmV3", secret], { now })).toEqual(event);

@@ -65,7 +65,9 @@ async function asks(author: object, content: string, more: object = {}): Promise
 test("what people say is remembered, and nothing is answered", async () => {
   const first = message(ann, "I am allergic to nuts.");
   discord.dispatch("MESSAGE_CREATE", first);
-  discord.dispatch("MESSAGE_CREATE", message(bob, `Hello <@501>, I live in Oslo.`, { mentions: [ann], message_reference: { message_id: first.id, channel_id: channel, guild_id: guild } }));
+  const reference = { message_id: first.id, channel_id: channel, guild_id: guild };
+  const reply = message(bob, "Hello <@501>, I live in Oslo.", { mentions: [ann], message_reference: reference });
+  discord.dispatch("MESSAGE_CREATE", reply);
   discord.dispatch("MESSAGE_CREATE", message({ ...bob, id: "503", bot: true }, "I am a machine."));
   await stored(/501: I am allergic to nuts\./);
   await stored(/502: Hello @Ann, I live in Oslo\./);
@@ -85,7 +87,8 @@ test("an edit changes, and a deletion removes", async () => {
   const said = message(bob, "I live in Bergen.");
   discord.dispatch("MESSAGE_CREATE", said);
   await stored(/502: I live in Bergen\./);
-  discord.dispatch("MESSAGE_UPDATE", { ...said, content: "I live in Rome.", edited_timestamp: "2026-01-15T12:31:00.000000+00:00" });
+  const edited_timestamp = "2026-01-15T12:31:00.000000+00:00";
+  discord.dispatch("MESSAGE_UPDATE", { ...said, content: "I live in Rome.", edited_timestamp });
   await stored(/502: I live in Rome\./);
   discord.dispatch("MESSAGE_DELETE", { id: said.id, channel_id: channel, guild_id: guild });
   await stored(/Rome|Bergen/, false);
