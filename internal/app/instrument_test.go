@@ -15,6 +15,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
 	"reverie/jobs"
+	"reverie/store"
 )
 
 // TestPanicIsTold: a run that panics is an error like any other to those who watch, and
@@ -35,7 +36,7 @@ func TestPanicIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a := &App{Config: &config.Config{}, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), monitors: monitors{sentry: sentry}}
+	a := &App{Config: &config.Config{}, Store: &store.Store{}, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), monitors: monitors{sentry: sentry}}
 	j := Job{Name: reverie.JobEvolve, Run: func(context.Context, *jobs.Held, reverie.DueGroup, reverie.Window) (jobs.RunOutcome, error) {
 		panic("a hole in the floor")
 	}, none: func(string, reverie.Window, error) any { return nil }}
