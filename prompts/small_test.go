@@ -1,6 +1,7 @@
 package prompts_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -25,7 +26,7 @@ var systems = map[string]prompts.System{
 	prompts.ImpressionObserve: prompts.ObserveSystem{MaxValue: 200, MaxName: 80},
 }
 
-// TestSmall shows a person the short prompts, and holds each to half of the full one's tokens.
+// TestSmall shows a person the short prompts, and holds each to two thirds of the full one's tokens.
 func TestSmall(t *testing.T) {
 	full := open(t, "")
 	small := full.Fitted(true, 0)
@@ -48,8 +49,8 @@ func TestSmall(t *testing.T) {
 			}
 			was, is := text.EstimateTokens(long.System), text.EstimateTokens(r.System)
 			t.Logf("%s: %d tokens, the full one %d (%d%%)", r.Name, is, was, 100*is/was)
-			if 2*is > was {
-				t.Errorf("%s has %d tokens, and half of the full one are %d", r.Name, is, was/2)
+			if 3*is > 2*was {
+				t.Errorf("%s has %d tokens, and two thirds of the full one are %d", r.Name, is, 2*was/3)
 			}
 			if strings.Contains(r.System, "{{") || strings.Contains(r.System, "<no value>") {
 				t.Errorf("%s: something is not filled in", r.Name)
@@ -66,15 +67,15 @@ func TestSmall(t *testing.T) {
 func TestExamplesHaveTheForm(t *testing.T) {
 	full := open(t, "")
 	for name, system := range systems {
-		form, found := answer.FormOf(name)
-		if !found {
-			t.Fatalf("%s has no form", name)
-		}
 		keys := map[bool]map[string]bool{false: {}, true: {}}
 		for _, small := range []bool{false, true} {
 			r, err := full.Fitted(small, 0).Render(prompts.Chinese, system, prompts.EvolveUser{})
 			if err != nil {
 				t.Fatal(err)
+			}
+			form, found := answer.FormOf(r.Name)
+			if !found {
+				t.Fatalf("%s has no form", r.Name)
 			}
 			shown := 0
 			for line := range strings.Lines(r.System) {
@@ -84,8 +85,8 @@ func TestExamplesHaveTheForm(t *testing.T) {
 				}
 				d := json.NewDecoder(strings.NewReader(line[at:]))
 				var object json.RawMessage
-				if d.Decode(&object) != nil {
-					continue
+				if d.Decode(&object) != nil || slices.Contains(orderOf(t, object), "author") || bytes.Contains(object, []byte(`"facts":`)) {
+					continue // of the example's question
 				}
 				shown++
 				order := orderOf(t, object)
