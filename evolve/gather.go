@@ -136,7 +136,10 @@ func (r *run) show(ctx context.Context, s *chunkInput) error {
 	again, others := s.toJudge(r.Limits.MaxShown)
 	room := max(r.Limits.MaxShown-len(again), 0)
 	s.judging, s.shown = len(again), append(again, others...)
-	if len(others) <= room {
+	if room == 0 {
+		s.shown = again
+	}
+	if len(others) <= room || room == 0 {
 		return nil
 	}
 	if err := r.recorder.Start(ctx, r.recorder.Row); err != nil { // on its account they are looked for

@@ -131,6 +131,7 @@ func TestUnusableAnswer(t *testing.T) {
 		`{"action":"keep","old_id":"m1"}`: true, `{"action":"keep","old_id":"m2"}`: true, // of a held one it says nothing
 		`{"action":"keep","old_id":"m99"}`: false, `{"action":"purge"}` + "\n" + `{"action":"keep"}`: false,
 		`{"action":"none"}` + "\n" + `{"action":"keep","old_id":"m99"}`:                                                                       false,
+		`{"action":"none",` + quoted + "\n" + `{"action":"keep","old_id":"m99"}`:                                                              true, // of a message
 		`{"action":"delete","old_id":"m1"}`:                                                                                                   true, // held
 		`{"action":"create","statement":"They meet on Thursdays.",` + quoted:                                                                  true,
 		`{"action":"create","statement":"They meet on Thursdays."}`:                                                                           false,

@@ -30,7 +30,9 @@ const (
 	memoryTokens = 100  // of a memory that is shown
 	otherInput   = 8000 // tokens of questions that have no bound of their own
 
-	fewMessages = 12 // of a question with a short prompt: of more, small models lose the numbers
+	// A short prompt shows so many messages, since of more small models lose the numbers, and no
+	// memories: what a fact does to them is asked by itself.
+	fewMessages = 12
 )
 
 // divide fits the tokens of a question and its answer to a context, 0 where it is not known. An
@@ -58,7 +60,7 @@ func (a *App) room(ctx context.Context, s config.ModelSettings, prompt string, s
 	small := s.Prompts == "small" || s.Prompts != "full" && fitted && r.input < smallBelow
 	r.set = set.Fitted(small, map[bool]int{true: r.input}[fitted])
 	if small {
-		r.messages = fewMessages
+		r.messages, r.shown = fewMessages, 0
 	}
 	if !fitted {
 		return r, nil

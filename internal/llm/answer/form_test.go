@@ -58,7 +58,7 @@ func TestGrammarNamesItsRules(t *testing.T) {
 			defined[m[1]] = true
 		}
 		for _, name := range regexp.MustCompile(`[a-z_]+`).FindAllString(grammar, -1) {
-			if !defined[name] {
+			if !defined[name] || strings.Contains(name, "_") { // llama.cpp reads none in a name
 				t.Errorf("%s: the rule %q is not defined", prompt, name)
 			}
 		}
