@@ -41,7 +41,7 @@ func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView 
 // its time is a day.
 func (s *Set) Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView {
 	view := Message(n, replyTo, m, loc)
-	if s != nil && s.small {
+	if s.Small() {
 		view.Time = m.SentAt.In(loc).Format("Mon 2006-01-02")
 	}
 	if s != nil && s.maxText > 0 {
@@ -61,7 +61,7 @@ func (s *Set) Messages(list []reverie.Message, loc *time.Location) []MessageView
 	for i, m := range list {
 		views[i] = s.Message(i+1, numbers[m.ReplyTo], m, loc)
 	}
-	for i := len(views) - 1; s != nil && s.small && i > 0; i-- {
+	for i := len(views) - 1; s.Small() && i > 0; i-- {
 		if views[i].Time == views[i-1].Time {
 			views[i].Time = ""
 		}
@@ -147,7 +147,7 @@ type MemoryDetails struct {
 
 // Memory is a memory without details for the short prompts.
 func (s *Set) Memory(view MemoryView) MemoryView {
-	if s != nil && s.small {
+	if s.Small() {
 		view.MemoryDetails = nil
 	}
 	return view
