@@ -56,8 +56,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 			r.recorder.Stats.Asked++
 			return r.render(s, again)
 		},
-		Use: func(text string) (why string) {
-			read := answer.Read(text)
+		Use: func(_ string, read answer.Result) (why string) {
 			r.recorder.LogSkipped("chunk", s.no, read.Skipped)
 			a.proposals, a.narrative, a.refused = pipeline.ReadProposals(read, true, "", dreamTypes()...)
 			if len(a.proposals) == 0 && a.narrative == nil && len(read.Swallowed()) == 0 {

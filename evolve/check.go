@@ -219,7 +219,9 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 	if len(fresh) == 0 {
 		return nil, false
 	}
-	evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc)
+	if evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc); len(evidence) == 0 { // its quote stands in an earlier one, too
+		evidence = fresh
+	}
 	return evidence, verified
 }
 

@@ -136,7 +136,10 @@ func (r *run) show(ctx context.Context, s *chunkInput) error {
 	again, others := s.toJudge(r.Limits.MaxShown)
 	room := max(r.Limits.MaxShown-len(again), 0)
 	s.judging, s.shown = len(again), append(again, others...)
-	if len(others) <= room {
+	if room == 0 {
+		s.shown = again
+	}
+	if len(others) <= room || room == 0 {
 		return nil
 	}
 	if err := r.recorder.Start(ctx, r.recorder.Row); err != nil { // on its account they are looked for
@@ -248,9 +251,9 @@ func memoryView(i int, h reverie.HeadState, stale string, loc *time.Location) pr
 		return text.LocalDate(t, loc)
 	}
 	return prompts.MemoryView{
-		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Type: h.Type, Due: due, Version: h.Version,
-		CreatedAt: date(h.CreatedAt), UpdatedAt: date(h.UpdatedAt), LastSupportedAt: date(supported),
-		Strength: float64(int(h.Strength*100+0.5)) / 100, Stale: stale,
+		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Type: h.Type, Due: due, Stale: stale,
+		MemoryDetails: &prompts.MemoryDetails{Version: h.Version, CreatedAt: date(h.CreatedAt), UpdatedAt: date(h.UpdatedAt),
+			LastSupportedAt: date(supported), Strength: float64(int(h.Strength*100+0.5)) / 100},
 	}
 }
 
@@ -284,7 +287,7 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 		NewDiscussions: messages[:len(s.fresh)], EarlierDiscussions: messages[len(s.fresh):]}
 	shown := len(s.shown)
 	for i, h := range s.shown {
-		view := memoryView(i, h, prompts.Stale(s.language, s.silence(h)), s.loc)
+		view := r.Prompts.Memory(memoryView(i, h, prompts.Stale(s.language, s.silence(h)), s.loc))
 		if i < s.judging {
 			if view.JudgeAgain, view.Held = h.JudgeAgain, h.Held(); s.language == prompts.Chinese {
 				view.JudgeAgain = reverie.JudgeReasonChinese(h.JudgeAgain)

@@ -41,7 +41,7 @@ const actionNone reverie.Action = "none"
 // unusable says why an answer to an input cannot be used, or nothing if it can. It can where one of its lines
 // was accepted or held, refused nothing (a keep), is refused because its memory waits already, or has a statement that the safety rules turn away: a
 // chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing,
-// and a "none" beside them does not either; alone it says that there is nothing to do.
+// and a "none" beside them does not either, unless it is said of a message; alone it says that there is nothing to do.
 func (a *reply) unusable(s *chunkInput) string {
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
@@ -65,6 +65,9 @@ func (a *reply) unusable(s *chunkInput) string {
 			continue
 		}
 		if p.action == actionNone {
+			if len(p.evidence) > 0 { // that message is judged, as the short prompts ask for
+				return ""
+			}
 			nothing = true
 			continue
 		}

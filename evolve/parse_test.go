@@ -33,7 +33,7 @@ func TestReadProposal(t *testing.T) {
 		{`{"action":"create","statement":"x","tags":{"a":1},"confidence":0.7,"id":"m9"}`, proposal{action: "create", statement: "x"}, ""},
 		{`{"action":"create","evidence":[{"message":12,"quote":"so"}]}`, proposal{action: "create", evidence: one("12", "so")}, ""},
 		{`{"action":"create","evidence":[{"message":"12"}]}`, proposal{action: "create", evidence: one("12", "")}, ""},
-		{`{"action":"create","evidence":{"message":12,"quote":null,"author":"Lin"}}`, proposal{action: "create", evidence: one("12", "")}, ""},
+		{`{"action":"create","evidence":{"message":12,"quote":null,"author":"Lin"}}`, proposal{action: "create", evidence: []reverie.Citation{{Message: "12", Author: "Lin"}}}, ""},
 		{`{"action":"create","evidence":12}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":"12"}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":[1,"2",{"message":3.0}]}`, proposal{action: "create", evidence: []reverie.Citation{{Message: "1"}, {Message: "2"}, {Message: "3"}}}, ""},
@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 		for _, p := range proposals {
 			got = append(got, fmt.Sprint(p.action, p.oldID, p.evidence))
 		}
-		if want := "[keepm1[{2 so it is}] deletem2[]]"; fmt.Sprint(got) != want || len(refused) > 0 {
+		if want := "[keepm1[{2 so it is }] deletem2[]]"; fmt.Sprint(got) != want || len(refused) > 0 {
 			t.Errorf("%s: %v, refused %v", name, got, refused)
 		}
 	}
@@ -131,6 +131,7 @@ func TestUnusableAnswer(t *testing.T) {
 		`{"action":"keep","old_id":"m1"}`: true, `{"action":"keep","old_id":"m2"}`: true, // of a held one it says nothing
 		`{"action":"keep","old_id":"m99"}`: false, `{"action":"purge"}` + "\n" + `{"action":"keep"}`: false,
 		`{"action":"none"}` + "\n" + `{"action":"keep","old_id":"m99"}`:                                                                       false,
+		`{"action":"none",` + quoted + "\n" + `{"action":"keep","old_id":"m99"}`:                                                              true, // of a message
 		`{"action":"delete","old_id":"m1"}`:                                                                                                   true, // held
 		`{"action":"create","statement":"They meet on Thursdays.",` + quoted:                                                                  true,
 		`{"action":"create","statement":"They meet on Thursdays."}`:                                                                           false,

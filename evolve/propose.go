@@ -49,7 +49,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		}
 		if stored.InputSHA256 == input {
 			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no)
-			return reply{text: stored.Answer, Result: answer.Read(stored.Answer)},
+			return reply{text: stored.Answer, Result: answer.ReadTo(s.prompt.System, stored.Answer)},
 				r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}
@@ -59,8 +59,8 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	err = r.recorder.Ask(ctx, r.recorder.Asker(r.Model, nil, "evolve"), pipeline.Question{
 		About: fmt.Sprintf("chunk %d", s.no), MaxTokens: r.Limits.MaxOutputTokens,
 		Render: func([]string) (prompts.Rendered, error) { return s.prompt, nil },
-		Use: func(text string) (why string) {
-			a = reply{text: text, Result: answer.Read(text)}
+		Use: func(text string, read answer.Result) (why string) {
+			a = reply{text: text, Result: read}
 			if why = a.unusable(s); why != "" { // nobody else comes to hear of its lines
 				for _, f := range a.check(s).refused {
 					r.recorder.TellRefused(f.Rule)

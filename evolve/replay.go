@@ -46,7 +46,7 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 	if err != nil {
 		return Replayed{}, err
 	}
-	a := reply{text: past.Chunk.Answer, Result: answer.Read(past.Chunk.Answer)}
+	a := reply{text: past.Chunk.Answer, Result: answer.ReadTo(s.prompt.System, past.Chunk.Answer)}
 	if ask {
 		if a, err = r.askAgain(ctx, s); err != nil {
 			return Replayed{}, err

@@ -54,6 +54,9 @@ func (s *Set) Fitted(small bool, tokens int) *Set {
 	return &Set{texts: s.texts, small: small, maxText: tokens / 3}
 }
 
+// Small tells whether the short texts go before the full ones.
+func (s *Set) Small() bool { return s != nil && s.small }
+
 // find returns the text of a prompt in a language, and its key.
 func (s *Set) find(name, language string) (key string, t *promptText) {
 	if t = s.texts[name+short+"."+language]; s.small && t != nil {

@@ -17,8 +17,8 @@ const MaxText = 6000
 
 // MessageView is a message as a model sees it.
 type MessageView struct {
-	ID      int    `json:"id"`   // 1..N
-	Time    string `json:"time"` // RFC 3339 in the group's zone
+	ID      int    `json:"id"`             // 1..N
+	Time    string `json:"time,omitempty"` // RFC 3339 in the group's zone; for short prompts see [Set.Messages]
 	Author  string `json:"author"`
 	Role    string `json:"role,omitempty"` // left out for a user
 	ReplyTo int    `json:"reply_to,omitempty"`
@@ -37,9 +37,13 @@ func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView 
 	return view
 }
 
-// Message is [Message], of whose text no more is shown than there is room for.
+// Message is [Message], of whose text no more is shown than there is room for. For short prompts
+// its time is a day.
 func (s *Set) Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView {
 	view := Message(n, replyTo, m, loc)
+	if s.Small() {
+		view.Time = m.SentAt.In(loc).Format("Mon 2006-01-02")
+	}
 	if s != nil && s.maxText > 0 {
 		view.Text = text.Excerpt(view.Text, s.maxText)
 	}
@@ -47,7 +51,8 @@ func (s *Set) Message(n, replyTo int, m reverie.Message, loc *time.Location) Mes
 }
 
 // Messages shows messages by their numbers, from 1, each with that of the one that it
-// replies to.
+// replies to. For short prompts the first message of each day has the day, and the others have
+// no time: to a small model it is half of what there is to read.
 func (s *Set) Messages(list []reverie.Message, loc *time.Location) []MessageView {
 	numbers, views := make(map[string]int, len(list)), make([]MessageView, len(list))
 	for i, m := range list {
@@ -55,6 +60,11 @@ func (s *Set) Messages(list []reverie.Message, loc *time.Location) []MessageView
 	}
 	for i, m := range list {
 		views[i] = s.Message(i+1, numbers[m.ReplyTo], m, loc)
+	}
+	for i := len(views) - 1; s.Small() && i > 0; i-- {
+		if views[i].Time == views[i-1].Time {
+			views[i].Time = ""
+		}
 	}
 	return views
 }
@@ -116,18 +126,31 @@ type EvolveUser struct {
 // MemoryView is a memory as a model sees it: a handle, never a UUID. Dates are
 // local, YYYY-MM-DD.
 type MemoryView struct {
-	ID              string       `json:"id"` // m1..mN
-	Statement       string       `json:"statement"`
-	Type            reverie.Type `json:"type"`
-	Due             string       `json:"due,omitempty"` // of a plan
-	Version         int          `json:"version"`
-	CreatedAt       string       `json:"created_at"`
-	UpdatedAt       string       `json:"updated_at"`
-	LastSupportedAt string       `json:"last_supported_at"`
-	Strength        float64      `json:"strength"`
-	Stale           string       `json:"stale,omitempty"`       // why it may go without a quote
-	JudgeAgain      string       `json:"judge_again,omitempty"` // why
-	Held            bool         `json:"held,omitempty"`        // until it has been judged again
+	ID        string       `json:"id"` // m1..mN
+	Statement string       `json:"statement"`
+	Type      reverie.Type `json:"type"`
+	Due       string       `json:"due,omitempty"` // of a plan
+	*MemoryDetails
+	Stale      string `json:"stale,omitempty"`       // why it may go without a quote
+	JudgeAgain string `json:"judge_again,omitempty"` // why
+	Held       bool   `json:"held,omitempty"`        // until it has been judged again
+}
+
+// MemoryDetails are what the short prompts do not show of a memory.
+type MemoryDetails struct {
+	Version         int     `json:"version"`
+	CreatedAt       string  `json:"created_at"`
+	UpdatedAt       string  `json:"updated_at"`
+	LastSupportedAt string  `json:"last_supported_at"`
+	Strength        float64 `json:"strength"`
+}
+
+// Memory is a memory without details for the short prompts.
+func (s *Set) Memory(view MemoryView) MemoryView {
+	if s.Small() {
+		view.MemoryDetails = nil
+	}
+	return view
 }
 
 // Stale says to a model why a memory is stale, "" if it is not.

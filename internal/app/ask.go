@@ -142,8 +142,8 @@ func (a *App) putQuestion(ctx context.Context, model *llm.Model, set *prompts.Se
 			user.Again = again
 			return set.Render(language, prompts.AskSystem{MaxAnswer: maxAnswer}, user)
 		},
-		Use: func(text string) string {
-			_, said, _ := pipeline.ReadProposals(answer.Read(text), false, pipeline.TypeSummary)
+		Use: func(_ string, read answer.Result) string {
+			_, said, _ := pipeline.ReadProposals(read, false, pipeline.TypeSummary)
 			if said == nil {
 				return "there was no line with an answer"
 			}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"reverie/internal/config"
@@ -16,6 +17,7 @@ import (
 type room struct {
 	input, output int          // tokens
 	shown         int          // memories
+	messages      int          // of a question
 	set           *prompts.Set // whose texts and messages fit it
 	server        string       // that has said so; "" is none
 	context       int          // tokens of both; 0: nobody knows
@@ -27,6 +29,10 @@ const (
 	leastRoom    = 500  // tokens beside the prompt
 	memoryTokens = 100  // of a memory that is shown
 	otherInput   = 8000 // tokens of questions that have no bound of their own
+
+	// A short prompt shows so many messages, since of more small models lose the numbers, and no
+	// memories: what a fact does to them is asked by itself.
+	fewMessages = 12
 )
 
 // divide fits the tokens of a question and its answer to a context, 0 where it is not known. An
@@ -48,11 +54,14 @@ func (a *App) room(ctx context.Context, s config.ModelSettings, prompt string, s
 	if server == openai.ServerOllama && s.Lines == llm.LinesGrammar {
 		return room{}, fmt.Errorf(`%s at %s has no grammars: %w: set [llm] lines = "schema"`, server, s.BaseURL, reverie.ErrConfiguration)
 	}
-	r := room{shown: reverie.MaxShown, server: server, context: tokens}
+	r := room{shown: reverie.MaxShown, messages: math.MaxInt, server: server, context: tokens}
 	r.input, r.output = divide(tokens, input, s.MaxOutputTokens)
 	fitted := r.input < input
 	small := s.Prompts == "small" || s.Prompts != "full" && fitted && r.input < smallBelow
 	r.set = set.Fitted(small, map[bool]int{true: r.input}[fitted])
+	if small {
+		r.messages, r.shown = fewMessages, 0
+	}
 	if !fitted {
 		return r, nil
 	}

@@ -49,11 +49,11 @@ func TestRoom(t *testing.T) {
 		shown    int
 		err      string
 	}{
-		"llama.cpp, a small context": {llmtest.AsLlamaCpp("m", 4096), config.ModelSettings{}, "memory_evolve.small.zh", 2688, 6, ""},
-		"Ollama's default":           {llmtest.AsOllama("m", 131072, ""), config.ModelSettings{}, "memory_evolve.small.zh", 2688, 6, ""},
+		"llama.cpp, a small context": {llmtest.AsLlamaCpp("m", 4096), config.ModelSettings{}, "memory_evolve.small.zh", 2688, 0, ""},
+		"Ollama's default":           {llmtest.AsOllama("m", 131072, ""), config.ModelSettings{}, "memory_evolve.small.zh", 2688, 0, ""},
 		"vLLM, a long one":           {llmtest.AsVLLM("m", 131072), config.ModelSettings{}, "memory_evolve.zh", 12000, 50, ""},
 		"8k: full prompts fit":       {llmtest.AsLlamaCpp("m", 8192), config.ModelSettings{}, "memory_evolve.zh", 5376, 12, ""},
-		"8k, small ones wanted":      {llmtest.AsLlamaCpp("m", 8192), config.ModelSettings{Prompts: "small"}, "memory_evolve.small.zh", 5376, 15, ""},
+		"8k, small ones wanted":      {llmtest.AsLlamaCpp("m", 8192), config.ModelSettings{Prompts: "small"}, "memory_evolve.small.zh", 5376, 0, ""},
 		"full ones wanted":           {llmtest.AsLlamaCpp("m", 4096), config.ModelSettings{Prompts: "full"}, "memory_evolve.zh", 2688, 3, ""},
 		"set, whatever it says":      {llmtest.AsLlamaCpp("m", 4096), config.ModelSettings{ContextTokens: 131072}, "memory_evolve.zh", 12000, 50, ""},
 		"it does not say":            {llmtest.WithDims(8), config.ModelSettings{}, "memory_evolve.zh", 12000, 50, ""},
@@ -78,6 +78,9 @@ func TestRoom(t *testing.T) {
 		}
 		if got, err := r.set.Render(prompts.Chinese, prompts.EvolveSystem{}, prompts.EvolveUser{}); err != nil || got.Name != c.prompt {
 			t.Errorf("%s: %s is asked (%v), want %s", name, got.Name, err, c.prompt)
+		}
+		if few := r.messages == fewMessages; few != strings.Contains(c.prompt, ".small.") {
+			t.Errorf("%s: %d messages are asked about by %s", name, r.messages, c.prompt)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func (a *App) Evolution(ctx context.Context, set *prompts.Set) (*evolve.Pipeline
 	}
 	p := a.EvolveBase(set, room.output)
 	p.Prompts, p.Limits.MaxInputTokens, p.Limits.MaxShown = room.set, room.input, room.shown
+	p.Limits.MaxMessages = min(p.Limits.MaxMessages, room.messages)
 	p.Model, p.Phase, p.Decider, p.Refused = model, a.phase(reverie.JobEvolve, a.Clock), j.decider, a.refused(model)
 	p.Embeddings, p.EmbeddingsOptional = j.embeddings, j.optional
 	return p, nil
@@ -202,7 +203,7 @@ func (a *App) pricedModel(ctx context.Context, use, prompt string, set *prompts.
 func (a *App) impressions(ctx context.Context, set *prompts.Set) (*entity.Pipeline, error) {
 	i := a.Config.Impression
 	model, settings, err := a.Model(config.UseObserve)
-	fits := room{set: set, input: i.MaxInputTokens, output: settings.MaxOutputTokens}
+	fits := room{set: set, input: i.MaxInputTokens, output: settings.MaxOutputTokens, messages: i.MaxMessages}
 	if err == nil && i.Enabled {
 		model, fits, err = a.pricedModel(ctx, config.UseObserve, prompts.ImpressionObserve, set, i.MaxInputTokens)
 	}
@@ -211,7 +212,7 @@ func (a *App) impressions(ctx context.Context, set *prompts.Set) (*entity.Pipeli
 	}
 	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: fits.set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
 		Phase: a.phase(reverie.JobImpression, a.Clock), Refused: a.refused(model),
-		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: fits.input,
+		Limits: entity.Limits{MaxMessages: min(i.MaxMessages, fits.messages), MaxSubjects: i.MaxSubjects, MaxInputTokens: fits.input,
 			MaxOutputTokens: fits.output, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
 
@@ -236,7 +237,7 @@ func (a *App) extraction(ctx context.Context, set *prompts.Set) (*session.Pipeli
 	p := &session.Pipeline{
 		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: fits.set, Journal: a.Store, Decider: j.decider, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
 		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock), Refused: a.refused(model),
-		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: fits.input, MaxOutputTokens: fits.output,
+		Limits: session.Limits{MaxMessages: min(c.MaxMessages, fits.messages), MaxInputTokens: fits.input, MaxOutputTokens: fits.output,
 			MaxSummaryTokens: fold.output, MaxFacts: c.MaxFacts, MaxActive: c.MaxActive, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: fits.shown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
 	}

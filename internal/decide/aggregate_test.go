@@ -172,3 +172,20 @@ func FuzzVerdicts(f *testing.F) {
 		}
 	})
 }
+
+// TestApart: a small model called the first three conflicts.
+func TestApart(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"Noor will count me in for the regatta.", "Noor is moving to Utrecht in January and will only row on weekends then."}: true,
+		{"Tomás will steer as usual.", "Tomás is allergic to epoxy varnish and cannot be on the hull crew."}:                   true,
+		{"Noor will see you on Wednesday.", "Rowing training moves to Wednesday evenings at 18:30, the boathouse is taken."}:   true,
+		{"Rowing training moves to Wednesday evenings.", "Rowing training is on Tuesdays."}:                                    false,
+		{"Noor lives in Utrecht.", "Noor lives in Rotterdam."}:                                                                 false,
+		{"合唱团每周一晚上七点排练。", "合唱团每周五排练。"}:                                                                                         false,
+		{"老魏周一搬家。", "婉姐喜欢在浴室唱歌。"}:                                                                                              true,
+	} {
+		if apart(pair[0], pair[1]) != want || apart(pair[1], pair[0]) != want {
+			t.Errorf("%q: %v", pair, !want)
+		}
+	}
+}

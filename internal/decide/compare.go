@@ -49,6 +49,11 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate,
 			return "", err
 		}
 		v := r.validate(f, open, resp, len(again) > 0)
+		for i := range near {
+			if c := &near[i]; c.Relation == reverie.RelationConflict && r.Prompts.Small() && apart(f.Statement, c.Statement) {
+				c.Relation = reverie.RelationUnrelated
+			}
+		}
 		for _, note := range v.notes {
 			r.Log.Warn("part of a comparison skipped", "group_id", r.req.GroupID, "run_id", r.req.RunID, "chunk",
 				r.req.ChunkNo, "reason", note)

@@ -306,6 +306,10 @@ func overlap(text, other string) float64 {
 	return float64(found) / float64(max(len(mine), 1))
 }
 
+// apart tells whether two statements have less than two fifths of the words of either in common. Small
+// models call such a pair a conflict, and one of them would go.
+func apart(a, b string) bool { return 5*max(overlap(a, b), overlap(b, a)) < 2 }
+
 // stem is how many characters of a word count: likes is liked.
 const stem = 4
 

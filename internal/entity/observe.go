@@ -91,8 +91,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 			user.Again = again
 			return r.Prompts.Render(s.language, s.system, user)
 		},
-		Use: func(text string) (why string) {
-			read := answer.Read(text)
+		Use: func(_ string, read answer.Result) (why string) {
 			r.recorder.LogSkipped("question", b.no, read.Skipped)
 			var usable bool
 			if list, refused, usable = parse(*b, s.participants, s.loc, read); !usable {

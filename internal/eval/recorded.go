@@ -246,12 +246,9 @@ func quote(s string) string {
 // shownIn finds the message that the model sees there: of those that one author sent in
 // one second, the one with that text, or the first, where a mask has changed it.
 func (n names) shownIn(v prompts.MessageView, messages []reverie.Message) (id string, found bool) {
-	at, err := time.Parse(time.RFC3339, v.Time)
-	if err != nil {
-		return "", false
-	}
+	at, err := time.Parse(time.RFC3339, v.Time) // short prompts show none
 	for _, m := range messages {
-		if n.asked.messages[quote(m.ID)] != "" || !at.Equal(m.SentAt.Truncate(time.Second)) {
+		if n.asked.messages[quote(m.ID)] != "" || err == nil && !at.Equal(m.SentAt.Truncate(time.Second)) {
 			continue
 		}
 		as := prompts.Message(v.ID, v.ReplyTo, m, at.Location())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"reverie/internal/llm"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -30,8 +31,8 @@ type Question struct {
 	MaxTokens int    // of an answer
 	// Render fills the prompt; again says what was wrong with the first answer.
 	Render func(again []string) (prompts.Rendered, error)
-	// Use takes an answer, or says why it cannot.
-	Use func(text string) (why string)
+	// Use takes an answer, and what was read of it, or says why it cannot.
+	Use func(text string, read answer.Result) (why string)
 	// Keep stores an answer that no journal keeps, and whether it is of use; nil: one does.
 	Keep func(text string, of reverie.ChunkStatus) error
 	Form string // how to answer, for whoever is asked again
@@ -62,7 +63,7 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) err
 		}
 		why = "the answer stopped with " + string(resp.Finish)
 		if resp.Finish == llm.FinishStop {
-			if why = q.Use(resp.Text); why == "" {
+			if why = q.Use(resp.Text, answer.ReadTo(prompt.System, resp.Text)); why == "" {
 				return keep(resp.Text, reverie.ChunkAnswered)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/llm"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -271,7 +272,7 @@ func TestAsk(t *testing.T) {
 		var kept string
 		err := r.Ask(t.Context(), &llm.Asker{Model: &c.answers}, Question{About: "it",
 			Render: func([]string) (prompts.Rendered, error) { return prompts.Rendered{}, nil },
-			Use: func(text string) (why string) {
+			Use: func(text string, _ answer.Result) (why string) {
 				if text == "good" {
 					return ""
 				}

@@ -32,6 +32,7 @@ const MaxQuote = 300
 type Citation struct {
 	Message string
 	Quote   string
+	Author  string // as the model saw the name; "" where it was not asked for
 }
 
 // FindingClass says what sort of thing a [ScanFinding] is about.

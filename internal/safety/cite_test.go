@@ -19,6 +19,7 @@ func TestCite(t *testing.T) {
 		{ID: "a", AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: "we meet every Friday at eight", SentAt: at},
 		{ID: "b", Author: "Bot", Role: reverie.RoleAssistant, Text: "noted: every Friday", SentAt: at},
 		{ID: "c", AuthorID: "u2", Author: "Maya", Role: reverie.RoleUser, Text: "the key is AKIAIOSFODNN7EXAMPLE", SentAt: at.Add(time.Hour)},
+		{ID: "d", AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: "we meet here", SentAt: at},
 	}
 	for name, c := range map[string]struct {
 		cited  []reverie.Citation
@@ -30,7 +31,11 @@ func TestCite(t *testing.T) {
 		"a wrong quote":   {[]reverie.Citation{{Message: "1", Quote: "every Saturday"}}, nil, false},
 		"another's words": {[]reverie.Citation{{Message: "3", Quote: "every Friday"}}, nil, false},
 		"the bot's":       {[]reverie.Citation{{Message: "2", Quote: "every Friday"}, {Message: "2", Quote: ""}}, nil, false},
-		"no number":       {[]reverie.Citation{{Message: "0", Quote: ""}, {Message: "4", Quote: ""}, {Message: "-1", Quote: ""}, {Message: "a", Quote: ""}, {Message: "", Quote: ""}}, nil, false},
+		"no number":       {[]reverie.Citation{{Message: "0", Quote: ""}, {Message: "5", Quote: ""}, {Message: "-1", Quote: ""}, {Message: "a", Quote: ""}, {Message: "", Quote: ""}}, nil, false},
+		"miscounted":      {[]reverie.Citation{{Message: "2", Quote: "every Friday", Author: "Lin"}}, []string{"a 2026-01-15 every Friday"}, true},
+		"of another":      {[]reverie.Citation{{Message: "2", Quote: "every Friday", Author: "Maya"}, {Message: "9", Quote: "", Author: "Lin"}}, nil, false},
+		"said by a bot":   {[]reverie.Citation{{Message: "1", Quote: "noted: every", Author: "Bot"}}, nil, false},
+		"said twice":      {[]reverie.Citation{{Message: "2", Quote: "we meet", Author: "Lin"}}, nil, false},
 		"first quote":     {[]reverie.Citation{{Message: "1", Quote: ""}, {Message: "3", Quote: ""}, {Message: "1", Quote: "every Friday"}, {Message: "1", Quote: "at eight"}}, []string{"a 2026-01-15 every Friday", "c 2026-01-16 the key is [secret:aws-key]"}, true},
 	} {
 		got, quoted := Cite(c.cited, messages, time.UTC)

@@ -79,19 +79,24 @@ func endsSentence(r rune, rest string) bool {
 
 // Cite verifies citations of messages, which are numbered from 1. Each must name
 // one that a member wrote, and a quote that is given must stand in it; the others
-// are left out. Of a message that is cited several times, the first quote counts.
+// are left out. One with its author whose number is wrong means the one message of that author
+// which the quote stands in: small models miscount, but they copy well.
+// Of a message that is cited several times, the first quote counts.
 // quoted says whether any was quoted, and not only named.
 func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Location) (evidence []reverie.Evidence, quoted bool) {
 	place, words := map[string]int{}, map[string]bool{} // of a message in evidence
 	for _, c := range cited {
-		n, err := strconv.Atoi(c.Message)
-		if err != nil || n < 1 || n > len(messages) || messages[n-1].Role != reverie.RoleUser {
-			continue
+		quote := strings.TrimSpace(c.Quote)
+		n, _ := strconv.Atoi(c.Message) // 0 is none
+		said := func(m reverie.Message) bool {
+			return m.Role == reverie.RoleUser && (quote == "" || text.VerifyQuote(quote, m.Text))
 		}
-		m, quote := messages[n-1], strings.TrimSpace(c.Quote)
-		if quote != "" && !text.VerifyQuote(quote, m.Text) {
-			continue
+		if n < 1 || n > len(messages) || !said(messages[n-1]) {
+			if n = soleBy(c.Author, messages, said); n == 0 || quote == "" {
+				continue
+			}
 		}
+		m := messages[n-1]
 		quoted = quoted || quote != ""
 		at, again := place[m.ID]
 		switch {
@@ -103,6 +108,20 @@ func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Locati
 		}
 	}
 	return evidence, quoted
+}
+
+// soleBy is the number of the one message of an author that has something said, 0 where there is
+// none or another.
+func soleBy(author string, messages []reverie.Message, said func(reverie.Message) bool) (n int) {
+	for i, m := range messages {
+		if author != "" && text.Visible(m.Author) == author && said(m) {
+			if n > 0 {
+				return 0
+			}
+			n = i + 1
+		}
+	}
+	return n
 }
 
 // EvidenceOf is a message as evidence, by a quote that stands in it or, where that

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"reverie/internal/llm/answer"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 )
@@ -187,7 +188,7 @@ func foldUnusable(s *stage) {
 }
 
 func TestReadSummary(t *testing.T) {
-	for answer, want := range map[string]string{
+	for said, want := range map[string]string{
 		`{"summary":"So it was."}`:                        "So it was.",
 		"```json\n{\"summary\": \"So it was.\"}\n```":     "So it was.",
 		"Here it is:\n{\"summary\":\"So it was.\",}":      "So it was.",
@@ -201,8 +202,8 @@ func TestReadSummary(t *testing.T) {
 		"<think>hm</think>\n{\"summary\":\"So it was.\"}": "So it was.",
 		`["So it was."]`:                                  "",
 	} {
-		if got := readSummary(answer); got != want {
-			t.Errorf("%q: %q, want %q", answer, got, want)
+		if got := readSummary(said, answer.Read(said)); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}
 }

@@ -208,7 +208,7 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
 	heads := s.state.Heads
 	var nearness map[string]float64
-	if len(heads) > r.Limits.MaxShown {
+	if len(heads) > r.Limits.MaxShown && r.Limits.MaxShown > 0 {
 		var err error
 		if nearness, err = r.nearness(ctx, s); err != nil {
 			return nil, err

@@ -62,8 +62,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	q := r.question(r.Limits.MaxOutputTokens,
 		"answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
-	q.Use = func(text string) (why string) {
-		read := answer.Read(text)
+	q.Use = func(_ string, read answer.Result) (why string) {
 		r.recorder.LogSkipped("chunk", s.no, read.Skipped)
 		if a = parse(read); !a.usable() && len(read.Swallowed()) == 0 {
 			return "the answer held neither a fact nor a summary"

@@ -50,8 +50,8 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 		return r.Prompts.Render(s.language, prompts.SummarizeSystem{MaxSummary: limit},
 			prompts.SummarizeUser{Rolling: rolling, Turns: r.Prompts.Messages(messages, s.loc), Again: again})
 	}
-	q.Use = func(answer string) (why string) {
-		if text = readSummary(answer); safety.CleanSummary(text, limit) == "" {
+	q.Use = func(said string, read answer.Result) (why string) {
+		if text = readSummary(said, read); safety.CleanSummary(text, limit) == "" {
 			return "the answer held no summary"
 		}
 		return ""
@@ -62,8 +62,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 
 // readSummary is the summary in an answer: that of a line {"summary":"..."}, or all
 // of it where it is plain prose; "" where it is neither.
-func readSummary(said string) string {
-	read := answer.Read(said)
+func readSummary(said string, read answer.Result) string {
 	for _, l := range read.Lines {
 		var raw answer.Summary
 		if json.Unmarshal(l.Object, &raw) == nil && raw.Summary != nil {

@@ -56,6 +56,7 @@ const (
 	ReasonTangled   = "too tangled"      // not to be had in linear time
 	ReasonThought   = "thought"          // a thought never closed, or what stands before a bare closing tag
 	ReasonComment   = "unclosed comment" // hides the rest of the answer
+	ReasonExample   = "example"          // it says what an example of the prompt says
 )
 
 // Result is what an answer holds, in the order of the answer.
@@ -107,6 +108,35 @@ func Read(answer string) Result {
 	}
 	slices.SortStableFunc(r.res.Skipped, func(a, b Skip) int { return a.No - b.No })
 	return r.res
+}
+
+// ReadTo reads the answer to a prompt. A line that says what a line of the prompt says as an example
+// is skipped: small models copy what they are shown.
+func ReadTo(prompt, answer string) Result {
+	res, shown := Read(answer), map[string]bool{}
+	for _, l := range Read(prompt).Lines {
+		shown[said(l)] = true
+	}
+	res.Lines = slices.DeleteFunc(res.Lines, func(l Line) bool {
+		copied := said(l) != "" && shown[said(l)]
+		if copied {
+			res.Skipped = append(res.Skipped, Skip{No: l.No, Reason: ReasonExample, Excerpt: excerpt(string(l.Object))})
+		}
+		return copied
+	})
+	slices.SortStableFunc(res.Skipped, func(a, b Skip) int { return a.No - b.No })
+	return res
+}
+
+// said is the hash of what a line would have remembered, "" of one that has no words for it.
+func said(l Line) string {
+	var words struct{ Statement, Content, Summary string }
+	_ = json.Unmarshal(l.Object, &words) // what is no text says nothing
+	body := words.Statement + words.Content + words.Summary
+	if !strings.ContainsFunc(body, text.IsWord) {
+		return ""
+	}
+	return text.ContentHash(body)
 }
 
 // bound divides an answer into what is read and the rest, between two lines

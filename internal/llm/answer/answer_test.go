@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,4 +178,26 @@ func TestReadThoughts(t *testing.T) {
 		{"text in a repaired string", `{'a':'<think>x</think>'}`, []string{`1~{"a":"<think>x</think>"}`}},
 		{"mentioned in prose", "I use <think> tags.\n{\"a\":1}", []string{`2 {"a":1}`, `1 prose`}},
 	})
+}
+
+// TestReadTo: what a prompt shows as an example is nobody's memory, whatever a line says beside it;
+// a line that asks for nothing to be remembered, or shows three dots, is read as ever.
+func TestReadTo(t *testing.T) {
+	const prompt = "Answer so:\n" + `{"action":"create","evidence":[{"message":4,"quote":"no nuts"}],"statement":"Piet cannot eat nuts."}` + "\n" +
+		`{"type":"summary","content":"They sang."}` + "\n" + `{"action":"keep","old_id":"m2","statement":"..."}` + "\nNothing else."
+	for line, read := range map[string]bool{
+		`{"action":"create","statement":"piet cannot eat nuts","evidence":[{"message":1,"quote":"hello"}]}`: false,
+		`{"type":"fact","content":"Piet cannot eat nuts."}`:                                                 false,
+		`{"summary":"They sang."}`:                                     false,
+		`{"action":"create","statement":"Piet cannot eat fish."}`:      true,
+		`{"action":"keep","old_id":"m2","statement":"..."}`:            true,
+		`{"action":"keep","old_id":"m2"}`:                              true,
+		`{"statement":["Piet cannot eat nuts."],"content":"They fly"}`: true,
+	} {
+		got := ReadTo(prompt, "Well:\n"+line)
+		skipped := slices.ContainsFunc(got.Skipped, func(s Skip) bool { return s.Reason == ReasonExample && s.No == 2 })
+		if len(got.Lines) == 1 != read || skipped == read {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
 }

@@ -71,7 +71,9 @@ func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message: %w", err)
 		}
-		cited := reverie.Citation{Message: message}
+		var said struct{ Author string }
+		_ = json.Unmarshal(item, &said) // what is no name names nobody
+		cited := reverie.Citation{Message: message, Author: said.Author}
 		if c.Quote != nil {
 			cited.Quote = *c.Quote
 		}

@@ -35,14 +35,16 @@ func TestFields(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		`[{"message":4,"quote":"so"},{"message":"5"}]`: "[{4 so} {5 }]",
-		`{"message":4,"quote":null}`:                   "[{4 }]",
-		`[4,"5"]`:                                      "[{4 } {5 }]",
-		`4`:                                            "[{4 }]",
-		`null`:                                         "[]",
-		``:                                             "[]",
-		`[{"message":[4]}]`:                            "error",
-		`[{"message":4,"quote":5}]`:                    "error",
+		`[{"message":4,"quote":"so"},{"message":"5"}]`: "[{4 so } {5  }]",
+		`{"message":4,"quote":null}`:                   "[{4  }]",
+		`[4,"5"]`:                                      "[{4  } {5  }]",
+		`4`:                                            "[{4  }]",
+		`{"message":4,"author":"Lin","quote":"so"}`: "[{4 so Lin}]",
+		`[{"message":4,"author":["Lin"]}]`:          "[{4  }]",
+		`null`:                                      "[]",
+		``:                                          "[]",
+		`[{"message":[4]}]`:                         "error",
+		`[{"message":4,"quote":5}]`:                 "error",
 	} {
 		list, err := Citations(json.RawMessage(raw))
 		got := fmt.Sprint(list)

@@ -40,10 +40,13 @@ type Form struct {
 	Most               int
 }
 
-// FormOf returns the form of a prompt's answers, by the prompt's name with or without what
-// stands behind a dot.
+// FormOf returns the form of a prompt's answers, by the prompt's name with or without its
+// language: that of a short prompt is its own.
 func FormOf(prompt string) (form Form, found bool) {
-	name, _, _ := strings.Cut(prompt, ".")
+	name, of, _ := strings.Cut(prompt, ".")
+	if strings.HasPrefix(of, "small") {
+		name += "_small"
+	}
 	form, found = allForms().Prompts[name]
 	return form, found
 }
