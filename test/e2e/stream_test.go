@@ -153,6 +153,9 @@ func TestEditUnderRun(t *testing.T) {
 	elsewhere := s.stands("g2")
 	for n, messages := range []int{2, 0} {
 		got, err := ask[reverie.ForgetReply](t.Context(), http.MethodPost, base+"/v1/groups/g1/authors/lin/forget", nil)
+		for try := 0; try < 1000 && errors.Is(err, statusError(http.StatusConflict)); try++ { // the run before gives the group back
+			got, err = ask[reverie.ForgetReply](t.Context(), http.MethodPost, base+"/v1/groups/g1/authors/lin/forget", nil)
+		}
 		if err != nil || !got.Success || got.Messages != messages || (got.ID == "") != (n == 1) {
 			t.Errorf("forgotten: %+v, %v", got, err)
 		}
