@@ -481,3 +481,52 @@ func TestOldEventsGo(t *testing.T) {
 		t.Errorf("%v %s", w.said, &w.log)
 	}
 }
+
+// A webhook that takes its time does not hold up the others: a round has so much of it for each.
+func TestSlow(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "first", "second", "third")
+	w.answer = func(http.ResponseWriter, *http.Request) { w.later(6 * time.Second) }
+	d := w.deliverer(private)
+	w.round(d)
+	w.want("in a round", "first", "second")
+	w.round(d)
+	w.want("in the next one", "third")
+}
+
+// Webhooks that answer go before those that do not.
+func TestThoseThatAnswerGoFirst(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea")
+	w.answer = status(500)
+	w.round(w.deliverer(private))
+	well := reverie.Webhook{ID: reverie.NewID(), URL: w.hook.URL, Secret: w.hook.Secret, CreatedAt: noon}
+	check(t, w.AddWebhook(t.Context(), well))
+	w.says("g2", "cake")
+	w.later(time.Hour)
+	due, err := w.DueLanes(t.Context(), 1)
+	check(t, err)
+	if len(due) != 1 || due[0].WebhookID != well.ID {
+		t.Errorf("due is %+v", due)
+	}
+}
+
+// An event that has waited behind others, or for a webhook that was out of reach, is not given up at its first failure.
+func TestOldButNotTried(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea")
+	w.later(6 * 24 * time.Hour) // nothing was sent
+	d := w.deliverer(private)
+	w.answer = status(500)
+	for n := 1; n < 10; n++ {
+		w.round(d)
+		w.later(time.Hour)
+		if w.said["failed"] != n || w.said["given_up"] != 0 {
+			t.Fatalf("attempt %d: %v", n, w.said)
+		}
+	}
+	w.round(d)
+	if w.said["given_up"] != 1 {
+		t.Errorf("%v", w.said)
+	}
+}

@@ -27,7 +27,7 @@ const (
 			where webhook_id = w.webhook_id and done_at is null) e
 		where ($1 = '' or w.group_id = $1) and ($2::uuid is null or w.webhook_id = $2) order by w.created_at, w.webhook_id`
 
-	// Of a webhook that fails one group is tried, the others when it answers again.
+	// Of a webhook that fails one group is tried, the others when it answers again. Those that answer go first.
 	dueQuery = `with heads as (
 			select distinct on (e.webhook_id, e.group_id) e.webhook_id, e.group_id, e.event_no, e.due_at, w.failures
 			from webhooks w join webhook_events e on e.webhook_id = w.webhook_id and e.done_at is null
@@ -36,7 +36,8 @@ const (
 		ready as (
 			select *, row_number() over (partition by webhook_id order by due_at, event_no) as nth from heads
 			where due_at <= $1::timestamptz)
-		select webhook_id, group_id from ready where failures = 0 or nth = 1 order by nth, event_no limit $2`
+		select webhook_id, group_id from ready where failures = 0 or nth = 1
+		order by failures > 0, nth, event_no limit $2`
 
 	// Who finds another one taking the event gets none.
 	takeQuery = `with head as (
