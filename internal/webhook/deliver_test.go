@@ -530,3 +530,40 @@ func TestOldButNotTried(t *testing.T) {
 		t.Errorf("%v", w.said)
 	}
 }
+
+// What a server says that is no webhook is repeated to nobody.
+func TestAnswersAreNotRepeated(t *testing.T) {
+	w := newWorld(t)
+	for _, said := range []string{"SECRET\r\n", "HTTP/1.1 SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nSECRET\r\n\r\n", "HTTP/9.SECRET 200 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: SECRET\r\n\r\n", ""} {
+		w.answer = func(rw http.ResponseWriter, _ *http.Request) {
+			conn, _, err := rw.(http.Hijacker).Hijack()
+			check(t, err)
+			_, _ = io.WriteString(conn, said)
+			_ = conn.Close()
+		}
+		_, err := w.deliverer(private).Sender.Send(t.Context(), w.hook.URL, nil, "evt_1", []byte("{}"))
+		want := "it answered in something other than HTTP"
+		if said == "" {
+			want = "it ended the connection without an answer"
+		}
+		if err == nil || err.Error() != "the webhook could not be reached: "+want {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
+// A group has so many webhooks at most.
+func TestTooMany(t *testing.T) {
+	w := newWorld(t)
+	add := func(group string) error {
+		return w.AddWebhook(t.Context(), reverie.Webhook{ID: reverie.NewID(), GroupID: group, URL: w.hook.URL, Secret: w.hook.Secret, CreatedAt: noon})
+	}
+	for range 20 {
+		check(t, add("g1"))
+	}
+	if err := add("g1"); !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), "there are 20 already") {
+		t.Errorf("one more: %v", err)
+	}
+	check(t, add("g2"))
+}
