@@ -195,6 +195,14 @@ func TestEventsOfErasedMemories(t *testing.T) {
 	w.wantTold("erased", group, h, "gone", "run.succeeded evolve", "memory.deleted erase")
 }
 
+// Of memories that are held since a message was edited it is told that they changed, without their words.
+func TestEventsOfEditedMessages(t *testing.T) {
+	f := newForgotten(t)
+	h := f.hook(group, "memory.updated", "memory.deleted")
+	f.become(edit("x1", "I like nuts", 60))
+	f.wantTold("edited", group, h, "memory.updated erase")
+}
+
 // The reader sees no webhook, whatever groups it names.
 func TestReaderSeesNoWebhook(t *testing.T) {
 	w := newWorld(t)

@@ -163,7 +163,11 @@ func (s *Service) Changes(ctx context.Context, groupID string, days int) (reveri
 // version is a *reverie.NotHeadError.
 func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply, error) {
 	var err error
-	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
+	needs := reverie.ScopeWrite
+	if e.Action == reverie.ActionScope { // it can show other groups what is said in this one
+		needs = reverie.ScopeAdmin
+	}
+	if e.GroupID, err = allowed(ctx, e.GroupID, needs); err != nil {
 		if errors.Is(err, reverie.ErrForbidden) && e.MemoryID != "" { // of a memory that is not there, or another's, that is all to be said
 			if _, lookErr := s.History(ctx, e.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr

@@ -15,6 +15,8 @@ import (
 const (
 	maxNamed = 50 // entities that one query is read for
 	maxLines = 10 // lines of one entity
+
+	leastName = 2 // characters of a name by which somebody is looked for
 )
 
 // nameForm is the text of a query in which names are looked for: its beginning, no
@@ -25,7 +27,7 @@ func nameForm(query string) string { return foldNames(firstCharacters(query, max
 // it names them. Those of whom nothing is said are left out.
 func (r *Recaller) entities(ctx context.Context, req ContextRequest, query string,
 	names []reverie.EntityName) ([]reverie.ContextEntity, error) {
-	ids := named(nameForm(query), names)
+	ids := named(nameForm(query), names, leastName)
 	if len(ids) == 0 || r.Options.MaxEntities == 0 {
 		return nil, nil
 	}
@@ -52,15 +54,15 @@ func (r *Recaller) entities(ctx context.Context, req ContextRequest, query strin
 
 // named returns the ids of those whose names stand in a folded query as words of
 // their own, in order. A name inside a longer one that stands there does not count,
-// nor does one of a single character.
-func named(query string, names []reverie.EntityName) []string {
+// nor does one of fewer than so many characters.
+func named(query string, names []reverie.EntityName, least int) []string {
 	type mention struct {
 		start, end int
 		entityID   string
 	}
 	var all []mention
 	for _, n := range names {
-		if utf8.RuneCountInString(n.Key) < 2 {
+		if utf8.RuneCountInString(n.Key) < least {
 			continue
 		}
 		for _, s := range text.Places(query, n.Key) {

@@ -31,7 +31,8 @@ func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.
 	return err
 }
 
-// ofThemselves are the facts that name who said them, and nobody else who is known in the group.
+// ofThemselves are the facts that name who said them, and nobody else who is known in the group,
+// also where that one's name is a single character.
 func ofThemselves(of reverie.SharedFacts) (ids []string) {
 	texts := make([]string, len(of.Facts))
 	for i, f := range of.Facts {
@@ -40,7 +41,11 @@ func ofThemselves(of reverie.SharedFacts) (ids []string) {
 	all := strings.Join(texts, "\n")
 	names := slices.DeleteFunc(slices.Clone(of.Names), func(n reverie.EntityName) bool { return !strings.Contains(all, n.Key) })
 	for i, f := range of.Facts {
-		if who := named(texts[i], names); len(who) == 1 && who[0] == f.EntityID {
+		alone := func(least int) bool {
+			who := named(texts[i], names, least)
+			return len(who) == 1 && who[0] == f.EntityID
+		}
+		if alone(1) && alone(leastName) {
 			ids = append(ids, f.MemoryID)
 		}
 	}

@@ -137,7 +137,9 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	}
 	if err == nil && q.linked && s.Links != nil {
 		sq.GroupID = q.GroupID
-		err = s.addLinked(ctx, &r, sq)
+		if s.addLinked(ctx, &r, sq) != nil { // whose error may name a group that is nobody's business here
+			found.Warnings, err = append(found.Warnings, "what linked groups remember could not be read and is left out"), ctx.Err()
+		}
 	}
 	switch {
 	case err != nil:

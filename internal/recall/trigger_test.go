@@ -103,7 +103,7 @@ func TestNamed(t *testing.T) {
 		{"林小雨", append(names("林小雨", "小雨"), reverie.EntityName{EntityID: "other", Key: "林小雨"}), "other 林小雨"},
 		{strings.Repeat("x ", maxQueryForm/2) + "Lin", names("lin"), ""}, // beyond what is read
 	} {
-		if got := strings.Join(named(nameForm(c.query), c.names), " "); got != c.want {
+		if got := strings.Join(named(nameForm(c.query), c.names, leastName), " "); got != c.want {
 			t.Errorf("%q names %q, want %q", c.query, got, c.want)
 		}
 	}

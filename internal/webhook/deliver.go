@@ -32,6 +32,8 @@ const (
 	firstWait = 5 * time.Second
 	longWait  = time.Hour   // of an event that fails again and again
 	hookWait  = time.Minute // of its webhook: other groups' events may fare better
+
+	leastAttempts = 10 // of an event before it is given up: it may be old without a fault of its own
 )
 
 // Deliverer sends what waits. Several of them, in several processes, share the work.
@@ -127,9 +129,11 @@ func (d *Deliverer) Round(ctx context.Context, stop <-chan struct{}) (tried int,
 	return tried, err
 }
 
-// lane sends the events of a lane, one after another, until one fails.
+// lane sends the events of a lane, one after another, until one fails. A webhook that is slow gets no
+// more time than one that does not answer.
 func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie.WebhookLane) (tried int, err error) {
-	for ; tried < inLane && ctx.Err() == nil; tried++ {
+	end := d.Now().Add(d.Sender.Timeout)
+	for ; ctx.Err() == nil && (tried == 0 || tried < inLane && d.Now().Before(end)); tried++ {
 		select {
 		case <-stop:
 			return tried, nil
@@ -163,8 +167,9 @@ func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent boo
 	}
 	now := d.Now().UTC()
 	f := reverie.WebhookFailure{Why: why.Error(), EventAgain: now.Add(d.wait(e.Attempts, longWait)),
-		HookAgain: now.Add(d.wait(e.Hook.Failures+1, hookWait)), GiveUp: now.Sub(e.QueuedAt) >= d.GiveUp,
-		Disable: status == http.StatusGone || e.Hook.FailingSince != nil && now.Sub(*e.Hook.FailingSince) >= d.GiveUp}
+		HookAgain: now.Add(d.wait(e.Hook.Failures+1, hookWait)),
+		GiveUp:    e.Attempts >= leastAttempts && now.Sub(e.QueuedAt) >= d.GiveUp,
+		Disable:   status == http.StatusGone || e.Hook.FailingSince != nil && now.Sub(*e.Hook.FailingSince) >= d.GiveUp}
 	about := []any{"webhook_id", e.WebhookID, "group_id", e.GroupID, "event_id", e.ID, "attempt", e.Attempts, "error", why}
 	switch d.Count("failed", 1); {
 	case f.Disable:

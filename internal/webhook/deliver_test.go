@@ -481,3 +481,89 @@ func TestOldEventsGo(t *testing.T) {
 		t.Errorf("%v %s", w.said, &w.log)
 	}
 }
+
+// A webhook that takes its time does not hold up the others: a round has so much of it for each.
+func TestSlow(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "first", "second", "third")
+	w.answer = func(http.ResponseWriter, *http.Request) { w.later(6 * time.Second) }
+	d := w.deliverer(private)
+	w.round(d)
+	w.want("in a round", "first", "second")
+	w.round(d)
+	w.want("in the next one", "third")
+}
+
+// Webhooks that answer go before those that do not.
+func TestThoseThatAnswerGoFirst(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea")
+	w.answer = status(500)
+	w.round(w.deliverer(private))
+	well := reverie.Webhook{ID: reverie.NewID(), URL: w.hook.URL, Secret: w.hook.Secret, CreatedAt: noon}
+	check(t, w.AddWebhook(t.Context(), well))
+	w.says("g2", "cake")
+	w.later(time.Hour)
+	due, err := w.DueLanes(t.Context(), 1)
+	check(t, err)
+	if len(due) != 1 || due[0].WebhookID != well.ID {
+		t.Errorf("due is %+v", due)
+	}
+}
+
+// An event that has waited behind others, or for a webhook that was out of reach, is not given up at its first failure.
+func TestOldButNotTried(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea")
+	w.later(6 * 24 * time.Hour) // nothing was sent
+	d := w.deliverer(private)
+	w.answer = status(500)
+	for n := 1; n < 10; n++ {
+		w.round(d)
+		w.later(time.Hour)
+		if w.said["failed"] != n || w.said["given_up"] != 0 {
+			t.Fatalf("attempt %d: %v", n, w.said)
+		}
+	}
+	w.round(d)
+	if w.said["given_up"] != 1 {
+		t.Errorf("%v", w.said)
+	}
+}
+
+// What a server says that is no webhook is repeated to nobody.
+func TestAnswersAreNotRepeated(t *testing.T) {
+	w := newWorld(t)
+	for _, said := range []string{"SECRET\r\n", "HTTP/1.1 SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nSECRET\r\n\r\n", "HTTP/9.SECRET 200 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: SECRET\r\n\r\n", ""} {
+		w.answer = func(rw http.ResponseWriter, _ *http.Request) {
+			conn, _, err := rw.(http.Hijacker).Hijack()
+			check(t, err)
+			_, _ = io.WriteString(conn, said)
+			_ = conn.Close()
+		}
+		_, err := w.deliverer(private).Sender.Send(t.Context(), w.hook.URL, nil, "evt_1", []byte("{}"))
+		want := "it answered in something other than HTTP"
+		if said == "" {
+			want = "it ended the connection without an answer"
+		}
+		if err == nil || err.Error() != "the webhook could not be reached: "+want {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
+// A group has so many webhooks at most.
+func TestTooMany(t *testing.T) {
+	w := newWorld(t)
+	add := func(group string) error {
+		return w.AddWebhook(t.Context(), reverie.Webhook{ID: reverie.NewID(), GroupID: group, URL: w.hook.URL, Secret: w.hook.Secret, CreatedAt: noon})
+	}
+	for range 20 {
+		check(t, add("g1"))
+	}
+	if err := add("g1"); !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), "there are 20 already") {
+		t.Errorf("one more: %v", err)
+	}
+	check(t, add("g2"))
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -122,10 +123,7 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	case errors.Is(err, ssrf.ErrProhibitedIP):
 		return 0, errPrivate
 	case err != nil:
-		if asked := (*url.Error)(nil); errors.As(err, &asked) {
-			err = asked.Err
-		}
-		return 0, fmt.Errorf("the webhook could not be reached: %w", err)
+		return 0, fmt.Errorf("the webhook could not be reached: %w", cause(err))
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
 	_ = resp.Body.Close()
@@ -137,4 +135,23 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 			"give the address of where it is", status)
 	}
 	return status, fmt.Errorf("the webhook answered HTTP %d", status)
+}
+
+// cause says why there is no answer. It repeats nothing that was received: whoever added a webhook must
+// not read by it what a server says.
+func cause(err error) error {
+	late, network, certificate := net.Error(nil), (*net.OpError)(nil), (*tls.CertificateVerificationError)(nil)
+	switch {
+	case errors.As(err, &late) && late.Timeout():
+		return errors.New("it did not answer in time")
+	case errors.As(err, &certificate):
+		return errors.New("its certificate is not valid for its name, or of nobody who is trusted")
+	case errors.As(err, &network):
+		return network
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ended the connection without an answer")
+	}
+	return errors.New("it answered in something other than HTTP")
 }

@@ -428,6 +428,7 @@ func (e *eraser) shake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.values["gone"] = pq.StringArray{}
 	for _, alone := range []bool{true, false} {
 		ids := pq.StringArray{}
 		for _, r := range rows {
@@ -438,6 +439,11 @@ func (e *eraser) shake(ctx context.Context) error {
 		e.values["mixed"] = ids
 		if err := e.weigh(ctx, alone, reverie.MessageEdited); err != nil {
 			return err
+		}
+		if alone { // webhooks hear that it is held
+			if err := e.do(ctx, "told"); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -201,7 +201,7 @@ func (e *eraser) phases(names ...string) (list []func(context.Context) error) {
 
 // steps find out what there is, and delete it.
 func (e *eraser) steps() []func(context.Context) error {
-	return slices.Concat([]func(context.Context) error{e.know, e.divide}, e.phases("answers", "memories"),
+	return slices.Concat([]func(context.Context) error{e.know, e.divide}, e.phases("answers", "told", "memories"),
 		[]func(context.Context) error{e.blank}, e.phases("evidence"), []func(context.Context) error{e.hold, e.forgetPlans},
 		e.phases("plans"), []func(context.Context) error{e.forgetObservations}, e.phases("people"),
 		[]func(context.Context) error{e.weaken, e.forgetTraffic}, e.phases("messages"))

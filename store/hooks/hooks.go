@@ -27,7 +27,7 @@ const (
 			where webhook_id = w.webhook_id and done_at is null) e
 		where ($1 = '' or w.group_id = $1) and ($2::uuid is null or w.webhook_id = $2) order by w.created_at, w.webhook_id`
 
-	// Of a webhook that fails one group is tried, the others when it answers again.
+	// Of a webhook that fails one group is tried, the others when it answers again. Those that answer go first.
 	dueQuery = `with heads as (
 			select distinct on (e.webhook_id, e.group_id) e.webhook_id, e.group_id, e.event_no, e.due_at, w.failures
 			from webhooks w join webhook_events e on e.webhook_id = w.webhook_id and e.done_at is null
@@ -36,7 +36,8 @@ const (
 		ready as (
 			select *, row_number() over (partition by webhook_id order by due_at, event_no) as nth from heads
 			where due_at <= $1::timestamptz)
-		select webhook_id, group_id from ready where failures = 0 or nth = 1 order by nth, event_no limit $2`
+		select webhook_id, group_id from ready where failures = 0 or nth = 1
+		order by failures > 0, nth, event_no limit $2`
 
 	// Who finds another one taking the event gets none.
 	takeQuery = `with head as (
@@ -81,11 +82,21 @@ const (
 		where group_id is not null and webhook_id = $1`
 )
 
-// AddWebhook keeps a webhook.
+// most is how many webhooks a group may have, or all groups together: each change is written once for each.
+const most = 20
+
+// AddWebhook keeps a webhook. One more than there may be is reverie.ErrConflict.
 func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
-	return h.db.Exec(ctx, "add a webhook", `insert into webhooks (`+columns+`) values ($1, $2, $3, $4, $5, $6, $7)
-		on conflict (group_id, webhook_id) do nothing`, w.GroupID, w.ID, w.URL, w.Secret, append(pq.StringArray{}, w.Events...),
-		w.Statements, w.CreatedAt)
+	return h.db.Run(ctx, pg.Work{What: "add a webhook", Do: func(ctx context.Context, t *pg.Tx) error {
+		n, err := t.Exec(ctx, `insert into webhooks (`+columns+`) select $1, $2, $3, $4, $5, $6, $7
+			where $8 > (select count(*) from webhooks where group_id = $1 and webhook_id <> $2)
+			on conflict (group_id, webhook_id) do update set url = excluded.url`, w.GroupID, w.ID, w.URL, w.Secret,
+			append(pq.StringArray{}, w.Events...), w.Statements, w.CreatedAt, most)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("there are %d already, and no more are allowed; remove one that nobody needs: %w", most, reverie.ErrConflict)
+		}
+		return err
+	}})
 }
 
 // Webhooks are those of a group alone, or all there are where groupID is "", the oldest first.

@@ -66,8 +66,9 @@ const (
 		select ` + columns + ` from link where entity_id in (select entity_id from accounts) order by other_group_id`
 
 	// What a person of this group has said of themselves, and whose link stands in this group, too: the facts of
-	// scope person whose evidence is messages of theirs alone. Of an instant, versions of the past are
-	// looked at; one that was made of somebody else's words is left out.
+	// scope person whose evidence is messages of theirs alone. A version that was made of somebody else's
+	// words is left out, also where they are withdrawn, and so is one that somebody else has worded. Of an
+	// instant, versions of the past are looked at, too.
 	factsQuery = `with recursive link as (
 			select l.entity_id from entity_links l
 				join unnest($3::uuid[], $4::uuid[]) as u (entity_id, other) on l.entity_id = u.entity_id and l.other_entity_id = u.other
@@ -82,35 +83,42 @@ const (
 						left join memory_scopes s on s.group_id = m.group_id and s.lineage_id = m.lineage_id
 						where m.group_id = $1 and coalesce(s.scope, $5) = 'person')
 				group by e.lineage_id),
-		whole as (select root, array_agg(distinct name) as names from accounts group by root)
+		whole as (select root, array_agg(distinct name) as names from accounts group by root),
+		known (entity_id) as (
+			select entity_id from entity_names where group_id = $1 and kind = 'id' and ended_at is null
+			union select e.merged_into from known k
+				join entities e on e.group_id = $1 and e.entity_id = k.entity_id where e.merged_into is not null)
 		select m.memory_id, m.statement, w.root as entity_id
 			from said s join whole w on s.authors <@ w.names
 			join memories m on m.group_id = $1 and m.lineage_id = s.lineage_id
 			where m.kind in ('group', 'session') and '` + reverie.TagSummary + `' <> all (m.tags)
-				and (m.status in ('active', 'archived') or $6::bool and not exists (select 1 from memory_evidence e
-					where e.group_id = $1 and e.memory_id = m.memory_id and e.action in ('create', 'update')
-						and e.author_id <> all (w.names)))
+				and (m.status in ('active', 'archived') or $6::bool)
+				and not exists (select 1 from memory_evidence e where e.group_id = $1 and e.memory_id = m.memory_id
+					and e.action in ('create', 'update') and e.author_id <> all (w.names))
+				and not exists (select 1 from rejudgements q where q.group_id = $1 and q.lineage_id = m.lineage_id
+					and q.run_id is null)
+				and (m.author = '' or exists (select 1 from memories o where o.group_id = $1 and o.lineage_id = m.lineage_id
+					and o.author = '' and o.content_hash = m.content_hash))
 				and exists (select 1 from groups g where g.group_id = $1 and case g.private when '' then 1 < (
-					select count(*) from (select 1 from entity_names n
-						join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id and e.kind = 'person'
-						where n.group_id = $1 and n.kind = 'id' and n.ended_at is null limit 2) known)
+					select count(*) from (select 1 from known k
+						join entities e on e.group_id = $1 and e.entity_id = k.entity_id
+						where e.kind = 'person' and e.status = 'active' limit 2) two)
 					else g.private = 'off' end)`
 
 	// Who is called what in a group, by its entities and by whoever has written in it. Whose name is not
 	// a person's of the links is somebody else's. Authors are found one after another, by the index.
 	namesQuery = `with recursive link as (select unnest($2::uuid[]) as entity_id),` + persons + `,
 		authors (author, author_id) as (
-			(select author, author_id from messages where group_id = $1 order by author, author_id limit 1)
+			(select author, author_id from messages where group_id = $1 and author <> '' order by author, author_id limit 1)
 			union all select n.author, n.author_id from authors a cross join lateral (
 				select m.author, m.author_id from messages m
-					where m.group_id = $1 and (m.author, m.author_id) > (a.author, a.author_id)
+					where m.group_id = $1 and m.author <> '' and (m.author, m.author_id) > (a.author, a.author_id)
 					order by m.author, m.author_id limit 1) n)
 		select distinct n.name, coalesce(p.root::text, '') as entity_id from entity_names n
 			join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id and e.kind <> 'thing'
 			left join persons p on p.part = n.entity_id
 			where n.group_id = $1 and n.kind <> 'id' and n.ended_at is null
-		union select a.author, coalesce(c.root::text, '') from authors a left join accounts c on c.name = a.author_id
-			where a.author <> ''`
+		union select a.author, coalesce(c.root::text, '') from authors a left join accounts c on c.name = a.author_id`
 )
 
 // Of lists the links of an entity, and of those that were merged into it.

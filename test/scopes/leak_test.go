@@ -38,6 +38,7 @@ func distinct(list []string) []string {
 type version struct {
 	id, lineage, statement, status string
 	authors, makers                []string // of what speaks for its lineage now; of what it was ever made of
+	waits, edited                  bool     // its lineage is to be judged again; a person has worded it
 }
 
 // versions are those of a group, by plain SQL.
@@ -47,9 +48,12 @@ func (s *saga) versions(group string) (list []version) {
 			coalesce((select string_agg(distinct e.author_id, ' ') from memory_evidence e where e.group_id = m.group_id
 				and e.lineage_id = m.lineage_id and e.withdrawn_at is null and e.action <> 'delete'), ''),
 			coalesce((select string_agg(distinct e.author_id, ' ') from memory_evidence e where e.group_id = m.group_id
-				and e.memory_id = m.memory_id and e.action in ('create', 'update')), '')
+				and e.memory_id = m.memory_id and e.action in ('create', 'update')), ''),
+			exists (select 1 from rejudgements q where q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null),
+			m.author <> ''
 			from memories m where m.group_id = $1`, group) {
-		list = append(list, version{row[0], row[1], row[2], row[3], strings.Fields(row[4]), strings.Fields(row[5])})
+		list = append(list, version{row[0], row[1], row[2], row[3], strings.Fields(row[4]), strings.Fields(row[5]),
+			row[6] == "true", row[7] == "true"})
 	}
 	return list
 }
@@ -78,6 +82,18 @@ func (s *saga) accounts(group, entity string) (ids, names []string) {
 	return ids, names
 }
 
+// known is how many people have an account in a group.
+func (s *saga) known(group string) int {
+	s.Helper()
+	seen := map[string]bool{}
+	for _, id := range s.persons[group] {
+		if ids, _ := s.accounts(group, id); len(ids) > 0 {
+			seen[slices.Min(ids)] = true
+		}
+	}
+	return len(seen)
+}
+
 // allowed are the marks of other groups' facts that a group may be shown: the model. Past has
 // those of versions that stand no more, too.
 func (s *saga) allowed(group string, past bool) (list []string) {
@@ -89,7 +105,7 @@ func (s *saga) allowed(group string, past bool) (list []string) {
 		of := k[2]
 		partakes, _ := s.accounts(group, k[1])
 		theirs, names := s.accounts(of, k[3])
-		private := s.private[of] == "on" || s.private[of] == "" && len(s.persons[of]) < 2
+		private := s.private[of] == "on" || s.private[of] == "" && s.known(of) < 2
 		if len(partakes) == 0 || len(theirs) == 0 || private {
 			continue
 		}
@@ -99,10 +115,10 @@ func (s *saga) allowed(group string, past bool) (list []string) {
 				scope = s.Config.Scopes.SelfFacts
 			}
 			about := called.FindAllString(v.statement, -1)
-			if scope != "person" || !within(v.authors, theirs) || !within(about, names) {
+			if scope != "person" || !within(v.authors, theirs) || !within(about, names) || v.waits || v.edited {
 				continue
 			}
-			if v.status == "active" || past && (len(v.makers) == 0 || within(v.makers, theirs)) {
+			if (v.status == "active" || past) && (len(v.makers) == 0 || within(v.makers, theirs)) {
 				list = append(list, zq(v.statement))
 			}
 		}
