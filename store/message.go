@@ -157,7 +157,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
 			if c, news := m.Since(stored.EditedAt, same); news && stored.TextSHA256 != "" {
 				res.Changes = append(res.Changes, c)
-			} else if !same && stored.TextSHA256 != "" && m.Text != "" {
+			} else if !same && stored.TextSHA256 != "" {
 				res.Changed++
 			}
 		case m.Filter != reverie.FilterNone:

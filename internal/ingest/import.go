@@ -181,7 +181,9 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	im.opts.Apply(&r)
 	m := r.Message
 	m.Text, m.Author = clean(m.Text), export.Shortened(clean(m.Author))
-	m.Deleted = r.Event && m.Text == ""
+	if m.Deleted = r.Gone; m.Deleted {
+		m.Text = ""
+	}
 	err := m.Normalize()
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead

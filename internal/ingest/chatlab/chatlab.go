@@ -209,7 +209,7 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || events[string(m.Type)]}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), SentAt: at,
 		Author: string(cmp.Or(m.Nickname, m.Name)), Text: text(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
-	if r.Message.ID == "" {
+	if r.Gone = m.Type == recalled && m.ID != ""; m.ID == "" {
 		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
 	}
 	if r.Message.Author == "" {

@@ -117,7 +117,7 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 		r.Message.ID = s.ids.ID(r.Chat.ID, string(m.Date), r.Message.AuthorID)
 	}
 	if m.State == "DELETED" {
-		r.Event, r.Message.Text = true, ""
+		r.Event, r.Gone, r.Message.Text = true, m.ID != "", ""
 	}
 	var c export.Change
 	if root := r.Chat.ID + "/" + string(m.Topic) + "/" + string(m.Topic); m.ID != "" && m.Topic != "" && root != string(m.ID) {

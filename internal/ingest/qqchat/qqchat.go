@@ -248,8 +248,8 @@ func (q *reader) record(part export.Part) error {
 	}
 	r.Message = reverie.Message{ID: string(cmp.Or(m.ID, m.MessageID)), AuthorID: who, SentAt: at,
 		Author: cmp.Or(m.Sender.label(), who)}
-	if r.Message.ID == "" || r.Message.ID == "0" {
-		r.Message.ID = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who)
+	if r.Gone = m.Recalled || m.OldRecall; r.Message.ID == "" || r.Message.ID == "0" {
+		r.Message.ID, r.Gone = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who), false
 	}
 	if !m.Recalled && !m.OldRecall {
 		r.Message.Text, r.Message.ReplyTo = m.read()

@@ -226,6 +226,7 @@ type message struct {
 	Text        json.RawMessage `json:"text"`
 	UserProfile json.RawMessage `json:"user_profile"`
 	BotProfile  json.RawMessage `json:"bot_profile"`
+	Hidden      export.Mark     `json:"is_hidden_by_limit"` // in the place of what a plan does not show any more
 	Attachments json.RawMessage `json:"attachments"`
 	Blocks      json.RawMessage `json:"blocks"`
 }
@@ -235,6 +236,9 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
+	}
+	if m.Hidden != "" {
+		return nil
 	}
 	at, err := export.Time(string(m.TS), s.Zone)
 	if err != nil {
@@ -247,6 +251,7 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	}
 	s.author(m, &r)
 	r.Message.Text, r.Event = s.said(m, &r)
+	r.Gone = m.Subtype == "tombstone" || m.Subtype == "message_deleted"
 	return s.Tell(r)
 }
 
