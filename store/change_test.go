@@ -119,3 +119,26 @@ func TestEditMessage(t *testing.T) {
 		t.Errorf("an older text changes (-before +after):\n%s", diff)
 	}
 }
+
+// TestDeleteEditedMessage: what was read of a message before it was edited goes with it, though no run has read the newer text.
+func TestDeleteEditedMessage(t *testing.T) {
+	for what, write := range map[string]string{
+		"an answer": `insert into run_chunks (group_id, run_id, chunk_no, status, answer, message_ids, created_at) values ('g1', $1, 3, 'applied', 'they own a zebra', '{x3}', now())`,
+		"a claim": `with e as (update entity_evidence set message_id = 'x3', quote = 'only I am here today' where message_id = 'x2' and $1 <> '' returning claim_id)
+			update entity_claims set value = 'a zebra' where claim_id in (select claim_id from e)`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := newForgotten(t)
+			f.write(write, f.run)
+			f.become(edit("x3", "nothing of the kind", 150))
+			f.become(reverie.MessageChange{ID: "x3", Deleted: true})
+			for table, rows := range everything(t, f.db, group, "team:crew") {
+				for _, trace := range []string{"zebra", `"x3"`, "of the kind"} {
+					if strings.Contains(rows, trace) {
+						t.Errorf("%s still holds %q:\n%s", table, trace, rows)
+					}
+				}
+			}
+		})
+	}
+}
