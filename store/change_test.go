@@ -142,3 +142,31 @@ func TestDeleteEditedMessage(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletedByImport: what an export says was deleted is not there, whether it had come before, was pruned, or comes
+// later with an older export.
+func TestDeletedByImport(t *testing.T) {
+	f := newForgotten(t)
+	bring := func(m reverie.Message) reverie.ImportResult {
+		res := must(f.ImportMessages(t.Context(), group, []reverie.Message{m}))(t)
+		f.become(res.Changes...)
+		return res
+	}
+	at := noon.Add(time.Hour)
+	f.write(`update messages set text = '', pruned_at = now() where group_id = $1 and message_id = 'x3'`, group)
+	for _, id := range []string{"x1", "x3", "fresh"} { // there, pruned, not there
+		gone, old := wrote(id, "u1", "Ming", "", "s1", 1), wrote(id, "u1", "Ming", "我对花生过敏，很严重", "s1", 1)
+		gone.Deleted, gone.Filter, old.EditedAt = true, reverie.FilterEvent, &at
+		if res := bring(gone); len(res.Changes) != 1 || res.New != 0 {
+			t.Errorf("%s: %+v", id, res)
+		}
+		for _, m := range []reverie.Message{gone, old} {
+			if res := bring(m); len(res.Changes) != 0 || res.Erased != 1 {
+				t.Errorf("%s again: %+v", id, res)
+			}
+		}
+		if n := count(t, f.db, `select count(*) from messages where group_id = 'g1' and message_id = $1`, id); n != 0 {
+			t.Errorf("%s is there", id)
+		}
+	}
+}
