@@ -225,3 +225,17 @@ func TestOnlyMarksDelete(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletedInOneBatch: of a text and the mark of its deletion in one export the mark is stored, whichever comes first.
+func TestDeletedInOneBatch(t *testing.T) {
+	text := `{"type":"message","user":"U1","ts":"1768478400.000100","text":"hi"}`
+	gone := `{"type":"message","subtype":"tombstone","user":"USLACKBOT","ts":"1768478400.000100","text":"This message was deleted."}`
+	for _, list := range []string{text + "," + gone, gone + "," + text} {
+		s := &shelf{keep: true}
+		im := ingest.NewImporter(s, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }})
+		_, _, err := im.Input(t.Context(), open(t, write(t, "x.json", []byte("["+list+"]"))), "slack", ingest.ReadOptions{})
+		if err != nil || len(s.list) != 1 || !s.list[0].Deleted || s.list[0].Text != "" || im.Result().Known != 1 {
+			t.Errorf("of %s: %+v, %+v, %v", list, s.list, im.Result().Counts, err)
+		}
+	}
+}
