@@ -161,7 +161,7 @@ func TestDeletedByImport(t *testing.T) {
 			t.Errorf("%s: %+v", id, res)
 		}
 		for _, m := range []reverie.Message{gone, old} {
-			if res := bring(m); len(res.Changes) != 0 || res.Erased != 1 {
+			if res := bring(m); len(res.Changes) != 0 || m.Deleted != (res.Known == 1) || m.Deleted == (res.Erased == 1) {
 				t.Errorf("%s again: %+v", id, res)
 			}
 		}

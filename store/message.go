@@ -145,14 +145,15 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	}
 	there := map[string]int{}
 	for i, k := range known {
-		if there[k.ID] = i; k.Erased {
-			res.Erased++
-		}
+		there[k.ID] = i
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
 		switch i, found := there[m.ID]; {
 		case found && known[i].Erased:
+			if !m.Deleted { // or nothing is kept away
+				res.Erased++
+			}
 		case found:
 			stored := known[i]
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
