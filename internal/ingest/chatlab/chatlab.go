@@ -142,6 +142,7 @@ func (c *Reader) note(part export.Part) error {
 		var m struct {
 			Name     export.Text `json:"name"`
 			Platform export.Text `json:"platform"`
+			Type     export.Text `json:"type"`
 			Group    export.Text `json:"groupId"`
 			Session  export.Text `json:"sourceSessionId"`
 		}
@@ -152,7 +153,7 @@ func (c *Reader) note(part export.Part) error {
 		if id == "" && m.Name != "" {
 			id = export.Text(strings.TrimPrefix(string(m.Platform+"-"+m.Name), "-"))
 		}
-		c.Chat, c.Known = export.Chat{ID: string(id), Name: string(m.Name)}, true
+		c.Chat, c.Known = export.Chat{ID: string(id), Name: string(m.Name), Private: m.Type == "private"}, true
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ func (s *space) chat(id string) export.Chat {
 		}
 	}
 	chat = cmp.Or(chat, "chat")
-	return export.Chat{ID: chat, Name: export.Shortened(cmp.Or(s.name, strings.Join(s.members, ", "), s.folder, chat))}
+	return export.Chat{ID: chat, Name: export.Shortened(cmp.Or(s.name, strings.Join(s.members, ", "), s.folder, chat)),
+		Private: strings.HasPrefix(s.folder, "DM ") && len(s.members) < 3}
 }
 
 // take reads one message. What answers in a topic makes a session of it.

@@ -117,7 +117,7 @@ func (q *reader) info(value json.RawMessage) {
 	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // numbers of groups and of people overlap
 		id = c.Type + "-" + id
 	}
-	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id))}, true
+	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id)), Private: c.Type == "private"}, true
 }
 
 // qqManifest lists the chunks of a chat.

@@ -30,8 +30,9 @@ var (
 	day     = text.NewPattern(`^\d{4}-\d\d-\d\d\.json$`)
 	slackID = text.NewPattern(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
-	userLists = []string{"users.json", "org_users.json"}
-	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
+	directList = "dms.json"
+	userLists  = []string{"users.json", "org_users.json"}
+	chatLists  = []string{"channels.json", "groups.json", "mpims.json", directList}
 )
 
 // signs are those of a day's file.
@@ -156,6 +157,7 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 	for _, list := range chatLists {
 		err := export.EachPart(files, path.Join(root, list), func(part export.Part) {
 			if c, folder := s.chat(part); c.ID != "" {
+				c.Private = c.Private || list == directList
 				chats[path.Join(root, folder)] = c
 			}
 		}, "[]")
@@ -173,6 +175,7 @@ func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
 		Name    string   `json:"name"`
 		Members []string `json:"members"`
 		User    string   `json:"user"` // the other one
+		Direct  bool     `json:"is_im"`
 	}](part.Value)
 	if folder = c.Name; folder == "" {
 		folder = c.ID
@@ -187,7 +190,7 @@ func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
 	}
 	c.Name = export.Shortened(c.Name)
 	s.names.channels[c.ID] = c.Name
-	return export.Chat{ID: c.ID, Name: c.Name}, folder
+	return export.Chat{ID: c.ID, Name: c.Name, Private: c.Direct}, folder
 }
 
 func (s *reader) user(part export.Part) {
