@@ -119,3 +119,54 @@ func TestEditMessage(t *testing.T) {
 		t.Errorf("an older text changes (-before +after):\n%s", diff)
 	}
 }
+
+// TestDeleteEditedMessage: what was read of a message before it was edited goes with it, though no run has read the newer text.
+func TestDeleteEditedMessage(t *testing.T) {
+	for what, write := range map[string]string{
+		"an answer": `insert into run_chunks (group_id, run_id, chunk_no, status, answer, message_ids, created_at) values ('g1', $1, 3, 'applied', 'they own a zebra', '{x3}', now())`,
+		"a claim": `with e as (update entity_evidence set message_id = 'x3', quote = 'only I am here today' where message_id = 'x2' and $1 <> '' returning claim_id)
+			update entity_claims set value = 'a zebra' where claim_id in (select claim_id from e)`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := newForgotten(t)
+			f.write(write, f.run)
+			f.become(edit("x3", "nothing of the kind", 150))
+			f.become(reverie.MessageChange{ID: "x3", Deleted: true})
+			for table, rows := range everything(t, f.db, group, "team:crew") {
+				for _, trace := range []string{"zebra", `"x3"`, "of the kind"} {
+					if strings.Contains(rows, trace) {
+						t.Errorf("%s still holds %q:\n%s", table, trace, rows)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestDeletedByImport: what an export says was deleted is not there, whether it had come before, was pruned, or comes
+// later with an older export.
+func TestDeletedByImport(t *testing.T) {
+	f := newForgotten(t)
+	bring := func(m reverie.Message) reverie.ImportResult {
+		res := must(f.ImportMessages(t.Context(), group, []reverie.Message{m}))(t)
+		f.become(res.Changes...)
+		return res
+	}
+	at := noon.Add(time.Hour)
+	f.write(`update messages set text = '', pruned_at = now() where group_id = $1 and message_id = 'x3'`, group)
+	for _, id := range []string{"x1", "x3", "fresh"} { // there, pruned, not there
+		gone, old := wrote(id, "u1", "Ming", "", "s1", 1), wrote(id, "u1", "Ming", "我对花生过敏，很严重", "s1", 1)
+		gone.Deleted, gone.Filter, old.EditedAt = true, reverie.FilterEvent, &at
+		if res := bring(gone); len(res.Changes) != 1 || res.New != 0 {
+			t.Errorf("%s: %+v", id, res)
+		}
+		for _, m := range []reverie.Message{gone, old} {
+			if res := bring(m); len(res.Changes) != 0 || m.Deleted != (res.Known == 1) || m.Deleted == (res.Erased == 1) {
+				t.Errorf("%s again: %+v", id, res)
+			}
+		}
+		if n := count(t, f.db, `select count(*) from messages where group_id = 'g1' and message_id = $1`, id); n != 0 {
+			t.Errorf("%s is there", id)
+		}
+	}
+}

@@ -145,21 +145,25 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	}
 	there := map[string]int{}
 	for i, k := range known {
-		if there[k.ID] = i; k.Erased {
-			res.Erased++
-		}
+		there[k.ID] = i
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
 		switch i, found := there[m.ID]; {
+		case found && known[i].Erased:
+			if !m.Deleted { // or nothing is kept away
+				res.Erased++
+			}
 		case found:
 			stored := known[i]
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
-			if c, news := m.Since(stored.EditedAt, same); news && stored.TextSHA256 != "" {
+			if c, news := m.Since(stored.EditedAt, same); news && (c.Deleted || stored.TextSHA256 != "") {
 				res.Changes = append(res.Changes, c)
-			} else if !same && stored.TextSHA256 != "" && m.Text != "" {
+			} else if !same && stored.TextSHA256 != "" {
 				res.Changed++
 			}
+		case m.Deleted: // noted, so that an older export does not bring it
+			res.Changes = append(res.Changes, reverie.MessageChange{ID: m.ID, Deleted: true})
 		case m.Filter != reverie.FilterNone:
 			m.SessionID = ""
 			a.filtered = append(a.filtered, m)

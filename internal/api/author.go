@@ -53,7 +53,7 @@ func (s *Service) Forget(ctx context.Context, q reverie.EraseQuery) (reverie.For
 
 // EraseAuthor erases an author in a group, under its lease: see [store/erase.Eraser.Erase].
 func EraseAuthor(ctx context.Context, eraser Eraser, leases *jobs.Leases, q reverie.EraseQuery) (receipt reverie.Erasure, err error) {
-	err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
+	err = leases.IfFree(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
 		return held.Exclusive(func() (err error) {
 			receipt, err = eraser.Erase(ctx, held.Lease(), q)
 			return err

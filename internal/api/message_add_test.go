@@ -181,3 +181,24 @@ func TestAddMessagesAllowed(t *testing.T) {
 		t.Errorf("groups are %v, %v", list, err)
 	}
 }
+
+// TestForgetBusy: an erasure waits for nobody, not even for work of the same process.
+func TestForgetBusy(t *testing.T) {
+	t.Parallel()
+	service, _ := mailroom(t)
+	service.Log = slog.New(slog.DiscardHandler)
+	ctx := api.WithCaller(t.Context(), api.Caller{GroupID: "g1", Scope: reverie.ScopeWrite})
+	if _, err := service.AddMessages(ctx, "g1", strings.NewReader(said(1))); err != nil {
+		t.Fatal(err)
+	}
+	err := service.Leases.With(ctx, "g1", func(ctx context.Context, _ *jobs.Held) error {
+		_, err := service.Forget(ctx, reverie.EraseQuery{GroupID: "g1", AuthorID: "Lin"})
+		return err
+	})
+	if !errors.Is(err, reverie.ErrBusy) {
+		t.Errorf("while another works: %v", err)
+	}
+	if reply, err := service.Forget(ctx, reverie.EraseQuery{GroupID: "g1", AuthorID: "Lin"}); err != nil || reply.Erasure.Messages != 1 {
+		t.Errorf("then: %+v, %v", reply.Erasure, err)
+	}
+}

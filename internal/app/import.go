@@ -97,7 +97,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 				return "", SeveralChats([]ingest.Chat{*first, chat})
 			}
 			first = &chat
-			return o.Group.ID, nil
+			return o.Group.ID, a.markPrivate(ctx, o, o.Group.ID, chat)
 		}
 		g, err := ingest.GroupOf(format, chat)
 		if err != nil {
@@ -111,9 +111,29 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 		}
 		g.Name = cmp.Or(o.Group.Name, g.Name)
 		g.TimeZone, g.Language = o.Group.TimeZone, o.Group.Language
-		_, err = a.Store.EnsureGroup(ctx, a.NewGroup(g))
+		created, err := a.Store.EnsureGroup(ctx, a.NewGroup(g))
+		if err == nil && !created {
+			err = a.markPrivate(ctx, o, g.ID, chat)
+		}
 		return g.ID, err
 	}
+}
+
+// markPrivate keeps other groups from reading of one that a chat between two goes into, unless somebody has decided that.
+func (a *App) markPrivate(ctx context.Context, o Import, groupID string, chat ingest.Chat) error {
+	if !chat.Private || o.DryRun {
+		return nil
+	}
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	g, err := a.Store.Group(ctx, groupID)
+	if err != nil || g.Private != "" {
+		return err
+	}
+	on := "on"
+	_, err = a.Store.ChangeGroup(ctx, groupID, reverie.GroupChange{Private: &on}, time.Time{})
+	return err
 }
 
 // importStore is the database, opened when the first messages come.
@@ -347,8 +367,11 @@ func (a *App) Pull(ctx context.Context, o Pull, s ingest.Session) (*ingest.Resul
 func (a *App) pullImporter(o Pull, s ingest.Session) (importer *ingest.Importer) {
 	opts := ingest.Options{Group: a.groupOfChat(o.Import), OnBad: o.OnBad}
 	if o.Group.ID != "" && !o.DryRun {
-		opts.Group = func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
-			return o.Group.ID, a.EnsureGroup(ctx, o.Group)
+		opts.Group = func(ctx context.Context, _ string, chat ingest.Chat) (string, error) {
+			if err := a.EnsureGroup(ctx, o.Group); err != nil {
+				return "", err
+			}
+			return o.Group.ID, a.markPrivate(ctx, o.Import, o.Group.ID, chat)
 		}
 	}
 	if o.OnRead != nil {

@@ -181,7 +181,9 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	im.opts.Apply(&r)
 	m := r.Message
 	m.Text, m.Author = clean(m.Text), export.Shortened(clean(m.Author))
-	m.Deleted = r.Event && m.Text == ""
+	if m.Deleted = r.Gone; m.Deleted {
+		m.Text = ""
+	}
 	err := m.Normalize()
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead
@@ -259,13 +261,13 @@ func (im *Importer) hold(ctx context.Context, b *batch, bytes int) error {
 	return nil
 }
 
-// edit puts the newer text of a message in the place of the older one, as long as that is not stored: then it stays.
+// edit puts the newer text of a message, or that it was deleted, in the place of the older one, as long as that is not stored: then it stays.
 func (im *Importer) edit(b *batch, m reverie.Message) bool {
 	for i := range b.messages {
 		if held := &b.messages[i]; held.ID == m.ID {
 			if older := held.EditedAt != nil && m.EditedAt != nil && !m.EditedAt.After(*held.EditedAt); !older {
 				im.bytes += len(m.Text) - len(held.Text)
-				held.Text, held.Filter, held.EditedAt = m.Text, m.Filter, m.EditedAt
+				held.Text, held.Filter, held.EditedAt, held.Deleted = m.Text, m.Filter, m.EditedAt, m.Deleted
 			}
 			return true
 		}

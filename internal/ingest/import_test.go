@@ -186,3 +186,56 @@ func TestEdits(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyMarksDelete: a message that says nothing, whatever became of its words, is deleted only where its platform
+// says so of an id of its own.
+func TestOnlyMarksDelete(t *testing.T) {
+	for name, c := range map[string]struct{ format, before, words, mark, after string }{
+		"slack":            {"slack", `[`, `{"type":"message","user":"U1","ts":"1768478400.000100","text":""}`, `{"type":"message","subtype":"tombstone","user":"USLACKBOT","ts":"1768478400.000100","text":"This message was deleted."}`, `]`},
+		"a change":         {"slack", `[`, `{"type":"message","subtype":"message_changed","user":"U1","ts":"1768478400.000100","text":"hi"}`, "", `]`},
+		"over the limit":   {"slack", `[{"type":"message","user":"U1","ts":"1768478300.000100","text":"hi"},`, `{"type":"message","subtype":"bot_message","ts":"1768478400.000100","text":"","is_hidden_by_limit":1}`, "", `]`},
+		"a sticker":        {"telegram", `{"name":"K","type":"private_supergroup","id":5,"messages":[`, `{"id":3,"type":"message","date":"2026-01-15T12:00:00","date_unixtime":"1768478400","from":"L","from_id":"user7","media_type":"sticker","text":""}`, "", `]}`},
+		"nothing happened": {"telegram", `{"name":"K","type":"private_supergroup","id":5,"messages":[`, `{"id":3,"type":"unsupported","date":"2026-01-15T12:00:00","date_unixtime":"1768478400"}`, "", `]}`},
+		"teams":            {"teams", `{"value":[`, `{"id":"3","messageType":"message","createdDateTime":"2026-01-15T12:00:00Z","chatId":"19:x@thread.v2","from":{"user":{"id":"u"}},"body":{"contentType":"text","content":""}}`, `{"id":"3","messageType":"message","createdDateTime":"2026-01-15T12:00:00Z","deletedDateTime":"2026-01-15T12:01:00Z","chatId":"19:x@thread.v2","from":{"user":{"id":"u"}},"body":{"contentType":"text","content":"x"}}`, `]}`},
+		"feishu":           {"feishu", `{"code":0,"data":{"items":[`, `{"message_id":"om","msg_type":"image","create_time":"1768478400000","chat_id":"oc","sender":{"id":"u"},"body":{"content":"{}"}}`, `{"message_id":"om","msg_type":"text","create_time":"1768478400000","deleted":true,"chat_id":"oc","sender":{"id":"u"},"body":{"content":"x"}}`, `]}}`},
+		"wechat":           {"wechat", `{"weflow":{"version":"1"},"session":{"wxid":"1@chatroom","displayName":"n"},"messages":[`, `{"localId":2,"createTime":1768478470,"type":"图片消息","content":"[图片]","isSend":0,"senderUsername":"w"}`, `{"localId":2,"createTime":1768478470,"type":"撤回消息","content":"\"L\" 撤回了一条消息","isSend":0,"senderUsername":"w"}`, `]}`},
+		"chatlab":          {"chatlab", `{"chatlab":{"version":"0.0.2"},"meta":{"platform":"qq","type":"group","groupId":"9"},"messages":[`, `{"platformMessageId":"a","sender":"1","timestamp":1769990000,"type":1,"content":"[图片]"}`, `{"platformMessageId":"a","sender":"1","timestamp":1769990000,"type":81,"content":"x"}`, `]}`},
+		"without an id":    {"chatlab", `{"chatlab":{"version":"0.0.2"},"meta":{"platform":"qq","type":"group","groupId":"9"},"messages":[`, `{"sender":"1","timestamp":1769990000,"type":81,"content":"x"}`, "", `]}`},
+		"whatsapp":         {"whatsapp", "1/13/26, 18:04 - Mira: hi\n", "1/13/26, 18:05 - Mira: This message was deleted\n", "", ""},
+	} {
+		for said, want := range map[string]int{c.words: 0, c.mark: 1} {
+			if said == "" {
+				continue
+			}
+			s := &shelf{keep: true}
+			im := ingest.NewImporter(s, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }})
+			_, _, err := im.Input(t.Context(), open(t, write(t, "x", []byte(c.before+said+c.after))), c.format, ingest.ReadOptions{})
+			gone := 0
+			for _, m := range s.list {
+				if m.Deleted {
+					gone++
+				}
+				if m.Deleted && m.Text != "" {
+					t.Errorf("%s: what is deleted says %q", name, m.Text)
+				}
+			}
+			if gone != want || len(s.list) == 0 || err != nil {
+				t.Errorf("%s: of %s %d are deleted of %d, %v", name, said, gone, len(s.list), err)
+			}
+		}
+	}
+}
+
+// TestDeletedInOneBatch: of a text and the mark of its deletion in one export the mark is stored, whichever comes first.
+func TestDeletedInOneBatch(t *testing.T) {
+	text := `{"type":"message","user":"U1","ts":"1768478400.000100","text":"hi"}`
+	gone := `{"type":"message","subtype":"tombstone","user":"USLACKBOT","ts":"1768478400.000100","text":"This message was deleted."}`
+	for _, list := range []string{text + "," + gone, gone + "," + text} {
+		s := &shelf{keep: true}
+		im := ingest.NewImporter(s, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }})
+		_, _, err := im.Input(t.Context(), open(t, write(t, "x.json", []byte("["+list+"]"))), "slack", ingest.ReadOptions{})
+		if err != nil || len(s.list) != 1 || !s.list[0].Deleted || s.list[0].Text != "" || im.Result().Known != 1 {
+			t.Errorf("of %s: %+v, %+v, %v", list, s.list, im.Result().Counts, err)
+		}
+	}
+}

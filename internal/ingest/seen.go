@@ -21,6 +21,7 @@ type seen struct{ now, before map[uint64]told }
 type told struct {
 	whose, what uint32
 	edited      bool
+	gone        bool // the platform has deleted it
 }
 
 // sameID is what a message is to the first one of its id.
@@ -30,23 +31,28 @@ const (
 	firstOfID sameID = iota // there is none, or it says the same
 	otherOfID               // another one, that gets an id of its own
 	knownOfID               // the same as another one that had got one
-	editOfID                // its newer text
+	editOfID                // its newer text, or that it was deleted
 	oldOfID                 // its older text
 )
 
-// apart tells what a message is to others of its id, and gives another one an id of its own. What says nothing, as a
-// message that was taken back, is no other one; nor is an edited text of the same author and time. The id follows
+// apart tells what a message is to others of its id, and gives another one an id of its own. What says nothing is no
+// other one, and a message that was deleted stays so; nor is an edited text of the same author and time. The id follows
 // from what the message says, so that the next import of it finds it known.
 func (s *seen) apart(m *reverie.Message, edited bool) sameID {
 	at := m.SentAt.UTC().Format(time.RFC3339Nano)
 	said := sha256.Sum256([]byte(strings.Join([]string{m.AuthorID, at, m.Text}, "\x00")))
 	whose := sha256.Sum256([]byte(m.AuthorID + "\x00" + at))
-	this := told{binary.LittleEndian.Uint32(whose[:]), binary.LittleEndian.Uint32(said[:]), edited}
+	this := told{binary.LittleEndian.Uint32(whose[:]), binary.LittleEndian.Uint32(said[:]), edited, m.Deleted}
 	first, found := s.find(m)
 	switch {
-	case !found:
+	case !found, m.Deleted && !first.gone:
 		s.put(m, this)
+		if found {
+			return editOfID
+		}
 		return firstOfID
+	case first.gone:
+		return oldOfID
 	case first.whose == this.whose && first.what == this.what || m.Text == "":
 		return firstOfID
 	case first.whose == this.whose && edited:

@@ -41,6 +41,13 @@ func TestSeen(t *testing.T) {
 		}
 		first = all
 	}
+	var g seen
+	for i, m := range []reverie.Message{{ID: "1", Text: "x"}, {ID: "1", Deleted: true}, {ID: "1", Text: "x"}, {ID: "1", Deleted: true},
+		{ID: "2", Deleted: true}, {ID: "2", Text: "x"}} {
+		if got := g.apart(&m, false); got != []sameID{firstOfID, editOfID, oldOfID, oldOfID, firstOfID, oldOfID}[i] {
+			t.Errorf("message %d of those that are deleted: %d", i, got)
+		}
+	}
 	var s seen
 	for i := range 2*maxSeen + 2 {
 		s.apart(&reverie.Message{ID: strconv.Itoa(i), Text: "x", SentAt: at}, false)

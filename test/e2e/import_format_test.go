@@ -31,6 +31,10 @@ func samples(t *testing.T) []string {
 func TestImportFormats(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	in := func(o object) float64 { // or another sample says that it was deleted
+		erased, _ := o["erased"].(float64)
+		return o["known"].(float64) + erased
+	}
 	for _, path := range samples(t) {
 		format, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), "_")
 		before := s.rows(`select count(*) from messages`)
@@ -52,7 +56,7 @@ func TestImportFormats(t *testing.T) {
 		for _, g := range groups {
 			g := g.(object)
 			id := g["group_id"].(string)
-			if !strings.HasPrefix(id, format+"-") || g["new"].(float64)+g["known"].(float64) != g["records"].(float64) {
+			if !strings.HasPrefix(id, format+"-") || g["new"].(float64)+in(g) != g["records"].(float64) {
 				t.Errorf("%s: %v", path, g)
 			}
 			if got := s.one(`select time_zone from groups where group_id = $1`, id); got != "Asia/Shanghai" {
@@ -60,7 +64,7 @@ func TestImportFormats(t *testing.T) {
 			}
 		}
 		again := s.run("import", path, "--json").document(t)
-		if again["new"] != 0.0 || again["known"] != doc["records"].(float64)-doc["bad"].(float64) {
+		if again["new"] != 0.0 || in(again) != doc["records"].(float64)-doc["bad"].(float64) {
 			t.Errorf("%s: the second import has %v new, %v known", path, again["new"], again["known"])
 		}
 	}
@@ -96,6 +100,16 @@ func TestImportChats(t *testing.T) {
 		t.Errorf("%d groups in:\n%s", n, whole)
 	}
 	s.run("import", filepath.Dir(slack)+"/discord.json", "--group", "g2").want(t, 0)
+	for _, group := range []string{"two", "open"} {
+		s.run("groups", "add", group).want(t, 0)
+	}
+	s.run("groups", "set", "open", "--private", "off").want(t, 0)
+	for _, group := range []string{"one", "two", "open"} {
+		s.run("import", filepath.Dir(slack)+"/chatlab_lines.jsonl", "--group", group).want(t, 1)
+	}
+	if got := strings.Join(s.rows(`select group_id, private from groups where private <> '' order by 1`), " "); got != "one|on open|off slack-D04PAIR|on two|on" {
+		t.Errorf("of private chats are %q", got)
+	}
 	s.run("import", filepath.Dir(slack)+"/discord.json", "--format", "telex").want(t, 2, "--format", "discord")
 	s.run("import", "-", "--date-order", "yyy", "--group", "g").want(t, 2, "--date-order")
 }

@@ -142,6 +142,7 @@ func (c *Reader) note(part export.Part) error {
 		var m struct {
 			Name     export.Text `json:"name"`
 			Platform export.Text `json:"platform"`
+			Type     export.Text `json:"type"`
 			Group    export.Text `json:"groupId"`
 			Session  export.Text `json:"sourceSessionId"`
 		}
@@ -152,7 +153,7 @@ func (c *Reader) note(part export.Part) error {
 		if id == "" && m.Name != "" {
 			id = export.Text(strings.TrimPrefix(string(m.Platform+"-"+m.Name), "-"))
 		}
-		c.Chat, c.Known = export.Chat{ID: string(id), Name: string(m.Name)}, true
+		c.Chat, c.Known = export.Chat{ID: string(id), Name: string(m.Name), Private: m.Type == "private"}, true
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || events[string(m.Type)]}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), SentAt: at,
 		Author: string(cmp.Or(m.Nickname, m.Name)), Text: text(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
-	if r.Message.ID == "" {
+	if r.Gone = m.Type == recalled && m.ID != ""; m.ID == "" {
 		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
 	}
 	if r.Message.Author == "" {

@@ -64,6 +64,7 @@ func (d *reader) header(part export.Part) error {
 		return fmt.Errorf("%s: its id is missing: %w", part.Place, reverie.ErrInvalid)
 	default:
 		d.chat.ID, d.channel = string(of.ID), export.Shortened(cmp.Or(of.Name, string(of.ID)))
+		d.chat.Private = of.Type == "DirectTextChat"
 		if strings.HasSuffix(string(of.Type), "Thread") && of.Category != "" {
 			d.channel = of.Category + " / " + d.channel
 		}

@@ -52,6 +52,8 @@ type Record struct {
 	// Bot tells that a program wrote it, Event that it is nobody's words: a join, a new
 	// title, a call, a pin.
 	Bot, Event bool
+	// Gone tells that the platform says that it was deleted. Words that are missing do not.
+	Gone bool `json:",omitempty"`
 }
 
 // Bad is a record that cannot be read. It is skipped and counted by its reason; what
@@ -475,7 +477,7 @@ func (h *Hold) remember(c Change) {
 func (r *HeldRecord) change(c Change) {
 	switch m := &r.Message; {
 	case c.Kind == ChangeGone:
-		r.Event, m.Text = true, ""
+		r.Event, r.Gone, m.Text = true, true, ""
 	case c.Kind == ChangeThread:
 		m.SessionID = cmp.Or(m.SessionID, m.ID)
 	case c.By == m.AuthorID && c.At >= r.At && !r.Event:

@@ -110,7 +110,7 @@ func (r *reader) take(part export.Part) error {
 	}
 	chat := cmp.Or(string(m.Chat), r.file)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
-		Event: m.Deleted || events[string(m.Type)], Edited: m.Edited != ""}
+		Event: m.Deleted || events[string(m.Type)], Gone: m.Deleted, Edited: m.Edited != ""}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
 		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by, chat)}
 	if m.Edited != "" {

@@ -85,7 +85,8 @@ func (s *space) chat(id string) export.Chat {
 		}
 	}
 	chat = cmp.Or(chat, "chat")
-	return export.Chat{ID: chat, Name: export.Shortened(cmp.Or(s.name, strings.Join(s.members, ", "), s.folder, chat))}
+	return export.Chat{ID: chat, Name: export.Shortened(cmp.Or(s.name, strings.Join(s.members, ", "), s.folder, chat)),
+		Private: strings.HasPrefix(s.folder, "DM ") && len(s.members) < 3}
 }
 
 // take reads one message. What answers in a topic makes a session of it.
@@ -117,7 +118,7 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 		r.Message.ID = s.ids.ID(r.Chat.ID, string(m.Date), r.Message.AuthorID)
 	}
 	if m.State == "DELETED" {
-		r.Event, r.Message.Text = true, ""
+		r.Event, r.Gone, r.Message.Text = true, m.ID != "", ""
 	}
 	var c export.Change
 	if root := r.Chat.ID + "/" + string(m.Topic) + "/" + string(m.Topic); m.ID != "" && m.Topic != "" && root != string(m.ID) {

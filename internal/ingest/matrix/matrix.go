@@ -169,7 +169,7 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
 			ID: cmp.Or(e.Redacts, e.Content.Str("redacts"))}, At: e.at}, nil
 	case len(e.Content) == 0 || len(e.Unsigned.Fields("redacted_because")) > 0:
-		r.Event = true
+		r.Event, r.Gone = true, e.Unsigned["redacted_because"] != nil || e.Unsigned["redacted_by"] != nil
 		return export.Change{}, nil
 	case e.Type == "m.room.encrypted" || e.Content.Str("msgtype") == "m.bad.encrypted":
 		return export.Change{}, errNotDecrypted

@@ -54,7 +54,7 @@ type post struct {
 	Message export.Text       `json:"message"`
 	Props   export.JSONFields `json:"props"`
 	Created export.Text       `json:"create_at"`
-	Deleted export.Text       `json:"delete_at"`
+	Deleted export.Mark       `json:"delete_at"`
 	Replies []json.RawMessage `json:"replies"`
 }
 
@@ -158,14 +158,14 @@ func (m *reader) record(chat export.Chat, place string, p post) (export.Record, 
 	u := m.users[p.User]
 	hook := export.TextOf(p.Props["from_webhook"]) == "true"
 	r := export.Record{Chat: chat, Place: place, Bot: u.bot || hook || export.TextOf(p.Props["from_bot"]) == "true",
-		Event: strings.HasPrefix(string(p.Type), "system_") || p.Deleted != "" && p.Deleted != "0"}
+		Event: strings.HasPrefix(string(p.Type), "system_") || p.Deleted != "", Gone: p.Deleted != ""}
 	r.Message = reverie.Message{ID: m.ids.ID(chat.ID, string(p.Created), p.User), AuthorID: p.User, SentAt: at,
 		Author: cmp.Or(u.Displayed, p.User), Text: string(p.Message)}
 	if name := p.Props.Str("override_username"); hook && name != "" {
 		r.Message.Author = export.Shortened(name)
 	}
 	switch {
-	case p.Deleted != "" && p.Deleted != "0":
+	case r.Gone:
 		r.Message.Text = ""
 	case p.Type == "me" && p.Message != "":
 		r.Message.Text = r.Message.Author + " " + strings.Trim(string(p.Message), "*")

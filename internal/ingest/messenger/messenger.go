@@ -123,6 +123,7 @@ func (th *thread) tell(name string, parts export.Parts) error {
 		r := export.Record{Chat: chat, Place: part.Place}
 		r.Message = reverie.Message{ID: th.ids.ID(chat.ID, stamp, author), AuthorID: author, Author: author, SentAt: at}
 		r.Message.Text, r.Event = m.said(author)
+		r.Gone = m.unsent()
 		return th.Tell(r)
 	})
 }
@@ -180,11 +181,13 @@ var (
 		`(?:missed|started) a (?:video |voice )?(?:call|chat))[^\n]*\.\s*$`)
 )
 
+func (m message) unsent() bool { return export.As[bool](m.Unsent) || export.As[bool](m.IsUnsent) }
+
 // said is what a message says, and whether that is nobody's words. A sentence that begins with the whole name of
 // who sent it is the app's own.
 func (m message) said(author string) (said string, event bool) {
 	said = string(cmp.Or(m.Content, m.Text))
-	if export.As[bool](m.Unsent) || export.As[bool](m.IsUnsent) {
+	if m.unsent() {
 		return "", true
 	}
 	share := export.As[struct {

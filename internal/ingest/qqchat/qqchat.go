@@ -117,7 +117,7 @@ func (q *reader) info(value json.RawMessage) {
 	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // numbers of groups and of people overlap
 		id = c.Type + "-" + id
 	}
-	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id))}, true
+	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id)), Private: c.Type == "private"}, true
 }
 
 // qqManifest lists the chunks of a chat.
@@ -248,8 +248,8 @@ func (q *reader) record(part export.Part) error {
 	}
 	r.Message = reverie.Message{ID: string(cmp.Or(m.ID, m.MessageID)), AuthorID: who, SentAt: at,
 		Author: cmp.Or(m.Sender.label(), who)}
-	if r.Message.ID == "" || r.Message.ID == "0" {
-		r.Message.ID = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who)
+	if r.Gone = m.Recalled || m.OldRecall; r.Message.ID == "" || r.Message.ID == "0" {
+		r.Message.ID, r.Gone = q.ids.ID(q.chat.ID, at.UTC().Format(time.RFC3339Nano), who), false
 	}
 	if !m.Recalled && !m.OldRecall {
 		r.Message.Text, r.Message.ReplyTo = m.read()

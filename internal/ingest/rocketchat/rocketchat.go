@@ -88,7 +88,7 @@ func (r *reader) take(part export.Part) error {
 	}
 	room := cmp.Or(string(m.Room), r.room)
 	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != "",
-		Edited: m.Edited != ""}
+		Gone: m.ID != "" && m.Kind+m.Type == "rm", Edited: m.Edited != ""}
 	rec.Bot = by == rocketCat || len(export.JSONFieldsOf(m.Bot)) > 0
 	said := string(m.Text)
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(m.User.ID, by), SentAt: at, SessionID: string(m.Thread),

@@ -30,8 +30,9 @@ var (
 	day     = text.NewPattern(`^\d{4}-\d\d-\d\d\.json$`)
 	slackID = text.NewPattern(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
-	userLists = []string{"users.json", "org_users.json"}
-	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
+	directList = "dms.json"
+	userLists  = []string{"users.json", "org_users.json"}
+	chatLists  = []string{"channels.json", "groups.json", "mpims.json", directList}
 )
 
 // signs are those of a day's file.
@@ -156,6 +157,7 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 	for _, list := range chatLists {
 		err := export.EachPart(files, path.Join(root, list), func(part export.Part) {
 			if c, folder := s.chat(part); c.ID != "" {
+				c.Private = c.Private || list == directList
 				chats[path.Join(root, folder)] = c
 			}
 		}, "[]")
@@ -173,6 +175,7 @@ func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
 		Name    string   `json:"name"`
 		Members []string `json:"members"`
 		User    string   `json:"user"` // the other one
+		Direct  bool     `json:"is_im"`
 	}](part.Value)
 	if folder = c.Name; folder == "" {
 		folder = c.ID
@@ -187,7 +190,7 @@ func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
 	}
 	c.Name = export.Shortened(c.Name)
 	s.names.channels[c.ID] = c.Name
-	return export.Chat{ID: c.ID, Name: c.Name}, folder
+	return export.Chat{ID: c.ID, Name: c.Name, Private: c.Direct}, folder
 }
 
 func (s *reader) user(part export.Part) {
@@ -226,6 +229,7 @@ type message struct {
 	Text        json.RawMessage `json:"text"`
 	UserProfile json.RawMessage `json:"user_profile"`
 	BotProfile  json.RawMessage `json:"bot_profile"`
+	Hidden      export.Mark     `json:"is_hidden_by_limit"` // in the place of what a plan does not show any more
 	Attachments json.RawMessage `json:"attachments"`
 	Blocks      json.RawMessage `json:"blocks"`
 }
@@ -235,6 +239,9 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
+	}
+	if m.Hidden != "" {
+		return nil
 	}
 	at, err := export.Time(string(m.TS), s.Zone)
 	if err != nil {
@@ -247,6 +254,7 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	}
 	s.author(m, &r)
 	r.Message.Text, r.Event = s.said(m, &r)
+	r.Gone = m.Subtype == "tombstone" || m.Subtype == "message_deleted"
 	return s.Tell(r)
 }
 

@@ -115,8 +115,8 @@ func (r *reader) own(h *export.Hold, part export.Part) error {
 	by := cmp.Or(person(string(m.From)), r.chat.ID)
 	rec := export.Record{Chat: r.chat, Place: part.Place, Bot: strings.HasPrefix(by, "28:")}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, Author: cmp.Or(string(m.Name), by), SentAt: at}
-	switch gone := export.TextOf(m.Properties["deletetime"]) != ""; {
-	case gone:
+	switch rec.Gone = export.As[export.Mark](m.Properties["deletetime"]) != ""; {
+	case rec.Gone:
 		rec.Event = true
 	case m.Type == "Text":
 		rec.Message.Text = string(m.Content)
@@ -166,7 +166,7 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	}
 	by = cmp.Or(by, chat)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: len(user) == 0 && len(app) > 0,
-		Event: m.Type != "message" || m.Deleted != "", Edited: m.Edited != ""}
+		Event: m.Type != "message" || m.Deleted != "", Gone: m.Deleted != "", Edited: m.Edited != ""}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, EditedAt: m.Edited.When(time.UTC),
 		Author: cmp.Or(user.Str("displayName"), app.Str("displayName"), by)}
 	if m.Deleted == "" {

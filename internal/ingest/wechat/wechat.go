@@ -80,7 +80,7 @@ func (r *reader) record(part export.Part) error {
 	if sender == "" && m.IsSend == "1" {
 		sender = "self"
 	}
-	rec := export.Record{Chat: r.chat, Place: part.Place, Event: nobody || events[string(m.Type)]}
+	rec := export.Record{Chat: r.chat, Place: part.Place, Event: nobody || events[string(m.Type)], Gone: m.Type == "撤回消息"}
 	rec.Message = reverie.Message{ID: string(id), AuthorID: cmp.Or(sender, r.chat.ID), SentAt: at,
 		Author: cmp.Or(string(m.Name), sender, r.chat.Name), Text: said(string(m.Type), strings.TrimSpace(string(m.Content)))}
 	if !unset(m.ReplyTo) {
