@@ -70,7 +70,7 @@ function told(): unknown[] {
 }
 
 const answer = {
-  to: "messages", id: "chatcmpl-1", author: "assistant", author_id: "assistant", role: "assistant", text: "In Oslo 🏔.",
+  to: "messages", id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string, author: "assistant", author_id: "assistant", role: "assistant", text: "In Oslo 🏔.",
   sent_at: expect.any(String) as string, session_id: "s1", reply_to: "m1",
 };
 const all = [{ to: "messages", ...message }, answer, { to: "feedback", usage_id: "use1", response: "In Oslo 🏔." }];
@@ -125,6 +125,8 @@ describe("a completion", () => {
     expect([data.id, response.status]).toEqual(["chatcmpl-1", 200]);
     await memory.flush();
     expect(told()).toHaveLength(9);
+    const answers = told().filter((t) => (t as { role?: string }).role === "assistant");
+    expect(new Set(answers.map((t) => (t as { id: string }).id)).size).toBe(3); // all of them were chatcmpl-1
   });
 
   test("with tools is one turn: one context, one message, one answer", async () => {
