@@ -4,7 +4,7 @@ import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type OpenAI from "openai";
 import type { NewMessage, Reverie } from "reverie-memory";
 import { Memory } from "reverie-memory";
-import type { Language } from "./privacy.js";
+import type { Privacy } from "./privacy.js";
 import { asked, describe, words } from "./privacy.js";
 
 export interface Options {
@@ -35,12 +35,13 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
 
   const listen = async (message: Message): Promise<void> => {
     if (message.author.bot || message.system) return;
-    const privacy = asked(plain(message, client));
-    if (privacy) return await reply(message, await answerPrivately(message, privacy.about, privacy.language));
+    const toBot = !message.inGuild() || (client.user && message.mentions.has(client.user, { ignoreEveryone: true }));
+    const text = plain(message, client);
+    const privacy = toBot || text.startsWith("/") ? asked(text) : undefined; // what people say to each other is no order
+    if (privacy) return await reply(message, await answerPrivately(message, privacy));
     const said = toReverie(message, client);
     const group = groupOf(message);
-    const answers = openai && said.text && (!message.inGuild() || (client.user && message.mentions.has(client.user)));
-    if (!answers) return memory.remember(said, group);
+    if (!openai || !said.text || !toBot) return memory.remember(said, group);
     const done = await memory.wrap(openai, { group, message: said }).chat.completions.create({
       model,
       messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
@@ -48,7 +49,7 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     await reply(message, done.choices[0]?.message.content ?? "");
   };
 
-  const answerPrivately = async (message: Message, about: "memories" | "forget", language: Language): Promise<string> => {
+  const answerPrivately = async (message: Message, { about, language }: Privacy): Promise<string> => {
     const options = { group: groupOf(message) };
     try {
       const { pending } = await memory.flush(2000); // what came later would be remembered

@@ -100,20 +100,24 @@ test("an edit changes, and a deletion removes", async () => {
 });
 
 test("people are told what is remembered of them, and are forgotten", async () => {
-  expect(await asks(ann, "What do you remember of me?")).toMatch(/^I have \d+ of your messages/);
+  const before = discord.sent.length;
+  discord.dispatch("MESSAGE_CREATE", message(bob, "forget me")); // said to others
+  await stored(/502: forget me/);
+  expect(discord.sent).toHaveLength(before);
+  expect(await asks(ann, "<@900> What do you remember of me?", { mentions: [bot] })).toMatch(/^I have \d+ of your messages/);
   expect(await asks(ann, "<@900> 你记得我什么？", { mentions: [bot] })).toMatch(/^我存有你的 \d+ 条消息/);
-  expect(await asks(ann, "forget me")).toMatch(/^I have forgotten you: \d+ messages/);
+  expect(await asks(ann, "/forget_me")).toMatch(/^I have forgotten you: \d+ messages/);
   await stored(/501:|allergic to nuts/, false);
   await stored(/502: .*I live in Oslo\./);
-  expect(await asks(ann, "what do you remember of me")).toBe("I remember nothing of you here.");
-  expect(await asks(bob, "忘记我")).toMatch(/^我已经忘记你：\d+ 条消息/);
+  expect(await asks(ann, "/what do you remember of me")).toBe("I remember nothing of you here.");
+  expect(await asks(bob, "<@900> 忘记我", { mentions: [bot] })).toMatch(/^我已经忘记你：\d+ 条消息/);
   await stored(/Oslo/, false);
 });
 
 test("a bot whose Reverie is away answers, and one that ends sends the rest", async () => {
   await server.down();
   expect(await asks(ann, "<@900> Are you there?", { mentions: [bot] })).toContain("friendly member");
-  expect(await asks(ann, "forget me")).toMatch(/later/);
+  expect(await asks(ann, "/forget me")).toMatch(/later/);
   await server.up();
   process_.kill("SIGTERM");
   expect(await once(process_, "exit")).toEqual([0, null]);

@@ -4,8 +4,8 @@ import { h, Schema } from "koishi";
 import OpenAI from "openai";
 import type { NewMessage } from "reverie-memory";
 import { Memory, Reverie } from "reverie-memory";
-import type { Language } from "./privacy.js";
-import { describe, words } from "./privacy.js";
+import type { Privacy } from "./privacy.js";
+import { asked, describe, words } from "./privacy.js";
 
 export const name = "reverie-memory";
 
@@ -39,7 +39,12 @@ export function apply(ctx: Context, config: Config): void {
   ctx.middleware(async (session, next) => {
     const message = messageOf(session);
     const group = groupOf(session);
-    if (!openai || !message.text || !(session.isDirect || session.stripped.appel)) {
+    const { appel, content, prefix } = session.stripped;
+    const toBot = session.isDirect || appel;
+    // What people say to each other is no order.
+    const privacy = toBot || prefix || content.startsWith("/") ? asked(content) : undefined;
+    if (privacy) return h.text(await privately(session, privacy));
+    if (!openai || !message.text || !toBot) {
       memory.remember(message, group);
       return next();
     }
@@ -59,34 +64,26 @@ export function apply(ctx: Context, config: Config): void {
   });
 
   /** privately answers when nothing waits that would be remembered later. */
-  const privately = async (language: Language, answer: () => Promise<string>): Promise<string> => {
+  const privately = async (session: Session, { about, language }: Privacy): Promise<string> => {
+    const options = { group: groupOf(session) };
+    const author = session.userId ?? "";
     try {
       const { pending } = await memory.flush(2000);
-      return pending > 0 ? words[language].failed : await answer();
+      if (pending > 0) return words[language].failed;
+      if (about === "memories") return describe(await reverie.whatAbout(author, options), language);
+      return words[language].forgotten((await reverie.forget(author, options)).messages);
     } catch (error) {
       ctx.logger(name).warn(String(error));
       return words[language].failed;
     }
   };
-  const about = (language: Language) => (session: Session) => privately(language, async () =>
-    describe(await reverie.whatAbout(session.userId ?? "", { group: groupOf(session) }), language));
-  const forget = (language: Language) => (session: Session) => privately(language, async () => {
-    const { messages } = await reverie.forget(session.userId ?? "", { group: groupOf(session) });
-    return words[language].forgotten(messages);
-  });
-  const command = (command: string, shortcut: RegExp, answer: (session: Session) => Promise<string>) =>
-    ctx.command(command).shortcut(shortcut).action(async ({ session }) => session && h.text(await answer(session)));
-  command("what-of-me", /^what do you remember of me\??$/i, about("en"));
-  command("forget-me", /^forget me[.!]?$/i, forget("en"));
-  command("你记得我什么", /^你记得我什么[?？]$/, about("zh"));
-  command("忘记我", /^忘记我[。！!]$/, forget("zh"));
 
   ctx.on("dispose", async () => void await memory.close());
 }
 
 /** groupOf names a chat as `reverie import` does: by its platform and id. */
 function groupOf(session: Session): string {
-  return `${session.platform}-${session.channelId}`;
+  return `${session.platform}-${session.channelId?.replace(/^private:/, "private-")}`;
 }
 
 function idOf(session: Session): string {

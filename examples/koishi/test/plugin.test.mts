@@ -80,14 +80,18 @@ describe("in a group", () => {
   });
 
   test("people are told what is remembered of them, and are forgotten", async () => {
-    await ann.shouldReply("what do you remember of me?", /^I have \d+ of your messages/);
-    await ann.shouldReply("你记得我什么？", /^我存有你的 \d+ 条消息/);
-    await ann.shouldReply("forget me", /^I have forgotten you: \d+ messages/);
+    for (const words of ["forget me", "忘记我"]) { // said to others
+      await ann.shouldNotReply(words);
+      await stored(new RegExp(`ann: ${words}`));
+    }
+    await ann.shouldReply(`<at id="514"/> what do you remember of me?`, /^I have \d+ of your messages/);
+    await ann.shouldReply(`<at id="514"/> 你记得我什么？`, /^我存有你的 \d+ 条消息/);
+    await ann.shouldReply("/forget_me", /^I have forgotten you: \d+ messages/);
     await stored(/ann:/, false);
     await stored(/allergic to nuts/, false);
     await stored(/bob: Hello, I live in Oslo\./);
-    await ann.shouldReply("what-of-me", "I remember nothing of you here.");
-    await app.mock.client("bob", "club").shouldReply("忘记我", /^我已经忘记你：\d+ 条消息/);
+    await ann.shouldReply("/what do you remember of me", "I remember nothing of you here.");
+    await app.mock.client("bob", "club").shouldReply(`<at id="514"/> 忘记我`, /^我已经忘记你：\d+ 条消息/);
     await stored(/Oslo/, false);
   });
 });
@@ -96,5 +100,5 @@ test("a bot whose Reverie is away answers all the same", async () => {
   await server.down();
   const [reply] = await ann.receive(`<at id="514"/> Are you there?`);
   expect(reply).toContain("friendly member");
-  await ann.shouldReply("what do you remember of me?", /later/);
+  await ann.shouldReply("/what do you remember of me?", /later/);
 });
