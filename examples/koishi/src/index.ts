@@ -32,8 +32,11 @@ const persona = "You are a friendly member of this chat. "
 
 export function apply(ctx: Context, config: Config): void {
   const reverie = new Reverie({ baseUrl: config.baseUrl, token: config.token });
-  const memory = new Memory(reverie, { name: "koishi", onError: (error) => ctx.logger(name).warn(String(error)) });
+  const memory = new Memory(reverie, { onError: (error) => ctx.logger(name).warn(String(error)) });
   const openai = config.modelKey ? new OpenAI({ apiKey: config.modelKey, baseURL: config.modelUrl }) : undefined;
+
+  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
+  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
 
   // Commands do not come here, so no command is remembered.
   ctx.middleware(async (session, next) => {
@@ -44,19 +47,28 @@ export function apply(ctx: Context, config: Config): void {
     // What people say to each other is no order.
     const privacy = toBot || prefix || content.startsWith("/") ? asked(content) : undefined;
     if (privacy) return h.text(await privately(session, privacy));
-    if (!openai || !message.text || !toBot) {
-      memory.remember(message, group);
-      return next();
+    memory.remember(message, group); // at once: an edit or a "forget me" may come before the answer
+    if (!openai || !message.text || !toBot) return next();
+    const question = { group, author: session.userId ?? "", forgotten: false };
+    asking.add(question);
+    try {
+      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
+        model: config.model,
+        messages: [
+          { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
+        ],
+      });
+      const answer = done.choices[0]?.message.content ?? "";
+      if (answer && !question.forgotten) memory.remember(answerTo(message, answer), group);
+      return h.text(answer);
+    } finally {
+      asking.delete(question);
     }
-    const done = await memory.wrap(openai, { group, message }).chat.completions.create({
-      model: config.model,
-      messages: [{ role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` }],
-    });
-    return h.text(done.choices[0]?.message.content ?? "");
   });
 
   ctx.on("message-updated", (session) => {
     const text = plain(session.elements ?? []);
+    if (!text) return; // not the words have changed
     memory.remember({ id: idOf(session), text, edited_at: new Date() }, groupOf(session));
   });
   ctx.on("message-deleted", (session) => {
@@ -71,6 +83,7 @@ export function apply(ctx: Context, config: Config): void {
       const { pending } = await memory.flush(2000);
       if (pending > 0) return words[language].failed;
       if (about === "memories") return describe(await reverie.whatAbout(author, options), language);
+      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === author;
       return words[language].forgotten((await reverie.forget(author, options)).messages);
     } catch (error) {
       ctx.logger(name).warn(String(error));
@@ -98,6 +111,14 @@ function messageOf(session: Session): NewMessage {
     text: plain(session.elements ?? []),
     sent_at: new Date(session.timestamp || Date.now()),
     reply_to: session.quote?.id,
+  };
+}
+
+function answerTo(said: NewMessage, text: string): NewMessage {
+  const name = "koishi";
+  return {
+    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
+    reply_to: said.id,
   };
 }
 
