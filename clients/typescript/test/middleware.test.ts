@@ -225,6 +225,24 @@ describe("when Reverie is away", () => {
     expect(errors.map(String).join()).toMatch(/too long.*not yours/s);
   });
 
+  test("a message that it fails at again and again is dropped, and no other", async () => {
+    const stored: string[] = [];
+    let tries = 0;
+    reverie.answer((seen, response) => {
+      tries++;
+      if (seen.body.includes("poison")) return problem(response, 500, "a fault");
+      stored.push(...seen.body.trim().split("\n").map((line) => (JSON.parse(line) as { id: string }).id));
+      stores(seen, response);
+    });
+    const lines = Array.from({ length: 100 }, (_, n) => ({ ...message, id: `m${n}`, text: n === 70 ? "poison" : "x" }));
+    memory.remember(lines);
+    await expect.poll(async () => (await memory.flush(50)).pending, { timeout: 20_000, interval: 1 }).toBe(0);
+    expect(memory.counts).toMatchObject({ sent: 99, dropped: 1, refused: 0 });
+    expect(stored).toEqual(lines.flatMap(({ id, text }) => (text === "x" ? [id] : [])));
+    expect(tries).toBeGreaterThan(8);
+    expect(tries).toBeLessThan(40);
+  });
+
   test("a listener of errors that throws breaks nothing", async () => {
     memory = remembering({ onError: () => { throw new Error("mine"); } }, `http://127.0.0.1:${await freePort()}`);
     await openai().chat.completions.create(body);
