@@ -201,8 +201,8 @@ async def test_retry_after_that_is_too_long(make: Maker) -> None:
 
 
 async def test_what_is_not_idempotent_is_sent_once(make: Maker) -> None:
-    refusals = [problem(502), problem(500), problem(503, after=1), problem(504, after=1), problem(409)]
-    for answer in (httpx.ReadError("gone"), *refusals):
+    failures: list[httpx.Response | Exception] = [httpx.ReadError("gone"), problem(500), problem(502), problem(409)]
+    for answer in [*failures, problem(503, after=1), problem(504, after=1)]:
         fake = Fake(answer)
         with pytest.raises(reverie_memory.ReverieError):
             await make(fake).add_memory({"statement": "s", "reason": "r"})
