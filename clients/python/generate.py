@@ -186,6 +186,7 @@ def async_operations(document: Schema) -> str:
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from typing import Any, Literal, TypeVar
 
@@ -208,6 +209,8 @@ class AsyncOperations(ABC):
     for name in ("Any", "Literal", "Body", "Time"):
         if not re.search(rf"\b{name}\b", body):
             head = re.sub(rf"\b{name}, |, {name}\b", "", head)
+    if "uuid." not in body:
+        head = head.replace("import uuid\n", "")
     return head + body
 
 
@@ -234,7 +237,8 @@ def operation_method(operation_id: str, method: str, path: str, operation: Schem
             signature.append(f"{name}: {kind}")
         else:
             keywords.append(f"{name}: {kind} | None = None")
-        (query if p["in"] == "query" else headers).append(f'"{p["name"]}": {name}')
+        value = f"{name} or str(uuid.uuid4())" if p["name"] == "Idempotency-Key" else name
+        (query if p["in"] == "query" else headers).append(f'"{p["name"]}": {value}')
     body = operation.get("requestBody")
     if body:
         kind = "models." + python(body["content"]["application/json"]["schema"])
@@ -250,7 +254,7 @@ def operation_method(operation_id: str, method: str, path: str, operation: Schem
     if query:
         call.append("query={" + ", ".join(query) + "}")
     if headers:
-        call.append("headers={" + ", ".join(headers) + "}")
+        call.append("headers={\n" + "".join(f"                {h},\n" for h in headers) + "            }")
     if body:
         call.append("body=Body(body)")
     # What only reads may be sent again, and so may what puts or takes away.

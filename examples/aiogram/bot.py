@@ -24,9 +24,9 @@ def group_of(chat_id: int) -> str:
 
 def author_of(message: Message) -> tuple[str, str]:
     """Id, as Telegram's exports have it, and name."""
-    if message.from_user:
+    if message.from_user and not message.sender_chat:
         return f"user{message.from_user.id}", message.from_user.full_name
-    sender = message.sender_chat or message.chat
+    sender = message.sender_chat or message.chat  # a channel or an anonymous admin: their user is one for all
     return group_of(sender.id).replace("telegram-", "channel"), sender.full_name
 
 
@@ -45,7 +45,8 @@ async def said(message: Message, bot: Bot) -> None:
     group, text = group_of(message.chat.id), message.text or ""
     author_id, author = author_of(message)
     asked = await spoken_to(message, bot)
-    if (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
+    person = not message.sender_chat  # who speaks as a chat may be anybody of it
+    if person and (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
         history.pop(group, None)
         await message.answer(answer)
         return

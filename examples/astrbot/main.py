@@ -16,7 +16,7 @@ TURN = "reverie_turn"
 def group_of(event: AstrMessageEvent) -> str:
     """On QQ as `reverie import` names it, so that an export of the chat continues here."""
     platform = "onebot" if event.get_platform_name() == "aiocqhttp" else event.get_platform_name()
-    return f"{platform}-{event.get_group_id() or event.get_sender_id()}"
+    return f"{platform}-{event.get_group_id() or 'private-' + event.get_sender_id()}"
 
 
 class ReverieMemory(Star):

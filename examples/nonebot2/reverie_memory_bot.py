@@ -24,9 +24,18 @@ chat = on_message()
 recall = on_notice()
 
 
-def group_of(event: MessageEvent) -> str:
+def group_of(event: MessageEvent | GroupRecallNoticeEvent | FriendRecallNoticeEvent) -> str:
     """As `reverie import` names it, so that an export of the chat continues here."""
-    return f"onebot-{event.group_id if isinstance(event, GroupMessageEvent) else event.user_id}"
+    if isinstance(event, GroupMessageEvent | GroupRecallNoticeEvent):
+        return f"onebot-{event.group_id}"
+    return f"onebot-private-{event.user_id}"
+
+
+def author_of(event: MessageEvent) -> tuple[str, str]:
+    """Id and name. All who are anonymous have one user, so the mask that they wear counts."""
+    if isinstance(event, GroupMessageEvent) and event.anonymous:
+        return f"anonymous-{event.anonymous.id}", event.anonymous.name
+    return event.get_user_id(), event.sender.card or event.sender.nickname or event.get_user_id()
 
 
 @chat.handle()
@@ -34,23 +43,27 @@ async def said(event: MessageEvent) -> None:
     group, text = group_of(event), event.get_plaintext().strip()
     if not text:
         return
+    author_id, author = author_of(event)
     spoken_to = event.is_tome()
-    if (spoken_to or text.startswith("/")) and (
-        answer := await memory.aprivacy(text, event.get_user_id(), group=group)
+    person = author_id == event.get_user_id()  # others may wear the same mask
+    if (
+        person
+        and (spoken_to or text.startswith("/"))
+        and (answer := await memory.aprivacy(text, author_id, group=group))
     ):
         history.pop(group, None)
         await chat.finish(answer)
     message = {
         "id": str(event.message_id),
-        "author": event.sender.card or event.sender.nickname or event.get_user_id(),
-        "author_id": event.get_user_id(),
+        "author": author,
+        "author_id": author_id,
         "text": text,
         "sent_at": datetime.fromtimestamp(event.time, timezone.utc),
     }
     if event.reply:
         message["reply_to"] = str(event.reply.message_id)
     memory.remember(message, group=group)
-    history[group].append({"role": "user", "content": f"{message['author']}: {text}"})
+    history[group].append({"role": "user", "content": f"{author}: {text}"})
     if spoken_to:
         bot = memory.wrap(openai, group=group, remember_user=False)
         messages = [SYSTEM, *history[group]]
@@ -62,7 +75,7 @@ async def said(event: MessageEvent) -> None:
 
 @recall.handle()
 async def taken_back(event: GroupRecallNoticeEvent | FriendRecallNoticeEvent) -> None:
-    group = f"onebot-{event.group_id if isinstance(event, GroupRecallNoticeEvent) else event.user_id}"
+    group = group_of(event)
     at = datetime.fromtimestamp(event.time, timezone.utc)
     memory.remember({"id": str(event.message_id), "deleted_at": at}, group=group)
     history.pop(group, None)

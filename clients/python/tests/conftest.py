@@ -65,6 +65,7 @@ class Model:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.fail = False
+        self.answers = 1  # of a stream
         model = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -80,7 +81,7 @@ class Model:
                     pieces += [{"delta": {}, "finish_reason": "stop"}]
                     chunks = [
                         {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
-                         "choices": [{"index": 0, **p}]} for p in pieces
+                         "choices": [{"index": i, **p}]} for p in pieces for i in range(model.answers)
                     ]  # fmt: skip
                     body = "".join(f"data: {json.dumps(c)}\n\n" for c in chunks) + "data: [DONE]\n\n"
                     kind = "text/event-stream"

@@ -108,7 +108,14 @@ class Story:
 async def test_nonebot(server: Server, surroundings: Model, operations: set[str]) -> None:
     nonebot = pytest.importorskip("nonebot")
     from nonebot.adapters.onebot.v11 import Adapter, Bot, Event, Message
-    from nonebot.adapters.onebot.v11.event import GroupMessageEvent, GroupRecallNoticeEvent, Reply, Sender
+    from nonebot.adapters.onebot.v11.event import (
+        Anonymous,
+        GroupMessageEvent,
+        GroupRecallNoticeEvent,
+        PrivateMessageEvent,
+        Reply,
+        Sender,
+    )
     from nonebug import App
 
     nonebot.get_driver().register_adapter(Adapter)
@@ -159,6 +166,25 @@ async def test_nonebot(server: Server, surroundings: Model, operations: set[str]
             await self.send(event)
 
     await NoneBot().play(example.memory, server, surroundings, operations)
+
+    def event(kind: Any, n: int, text: str, **more: Any) -> Any:
+        return kind(
+            time=1_767_226_100, self_id=1, post_type="message", user_id=80000000, message_id=n, font=0,
+            message=Message(text), original_message=Message(text), raw_message=text, to_me=n > 20, **more,
+            sender=Sender(user_id=80000000, nickname="anonymous"),
+        )  # fmt: skip
+
+    mask = Anonymous(id=5, name="Big Horse", flag="f")
+    in_group = {"message_type": "group", "sub_type": "anonymous", "group_id": group, "anonymous": mask}
+    assert await NoneBot().send(event(GroupMessageEvent, 20, "I hide.", **in_group)) == []
+    # The mask is of many, so nobody is forgotten: it is a question as any other.
+    assert await NoneBot().send(event(GroupMessageEvent, 21, "forget me", **in_group)) == ["At eight."]
+    in_private: dict[str, Any] = {"message_type": "private", "sub_type": "friend"}
+    assert await NoneBot().send(event(PrivateMessageEvent, 22, "I am alone.", **in_private)) == ["At eight."]
+    told(example.memory)
+    masked = [(m["author_id"], m["author"]) for m in lines(server, f"onebot-{group}") if m["text"] == "I hide."]
+    assert masked == [("anonymous-5", "Big Horse")]
+    assert "I am alone." in texts(server, "onebot-private-80000000")
     await example.memory.aclose()
 
 
@@ -223,6 +249,13 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
             await dispatcher.feed_update(bot, Update(update_id=n, edited_message=message))
 
     await Telegram().play(example.memory, server, surroundings, operations)
+    for n, text in ((20, "The office is closed."), (21, "/forget_me")):  # an anonymous admin: nobody is forgotten
+        shared = User(id=1087968824, is_bot=True, first_name="Group")
+        by_chat = Message(message_id=n, date=at(n), chat=chat, from_user=shared, sender_chat=chat, text=text)
+        await dispatcher.feed_update(bot, Update(update_id=n, message=by_chat))
+    told(example.memory)
+    (line,) = [m for m in lines(server, f"telegram-{group}") if m["text"] == "The office is closed."]
+    assert (line["author_id"], line["author"]) == (f"channel{group}", "Book club")
     thumb = ReactionTypeEmoji(emoji="👍")
     changes: list[tuple[list[Any], list[Any]]] = [([], [thumb]), ([thumb], [])]
     for old, new in changes:

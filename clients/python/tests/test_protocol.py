@@ -201,7 +201,8 @@ async def test_retry_after_that_is_too_long(make: Maker) -> None:
 
 
 async def test_what_is_not_idempotent_is_sent_once(make: Maker) -> None:
-    for answer in (httpx.ReadError("gone"), problem(502), problem(500)):
+    failures: list[httpx.Response | Exception] = [httpx.ReadError("gone"), problem(500), problem(502), problem(409)]
+    for answer in [*failures, problem(503, after=1), problem(504, after=1)]:
         fake = Fake(answer)
         with pytest.raises(reverie_memory.ReverieError):
             await make(fake).add_memory({"statement": "s", "reason": "r"})
@@ -209,6 +210,21 @@ async def test_what_is_not_idempotent_is_sent_once(make: Maker) -> None:
     fake = Fake(httpx.ConnectError("refused"), ok({"success": True}))  # this one was never sent
     await make(fake).add_memory({"statement": "s", "reason": "r"})
     assert len(fake.seen) == 2
+    for undone in (problem(429), problem(409, after=1)):  # these did nothing
+        fake = Fake(undone, ok({"success": True}))
+        await make(fake).add_memory({"statement": "s", "reason": "r"})
+        assert len(fake.seen) == 2
+
+
+async def test_a_team_memory_is_written_once(make: Maker) -> None:
+    fake = Fake(httpx.ReadError("gone"), ok({"id": "t1"}), ok({"id": "t2"}))
+    client, body = make(fake), reverie_memory.models.TeamBody(statement="s")
+    await client.put_team_memory("t1", body, if_none_match="*")
+    await client.put_team_memory("t2", body, if_none_match="*", idempotency_key="mine")
+    first, again, other = (request.headers["Idempotency-Key"] for request in fake.seen)
+    assert first == again
+    assert len(first) == 36
+    assert other == "mine"
 
 
 async def test_unreachable_and_timed_out(make: Maker) -> None:

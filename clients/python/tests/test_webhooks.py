@@ -64,6 +64,9 @@ def test_what_is_missing_or_wrong() -> None:
         verify_webhook({}, BODY, SECRET)
     with pytest.raises(WebhookError, match="whsec_"):
         verify_webhook(headers(), BODY, "not base64!", now=NOW)
+    for empty in ("", "whsec_"):
+        with pytest.raises(WebhookError, match="empty"):
+            verify_webhook(headers(key=b""), BODY, empty, now=NOW)
     with pytest.raises(WebhookError, match="no JSON"):
         verify_webhook(headers("{"), "{", SECRET, now=NOW)
     with pytest.raises(WebhookError, match="signature"):

@@ -166,7 +166,7 @@ export class Reverie {
     return this.request("delete-message", { path: { message_id: messageId } }, options);
   }
 
-  /** react says which reactions a message has now. */
+  /** react adds reactions to those that a message has. Only a count of 0 takes one back. */
   react(messageId: string, reactions: readonly Reaction[], options?: GroupOptions): Promise<Remembered> {
     return this.remember({ id: messageId, reactions }, options);
   }

@@ -30,14 +30,15 @@ export interface DeletedMessage {
   deleted_at: string | Date;
 }
 
-/** What people put under a message: all that stands there now. */
+/** What somebody put under a message. It is added to what stands there. */
 export interface Reaction {
   emoji: string;
   author_id?: string | undefined;
+  /** 0 takes it back. */
   count?: number | undefined;
 }
 
-/** Reactions to a message. */
+/** Reactions to a message: those that are left out stay as they are. */
 export interface ReactedMessage {
   id: string;
   reactions: readonly Reaction[];

@@ -32,7 +32,10 @@ export interface Turn {
   message?: MessageLine | readonly MessageLine[] | undefined;
   /** What the context is about. The last message of the role user. */
   query?: string | undefined;
-  /** Makes the message that the answer is remembered as; false: the answer is not remembered. */
+  /**
+   * Makes the message that the answer is remembered as; false: the answer is not remembered. The id is that of
+   * the completion: some servers give it twice.
+   */
   answer?: false | ((text: string, id: string) => NewMessage) | undefined;
 }
 
@@ -130,11 +133,11 @@ export class Memory {
     if (usageId !== undefined) this.feedback({ usage_id: usageId, response: text }, turn.group);
   }
 
-  #answer(turn: Turn): (text: string, id: string) => NewMessage {
+  #answer(turn: Turn): (text: string) => NewMessage {
     const said = [turn.message ?? []].flat().at(-1) as MessageLine | undefined;
     const name = this.options.name ?? "assistant";
-    return (text, id) => ({
-      id: id || crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
+    return (text) => ({ // some servers give the ids of completions twice
+      id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
       session_id: turn.session_id, reply_to: said?.id,
     });
   }

@@ -11,7 +11,7 @@ export type Item = { group: string | undefined } & ({ line: MessageLine } | { fe
 export interface QueueCounts {
   /** Items that Reverie has taken. */
   sent: number;
-  /** Items that were dropped: there were too many, or no time was left. */
+  /** Items that were dropped: there were too many, no time was left, or Reverie failed at them again and again. */
   dropped: number;
   /** Items that Reverie refused. */
   refused: number;
@@ -20,6 +20,7 @@ export interface QueueCounts {
 }
 
 const most = 500; // lines sent together
+const mostFaults = 8; // after so many faults of the server, a line of the batch may be why
 const firstDelay = 500; // milliseconds
 const lastDelay = 30_000;
 
@@ -30,6 +31,8 @@ export class Queue {
   #sending: Item[] = [];
   #worker: Promise<void> | undefined;
   #delay = 0;
+  #most = most;
+  #faults = 0;
   #stop = new AbortController();
   #wake: () => void = () => undefined;
 
@@ -89,6 +92,8 @@ export class Queue {
         await this.#send(this.#sending, signal);
         this.#counts.sent += this.#sending.length;
         this.#delay = 0;
+        if (this.#most === most) this.#faults = 0;
+        this.#most = Math.min(most, 2 * this.#most);
       } catch (error) {
         this.#failed(error, signal);
       }
@@ -102,7 +107,7 @@ export class Queue {
     const [first] = this.#waiting;
     const together = this.#waiting.findIndex((i) => !("line" in i) || i.group !== first?.group);
     const n = first && "line" in first ? (together < 0 ? this.#waiting.length : together) : 1;
-    this.#sending = this.#waiting.splice(0, Math.min(n, most));
+    this.#sending = this.#waiting.splice(0, Math.min(n, this.#most));
   }
 
   async #send(items: Item[], signal: AbortSignal): Promise<void> {
@@ -131,8 +136,21 @@ export class Queue {
       this.#counts.refused += this.#sending.length;
       return;
     }
+    if (this.#isToBlame(error)) {
+      this.#counts.dropped++;
+      return;
+    }
     this.#waiting.unshift(...this.#sending);
     this.#delay = Math.min(lastDelay, this.#delay * 2 || firstDelay);
+  }
+
+  /** #isToBlame tells whether the one item that was sent makes the server fail. Of several, fewer are sent next. */
+  #isToBlame(error: unknown): boolean {
+    if (!(error instanceof ProblemError) || error.status !== 500 || ++this.#faults < mostFaults) return false;
+    this.#most = Math.ceil(this.#sending.length / 2);
+    if (this.#sending.length > 1) return false;
+    this.#faults = 0;
+    return true;
   }
 
   #tell(error: unknown): void {

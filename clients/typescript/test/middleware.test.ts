@@ -70,7 +70,7 @@ function told(): unknown[] {
 }
 
 const answer = {
-  to: "messages", id: "chatcmpl-1", author: "assistant", author_id: "assistant", role: "assistant", text: "In Oslo 🏔.",
+  to: "messages", id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string, author: "assistant", author_id: "assistant", role: "assistant", text: "In Oslo 🏔.",
   sent_at: expect.any(String) as string, session_id: "s1", reply_to: "m1",
 };
 const all = [{ to: "messages", ...message }, answer, { to: "feedback", usage_id: "use1", response: "In Oslo 🏔." }];
@@ -125,6 +125,8 @@ describe("a completion", () => {
     expect([data.id, response.status]).toEqual(["chatcmpl-1", 200]);
     await memory.flush();
     expect(told()).toHaveLength(9);
+    const answers = told().filter((t) => (t as { role?: string }).role === "assistant");
+    expect(new Set(answers.map((t) => (t as { id: string }).id)).size).toBe(3); // all of them were chatcmpl-1
   });
 
   test("with tools is one turn: one context, one message, one answer", async () => {
@@ -221,6 +223,24 @@ describe("when Reverie is away", () => {
     memory.remember(message);
     expect(await memory.flush()).toMatchObject({ sent: 1, refused: 3, pending: 0 });
     expect(errors.map(String).join()).toMatch(/too long.*not yours/s);
+  });
+
+  test("a message that it fails at again and again is dropped, and no other", async () => {
+    const stored: string[] = [];
+    let tries = 0;
+    reverie.answer((seen, response) => {
+      tries++;
+      if (seen.body.includes("poison")) return problem(response, 500, "a fault");
+      stored.push(...seen.body.trim().split("\n").map((line) => (JSON.parse(line) as { id: string }).id));
+      stores(seen, response);
+    });
+    const lines = Array.from({ length: 100 }, (_, n) => ({ ...message, id: `m${n}`, text: n === 70 ? "poison" : "x" }));
+    memory.remember(lines);
+    await expect.poll(async () => (await memory.flush(50)).pending, { timeout: 20_000, interval: 1 }).toBe(0);
+    expect(memory.counts).toMatchObject({ sent: 99, dropped: 1, refused: 0 });
+    expect(stored).toEqual(lines.flatMap(({ id, text }) => (text === "x" ? [id] : [])));
+    expect(tries).toBeGreaterThan(8);
+    expect(tries).toBeLessThan(40);
   });
 
   test("a listener of errors that throws breaks nothing", async () => {

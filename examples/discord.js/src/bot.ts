@@ -4,7 +4,7 @@ import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type OpenAI from "openai";
 import type { NewMessage, Reverie } from "reverie-memory";
 import { Memory } from "reverie-memory";
-import type { Language } from "./privacy.js";
+import type { Privacy } from "./privacy.js";
 import { asked, describe, words } from "./privacy.js";
 
 export interface Options {
@@ -22,7 +22,7 @@ const longest = 2000; // characters of a message of Discord
 
 /** createBot makes a client that is not logged in yet. Its memory is closed after it. */
 export function createBot({ reverie, openai, model, api }: Options): { client: Client; memory: Memory } {
-  const memory = new Memory(reverie, { name: "discord.js", onError: (error) => console.warn(String(error)) });
+  const memory = new Memory(reverie, { onError: (error) => console.warn(String(error)) });
   const client = new Client({
     intents: [
       GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages,
@@ -33,27 +33,42 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     ...(api !== undefined && { rest: { api } }),
   });
 
+  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
+  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
+
   const listen = async (message: Message): Promise<void> => {
     if (message.author.bot || message.system) return;
-    const privacy = asked(plain(message, client));
-    if (privacy) return await reply(message, await answerPrivately(message, privacy.about, privacy.language));
+    const toBot = !message.inGuild() || (client.user && message.mentions.has(client.user, { ignoreEveryone: true }));
+    const text = plain(message, client);
+    // What people say to each other is no order.
+    const privacy = toBot || text.startsWith("/") ? asked(text) : undefined;
+    if (privacy) return await reply(message, await answerPrivately(message, privacy));
     const said = toReverie(message, client);
     const group = groupOf(message);
-    const answers = openai && said.text && (!message.inGuild() || (client.user && message.mentions.has(client.user)));
-    if (!answers) return memory.remember(said, group);
-    const done = await memory.wrap(openai, { group, message: said }).chat.completions.create({
-      model,
-      messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
-    });
-    await reply(message, done.choices[0]?.message.content ?? "");
+    memory.remember(said, group); // at once: an edit or a "forget me" may come before the answer
+    if (!openai || !said.text || !toBot) return;
+    const question = { group, author: message.author.id, forgotten: false };
+    asking.add(question);
+    try {
+      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
+        model,
+        messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
+      });
+      const answer = done.choices[0]?.message.content ?? "";
+      if (answer && !question.forgotten) memory.remember(answerTo(said, answer), group);
+      await reply(message, answer);
+    } finally {
+      asking.delete(question);
+    }
   };
 
-  const answerPrivately = async (message: Message, about: "memories" | "forget", language: Language): Promise<string> => {
+  const answerPrivately = async (message: Message, { about, language }: Privacy): Promise<string> => {
     const options = { group: groupOf(message) };
     try {
       const { pending } = await memory.flush(2000); // what came later would be remembered
       if (pending > 0) return words[language].failed;
       if (about === "memories") return describe(await reverie.whatAbout(message.author.id, options), language);
+      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === message.author.id;
       return words[language].forgotten((await reverie.forget(message.author.id, options)).messages);
     } catch (error) {
       console.warn(String(error));
@@ -65,7 +80,8 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     listen(message).catch((error: unknown) => console.error(error));
   });
   client.on(Events.MessageUpdate, (_, message) => {
-    if (message.author?.bot || message.editedAt === null) return; // a link was unfolded, a thread begun
+    // Without a time, a link was unfolded or a thread begun.
+    if (message.author?.bot || message.editedAt === null || message.content === null) return;
     memory.remember({ id: message.id, text: plain(message, client), edited_at: message.editedAt }, groupOf(message));
   });
   const deleted = (message: Message | PartialMessage) =>
@@ -92,6 +108,14 @@ function toReverie(message: Message, client: Client): NewMessage {
     text: plain(message, client),
     sent_at: message.createdAt,
     reply_to: message.reference?.messageId,
+  };
+}
+
+function answerTo(said: NewMessage, text: string): NewMessage {
+  const name = "discord.js";
+  return {
+    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
+    reply_to: said.id,
   };
 }
 

@@ -20,6 +20,12 @@ export const words = {
 
 export type Language = keyof typeof words;
 
+/** What somebody asks of the bot. */
+export interface Privacy {
+  about: "memories" | "forget";
+  language: Language;
+}
+
 /** describe lists what is remembered of somebody. */
 export function describe(about: ReplyOf<"get-author-memories">, language: Language): string {
   const { nothing, some } = words[language];
@@ -34,8 +40,9 @@ const questions: [RegExp, "memories" | "forget", Language][] = [
   [/^忘记我[。！!]?$/, "forget", "zh"],
 ];
 
-/** asked tells whether a message asks what is remembered of its author, or to be forgotten. */
-export function asked(text: string): { about: "memories" | "forget"; language: Language } | undefined {
-  const [, about, language] = questions.find(([question]) => question.test(text)) ?? [];
+/** asked tells what a message asks of the bot: what is remembered of its author, or to be forgotten. */
+export function asked(text: string): Privacy | undefined {
+  const words = text.replace(/^\//, "").replaceAll("_", " ").trim();
+  const [, about, language] = questions.find(([question]) => question.test(words)) ?? [];
   return about && language && { about, language };
 }

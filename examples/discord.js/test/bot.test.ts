@@ -17,13 +17,17 @@ let model: Fake;
 let discord: Discord;
 let process_: ChildProcess;
 let reverie: Reverie;
+let open: () => void;
+const gate = new Promise<void>((resolve) => (open = resolve)); // holds an answer of the model back
 
 beforeAll(async () => {
   server = await Server.start();
   discord = await Discord.start();
-  model = await Fake.start((seen, response) => {
+  model = await Fake.start(async (seen, response) => {
     const { messages } = JSON.parse(seen.body) as { messages: { role: string; content: string }[] };
-    const content = messages.findLast((m) => m.role === "system")?.content ?? "";
+    const held = messages.at(-1)?.content.includes("Take your time.");
+    if (held) await gate;
+    const content = held ? "A late answer." : messages.findLast((m) => m.role === "system")?.content ?? "";
     json(response, { id: `c${model.seen.length}`, choices: [{ index: 0, message: { role: "assistant", content } }] });
   });
   reverie = new Reverie({ baseUrl: server.url, token: server.token, group: `discord-${channel}` });
@@ -100,20 +104,39 @@ test("an edit changes, and a deletion removes", async () => {
 });
 
 test("people are told what is remembered of them, and are forgotten", async () => {
-  expect(await asks(ann, "What do you remember of me?")).toMatch(/^I have \d+ of your messages/);
-  expect(await asks(ann, "<@900> 你记得我什么？", { mentions: [bot] })).toMatch(/^我存有你的 \d+ 条消息/);
-  expect(await asks(ann, "forget me")).toMatch(/^I have forgotten you: \d+ messages/);
+  const before = discord.sent.length;
+  discord.dispatch("MESSAGE_CREATE", message(bob, "forget me")); // said to others
+  await stored(/502: forget me/);
+  expect(discord.sent).toHaveLength(before);
+  const toBot = { mentions: [bot] };
+  expect(await asks(ann, "<@900> What do you remember of me?", toBot)).toMatch(/^I have \d+ of your messages/);
+  expect(await asks(ann, "<@900> 你记得我什么？", toBot)).toMatch(/^我存有你的 \d+ 条消息/);
+  expect(await asks(ann, "/forget_me")).toMatch(/^I have forgotten you: \d+ messages/);
   await stored(/501:|allergic to nuts/, false);
   await stored(/502: .*I live in Oslo\./);
-  expect(await asks(ann, "what do you remember of me")).toBe("I remember nothing of you here.");
-  expect(await asks(bob, "忘记我")).toMatch(/^我已经忘记你：\d+ 条消息/);
+  expect(await asks(ann, "/what do you remember of me")).toBe("I remember nothing of you here.");
+  expect(await asks(bob, "<@900> 忘记我", toBot)).toMatch(/^我已经忘记你：\d+ 条消息/);
   await stored(/Oslo/, false);
+});
+
+test("who is forgotten before the answer comes leaves no answer behind", async () => {
+  const carol = user("504", "Carol");
+  discord.dispatch("MESSAGE_CREATE", message(carol, "<@900> Take your time.", { mentions: [bot] }));
+  await stored(/504: Take your time\./); // before there is an answer
+  expect(await asks(carol, "/forget me")).toMatch(/^I have forgotten you: 1 messages/);
+  const before = discord.sent.length;
+  open();
+  await expect.poll(() => discord.sent.length, { timeout: 20_000 }).toBe(before + 1);
+  expect(discord.sent.at(-1)).toBe("A late answer.");
+  discord.dispatch("MESSAGE_CREATE", message(bob, "And on."));
+  await stored(/502: And on\./);
+  await stored(/late answer|Take your time/, false);
 });
 
 test("a bot whose Reverie is away answers, and one that ends sends the rest", async () => {
   await server.down();
   expect(await asks(ann, "<@900> Are you there?", { mentions: [bot] })).toContain("friendly member");
-  expect(await asks(ann, "forget me")).toMatch(/later/);
+  expect(await asks(ann, "/forget me")).toMatch(/later/);
   await server.up();
   process_.kill("SIGTERM");
   expect(await once(process_, "exit")).toEqual([0, null]);

@@ -4,8 +4,8 @@ import { h, Schema } from "koishi";
 import OpenAI from "openai";
 import type { NewMessage } from "reverie-memory";
 import { Memory, Reverie } from "reverie-memory";
-import type { Language } from "./privacy.js";
-import { describe, words } from "./privacy.js";
+import type { Privacy } from "./privacy.js";
+import { asked, describe, words } from "./privacy.js";
 
 export const name = "reverie-memory";
 
@@ -32,26 +32,43 @@ const persona = "You are a friendly member of this chat. "
 
 export function apply(ctx: Context, config: Config): void {
   const reverie = new Reverie({ baseUrl: config.baseUrl, token: config.token });
-  const memory = new Memory(reverie, { name: "koishi", onError: (error) => ctx.logger(name).warn(String(error)) });
+  const memory = new Memory(reverie, { onError: (error) => ctx.logger(name).warn(String(error)) });
   const openai = config.modelKey ? new OpenAI({ apiKey: config.modelKey, baseURL: config.modelUrl }) : undefined;
+
+  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
+  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
 
   // Commands do not come here, so no command is remembered.
   ctx.middleware(async (session, next) => {
     const message = messageOf(session);
     const group = groupOf(session);
-    if (!openai || !message.text || !(session.isDirect || session.stripped.appel)) {
-      memory.remember(message, group);
-      return next();
+    const { appel, content, prefix } = session.stripped;
+    const toBot = session.isDirect || appel;
+    // What people say to each other is no order.
+    const privacy = toBot || prefix || content.startsWith("/") ? asked(content) : undefined;
+    if (privacy) return h.text(await privately(session, privacy));
+    memory.remember(message, group); // at once: an edit or a "forget me" may come before the answer
+    if (!openai || !message.text || !toBot) return next();
+    const question = { group, author: session.userId ?? "", forgotten: false };
+    asking.add(question);
+    try {
+      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
+        model: config.model,
+        messages: [
+          { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
+        ],
+      });
+      const answer = done.choices[0]?.message.content ?? "";
+      if (answer && !question.forgotten) memory.remember(answerTo(message, answer), group);
+      return h.text(answer);
+    } finally {
+      asking.delete(question);
     }
-    const done = await memory.wrap(openai, { group, message }).chat.completions.create({
-      model: config.model,
-      messages: [{ role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` }],
-    });
-    return h.text(done.choices[0]?.message.content ?? "");
   });
 
   ctx.on("message-updated", (session) => {
     const text = plain(session.elements ?? []);
+    if (!text) return; // not the words have changed
     memory.remember({ id: idOf(session), text, edited_at: new Date() }, groupOf(session));
   });
   ctx.on("message-deleted", (session) => {
@@ -59,34 +76,27 @@ export function apply(ctx: Context, config: Config): void {
   });
 
   /** privately answers when nothing waits that would be remembered later. */
-  const privately = async (language: Language, answer: () => Promise<string>): Promise<string> => {
+  const privately = async (session: Session, { about, language }: Privacy): Promise<string> => {
+    const options = { group: groupOf(session) };
+    const author = session.userId ?? "";
     try {
       const { pending } = await memory.flush(2000);
-      return pending > 0 ? words[language].failed : await answer();
+      if (pending > 0) return words[language].failed;
+      if (about === "memories") return describe(await reverie.whatAbout(author, options), language);
+      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === author;
+      return words[language].forgotten((await reverie.forget(author, options)).messages);
     } catch (error) {
       ctx.logger(name).warn(String(error));
       return words[language].failed;
     }
   };
-  const about = (language: Language) => (session: Session) => privately(language, async () =>
-    describe(await reverie.whatAbout(session.userId ?? "", { group: groupOf(session) }), language));
-  const forget = (language: Language) => (session: Session) => privately(language, async () => {
-    const { messages } = await reverie.forget(session.userId ?? "", { group: groupOf(session) });
-    return words[language].forgotten(messages);
-  });
-  const command = (command: string, shortcut: RegExp, answer: (session: Session) => Promise<string>) =>
-    ctx.command(command).shortcut(shortcut).action(async ({ session }) => session && h.text(await answer(session)));
-  command("what-of-me", /^what do you remember of me\??$/i, about("en"));
-  command("forget-me", /^forget me[.!]?$/i, forget("en"));
-  command("你记得我什么", /^你记得我什么[?？]$/, about("zh"));
-  command("忘记我", /^忘记我[。！!]$/, forget("zh"));
 
   ctx.on("dispose", async () => void await memory.close());
 }
 
 /** groupOf names a chat as `reverie import` does: by its platform and id. */
 function groupOf(session: Session): string {
-  return `${session.platform}-${session.channelId}`;
+  return `${session.platform}-${session.channelId?.replace(/^private:/, "private-")}`;
 }
 
 function idOf(session: Session): string {
@@ -101,6 +111,14 @@ function messageOf(session: Session): NewMessage {
     text: plain(session.elements ?? []),
     sent_at: new Date(session.timestamp || Date.now()),
     reply_to: session.quote?.id,
+  };
+}
+
+function answerTo(said: NewMessage, text: string): NewMessage {
+  const name = "koishi";
+  return {
+    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
+    reply_to: said.id,
   };
 }
 

@@ -20,9 +20,29 @@ export const words = {
 
 export type Language = keyof typeof words;
 
+/** What somebody asks of the bot. */
+export interface Privacy {
+  about: "memories" | "forget";
+  language: Language;
+}
+
 /** describe lists what is remembered of somebody. */
 export function describe(about: ReplyOf<"get-author-memories">, language: Language): string {
   const { nothing, some } = words[language];
   if (about.messages === 0 && about.memories.length === 0) return nothing;
   return [some(about.messages), ...about.memories.map((m) => `- ${m.statement}`)].join("\n");
+}
+
+const questions: [RegExp, "memories" | "forget", Language][] = [
+  [/^what do you remember of me[?.]?$/i, "memories", "en"],
+  [/^forget me[.!]?$/i, "forget", "en"],
+  [/^你记得我什么[?？]?$/, "memories", "zh"],
+  [/^忘记我[。！!]?$/, "forget", "zh"],
+];
+
+/** asked tells what a message asks of the bot: what is remembered of its author, or to be forgotten. */
+export function asked(text: string): Privacy | undefined {
+  const words = text.replace(/^\//, "").replaceAll("_", " ").trim();
+  const [, about, language] = questions.find(([question]) => question.test(words)) ?? [];
+  return about && language && { about, language };
 }

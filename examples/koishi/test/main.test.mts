@@ -34,6 +34,13 @@ test("what a OneBot tells comes to Reverie, also at the end of the process", asy
   expect(JSON.parse(reverie.seen[0]?.body ?? "")).toEqual({
     id: "42", author: "Ann", author_id: "501", text: "I live in Oslo.", sent_at: "2026-01-15T12:30:00.000Z",
   });
+  socket.send(JSON.stringify({
+    ...event, post_type: "message", message_type: "private", sub_type: "friend", message_id: 43, user_id: 7,
+    message: [{ type: "text", data: { text: "I live in Rome." } }], raw_message: "I live in Rome.", font: 0,
+    sender: { user_id: 7, nickname: "Bob" },
+  }));
+  await expect.poll(() => reverie.seen.length, { timeout: 30_000 }).toBe(2);
+  expect(reverie.seen[1]?.url).toBe("/v1/groups/onebot-private-7/messages"); // not those of the group 7
   bot.kill("SIGTERM");
   expect(await once(bot, "exit")).toEqual([0, null]);
   onebot.close();

@@ -17,11 +17,15 @@ let model: Fake;
 let app: KoishiContext;
 let reverie: Reverie;
 let ann: MessageClient;
+let open: () => void;
+const gate = new Promise<void>((resolve) => (open = resolve)); // holds an answer of the model back
 
 /** answers says what its last system message was. */
-const answers = (seen: { body: string }, response: Parameters<typeof json>[0]) => {
+const answers = async (seen: { body: string }, response: Parameters<typeof json>[0]) => {
   const { messages } = JSON.parse(seen.body) as { messages: { role: string; content: string }[] };
-  const content = messages.findLast((m) => m.role === "system")?.content ?? "";
+  const held = messages.at(-1)?.content.includes("Take your time.");
+  if (held) await gate;
+  const content = held ? "A late answer." : messages.findLast((m) => m.role === "system")?.content ?? "";
   json(response, { id: `c${model.seen.length}`, choices: [{ index: 0, message: { role: "assistant", content } }] });
 };
 
@@ -75,26 +79,46 @@ describe("in a group", () => {
     await stored(/e1 bob: I live in Bergen\./);
     app.mock.receive({ ...event, type: "message-updated", message: said("I live in Rome.") } as never);
     await stored(/e1 bob: I live in Rome\./);
+    app.mock.receive({ ...event, type: "message-updated", message: { ...message, content: undefined } } as never);
+    await ann.shouldNotReply("Rome is far.");
+    await stored(/ann: Rome is far\./);
+    await stored(/e1 bob: I live in Rome\./); // an update without words took none away
     app.mock.receive({ ...event, type: "message-deleted", message } as never);
-    await stored(/Rome|Bergen/, false);
+    await stored(/I live in (Rome|Bergen)/, false);
   });
 
   test("people are told what is remembered of them, and are forgotten", async () => {
-    await ann.shouldReply("what do you remember of me?", /^I have \d+ of your messages/);
-    await ann.shouldReply("你记得我什么？", /^我存有你的 \d+ 条消息/);
-    await ann.shouldReply("forget me", /^I have forgotten you: \d+ messages/);
+    for (const words of ["forget me", "忘记我"]) { // said to others
+      await ann.shouldNotReply(words);
+      await stored(new RegExp(`ann: ${words}`));
+    }
+    await ann.shouldReply(`<at id="514"/> what do you remember of me?`, /^I have \d+ of your messages/);
+    await ann.shouldReply(`<at id="514"/> 你记得我什么？`, /^我存有你的 \d+ 条消息/);
+    await ann.shouldReply("/forget_me", /^I have forgotten you: \d+ messages/);
     await stored(/ann:/, false);
     await stored(/allergic to nuts/, false);
     await stored(/bob: Hello, I live in Oslo\./);
-    await ann.shouldReply("what-of-me", "I remember nothing of you here.");
-    await app.mock.client("bob", "club").shouldReply("忘记我", /^我已经忘记你：\d+ 条消息/);
+    await ann.shouldReply("/what do you remember of me", "I remember nothing of you here.");
+    await app.mock.client("bob", "club").shouldReply(`<at id="514"/> 忘记我`, /^我已经忘记你：\d+ 条消息/);
     await stored(/Oslo/, false);
   });
+});
+
+test("who is forgotten before the answer comes leaves no answer behind", async () => {
+  const carol = app.mock.client("carol", "club");
+  const late = carol.receive(`<at id="514"/> Take your time.`);
+  await stored(/carol: .*Take your time\./); // before there is an answer
+  await app.mock.client("carol", "club").shouldReply("/forget me", /^I have forgotten you: 1 messages/);
+  open();
+  expect(await late).toEqual(["A late answer."]);
+  await app.mock.client("bob", "club").shouldNotReply("And on.");
+  await stored(/bob: And on\./);
+  await stored(/late answer|Take your time/, false);
 });
 
 test("a bot whose Reverie is away answers all the same", async () => {
   await server.down();
   const [reply] = await ann.receive(`<at id="514"/> Are you there?`);
   expect(reply).toContain("friendly member");
-  await ann.shouldReply("what do you remember of me?", /later/);
+  await ann.shouldReply("/what do you remember of me?", /later/);
 });

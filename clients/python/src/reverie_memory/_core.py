@@ -121,11 +121,12 @@ class Call(Generic[T]):
     def refused(self, response: httpx.Response) -> tuple[APIError, bool]:
         """The error of an answer that is none of 2xx, and whether the request may be sent again.
 
-        A server that says when to come back has done nothing.
+        After 429, and after 409 with a Retry-After, the server has done nothing.
         """
         error = error_of(problem_of(response), retry_after(response))
-        again = error.retry_after is not None or (self.idempotent and response.status_code in (429, 502, 503, 504))
-        return error, again
+        status, asked = response.status_code, error.retry_after is not None
+        undone = status == 429 or (status == 409 and asked)
+        return error, undone or (self.idempotent and (asked or status in (502, 503, 504)))
 
     def answer(self, response: httpx.Response) -> T:
         if response.status_code == 204 or not response.content:

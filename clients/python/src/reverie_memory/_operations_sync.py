@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from typing import Literal, TypeVar
 
@@ -548,7 +549,11 @@ class Operations(ABC):
             "PUT",
             path_of("/v1/team/memories/{id}", id),
             query={"team": team},
-            headers={"If-Match": if_match, "If-None-Match": if_none_match, "Idempotency-Key": idempotency_key},
+            headers={
+                "If-Match": if_match,
+                "If-None-Match": if_none_match,
+                "Idempotency-Key": idempotency_key or str(uuid.uuid4()),
+            },
             body=Body(body),
         )
         return self._send(call, timeout)

@@ -282,7 +282,7 @@ class Reverie(Operations):
         group: str | None = None,
         timeout: float | None = None,
     ) -> models.MessagesAdded:
-        """Notes a reaction to a message."""
+        """Notes a reaction to a message. A count of 0 takes it back."""
         reaction = Reaction(emoji=emoji, author_id=author_id, count=count)
         return self.remember(Message(id=message_id, reactions=[reaction]), group=group, timeout=timeout)
 

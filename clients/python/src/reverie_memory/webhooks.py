@@ -49,6 +49,8 @@ def verify_webhook(
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (ValueError, binascii.Error):
         raise WebhookError("the secret is not one of a webhook: it begins with whsec_") from None
+    if not key:  # anybody could sign with it
+        raise WebhookError("the secret is empty: give the one that begins with whsec_")
     raw = body.encode() if isinstance(body, str) else bytes(body)
     want = hmac.new(key, f"{name}.{sent}.".encode() + raw, hashlib.sha256).digest()
     if not any(hmac.compare_digest(want, one) for one in _signatures(signatures)):
