@@ -135,7 +135,7 @@ func (p *Problem) more(err error, now time.Time) {
 	}
 	var busy *reverie.BusyError
 	if errors.As(err, &busy) && busy.ExpiresAt.After(now) {
-		p.retryAfter = busy.ExpiresAt.Sub(now)
+		p.retryAfter = min(busy.ExpiresAt.Sub(now), retryUnavailable) // most work ends long before its lease
 	}
 	var budget *reverie.BudgetError
 	if errors.As(err, &budget) {
