@@ -63,6 +63,8 @@ def main():
     ap.add_argument("--model", help="another GGUF file")
     ap.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) // 2),
                     help="threads that write an answer; one for each core stands still where others use them too")
+    ap.add_argument("--prompts", default="full", choices=["full", "small"], help="[llm] prompts (default %(default)s)")
+    ap.add_argument("--lines", default="free", choices=["free", "grammar", "schema"], help="[llm] lines (default %(default)s)")
     ap.add_argument("--no-page", action="store_true", help="leave docs/evaluation.md as it is")
     ap.add_argument("eval", nargs="*", metavar="-- FLAG", help="flags of reverie eval")
     args = ap.parse_args()
@@ -160,7 +162,7 @@ def play(args, model, llama, e5):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("REVERIE_LLM_", "REVERIE_EMBED_"))}
     env.update(REVERIE_LLM_PROVIDER="openai", REVERIE_LLM_BASE_URL=f"http://127.0.0.1:{llama}/v1",
                REVERIE_LLM_MODEL=model.stem, REVERIE_LLM_TEMPERATURE="0", REVERIE_LLM_TIMEOUT="30m",
-               REVERIE_LLM_LINES="grammar", REVERIE_LLM_PROMPTS="small",
+               REVERIE_LLM_LINES=args.lines, REVERIE_LLM_PROMPTS=args.prompts,
                REVERIE_LLM_MAX_OUTPUT_TOKENS="2048",
                REVERIE_EMBED_PROVIDER="openai", REVERIE_EMBED_BASE_URL=f"http://127.0.0.1:{e5}/v1",
                REVERIE_EMBED_MODEL=EMBEDDER, REVERIE_EMBED_DIMENSIONS=str(DIMENSIONS))
@@ -210,7 +212,7 @@ def section(report, facts, args):
     licence = facts.get("general.license") or (LICENCE if not args.model else "not stated in the file")
     lines = [
         f"{facts.get('general.name', report['model'])}, {FILE_TYPES.get(facts.get('general.file_type'), '?')}, "
-        f"context {CONTEXT}, temperature 0, short prompts, lines by a grammar. Licence: {licence}. Embedder: {EMBEDDER}, 4 bit.",
+        f"context {CONTEXT}, temperature 0, prompts {args.prompts}, lines {args.lines}. Licence: {licence}. Embedder: {EMBEDDER}, 4 bit.",
         "",
         "| | |",
         "| --- | --- |",
