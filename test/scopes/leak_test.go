@@ -253,7 +253,7 @@ func (s *saga) play(steps int, crossed *int) string {
 // of one and of several, edited, deleted, erased and undone, and people merged and parted. After
 // each step every reader of every group is shown what the model allows, and nothing else.
 func TestHistories(t *testing.T) {
-	histories, steps := 24, 6
+	histories, steps := 12, 6
 	if os.Getenv("REVERIE_TEST_THOROUGH") != "" {
 		histories = 200
 	}
