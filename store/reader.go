@@ -135,18 +135,16 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 	return "", nil
 }
 
-// confinement is the SQL by which a transaction of the context begins to read as the
-// reader, "" where it is not to.
-func (s *Store) confinement(ctx context.Context) (string, error) {
+// confinement has a transaction of the context read as the reader, where it is to.
+func (s *Store) confinement(ctx context.Context) (pg.Settings, error) {
 	groups, ok := ctx.Value(readerKey{}).(string)
 	if !ok || s.db.Options().ReaderRole == "" {
-		return "", nil
+		return nil, nil
 	}
 	if r, err := s.Reader(ctx); err != nil || !r.On {
-		return "", err
+		return nil, err
 	}
-	return "; set local role " + pq.QuoteIdentifier(s.db.Options().ReaderRole) + "; set local reverie.groups = " +
-		pq.QuoteLiteral(groups), nil
+	return pg.Settings{"role", s.db.Options().ReaderRole, "reverie.groups", groups}, nil
 }
 
 // confineReader makes the role for reading, as far as the user of db may, and confines it.

@@ -54,7 +54,7 @@ func (s *Archive) Export(ctx context.Context, q reverie.ExportQuery, to RecordWr
 		what = fmt.Sprintf("export group %q", q.GroupID)
 	}
 	var refused error
-	err := s.db.Stream(ctx, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context,
+	err := s.db.Stream(ctx, pg.Settings{"timezone", "UTC", "extra_float_digits", "1"}, func(ctx context.Context,
 		t *pg.Tx) error {
 		e := exporter{t: t, query: q, to: to}
 		err := e.all(ctx)

@@ -161,7 +161,7 @@ func (t textTable) set() string {
 // not exist is reverie.ErrNotFound; an error of take ends it, and is returned as it is.
 func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
 	var refused error
-	err := s.db.Stream(ctx, "", func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Stream(ctx, nil, func(ctx context.Context, t *pg.Tx) error {
 		if _, err := store.GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}

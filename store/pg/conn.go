@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
 )
 
-// connector opens connections whose transactions begin with settings of their
-// own, in the same request: they would be a round trip in each otherwise.
-type connector struct{ *pq.Connector }
+// connector opens connections whose transactions begin together with their first statement.
+type connector struct {
+	*pq.Connector
+	plain bool // the link carries the protocol as it is, without TLS: see queue
+}
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	o := &opening{ctx: ctx, close: func() {}}
@@ -28,7 +31,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, plain: c.plain}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -51,6 +54,9 @@ type conn struct {
 	driverConn
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
+	plain      bool
+	began      int    // what link.queue.sent was when the transaction began
+	reads      bool   // the transaction only reads
 	over       func() // ends what the transaction under way heeds; nil where there is none
 }
 
@@ -136,16 +142,36 @@ func (r utcRows) Next(dest []driver.Value) error {
 
 // ExecContext writes, always in a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if queued, _ := ctx.Value(queuedKey{}).(bool); queued && c.plain {
+		return c.keepBack(ctx, query, args)
+	}
 	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
+	return c.exec(ctx, st, query, args)
+}
+
+func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []driver.NamedValue) (driver.Result, error) {
 	if st != nil {
 		return st.ExecContext(ctx, args)
 	}
 	return c.driverConn.ExecContext(ctx, query, args)
 }
+
+// keepBack has a statement sent with the next one that is waited for. See queue.
+func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	st, err := c.prepared(ctx, query, args)
+	if err != nil { // it waits for an answer, if it prepares
+		return nil, err
+	}
+	c.link.queue.hold = true
+	defer func() { c.link.queue.hold = false }()
+	return c.exec(context.WithoutCancel(ctx), st, query, args)
+}
+
+type queuedKey struct{}
 
 // retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
 // broke before it had done anything: after a failover all that are kept are broken. One
@@ -173,25 +199,55 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	default:
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
-	if settings, ok := ctx.Value(settingsKey{}).(string); ok {
-		begin += "; " + settings
-	}
-	c.over = c.link.heed(ctx)
-	if _, err := c.ExecContext(ctx, begin, nil); err != nil {
+	settings, _ := ctx.Value(settingsKey{}).(Settings)
+	c.over, c.began, c.reads = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly
+	if err := c.begin(ctx, begin, settings); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
 		return nil, retryElsewhere(ctx, err)
 	}
 	return c, nil
 }
 
+func (c *conn) begin(ctx context.Context, begin string, settings Settings) error {
+	if !c.plain { // all in one request
+		_, err := c.driverConn.ExecContext(ctx, begin+"; "+settings.literally(), nil)
+		return err
+	}
+	if _, err := c.keepBack(ctx, begin, nil); err != nil {
+		return err
+	}
+	query, args := settings.query()
+	_, err := c.keepBack(context.WithValue(ctx, preparingKey{}, true), query, args)
+	return err
+}
+
+// Commit does not wait for the end of a transaction that only reads.
 func (c *conn) Commit() error {
 	defer c.ended()
-	return c.driverConn.Commit()
+	if !c.reads || !c.plain {
+		return c.driverConn.Commit()
+	}
+	if c.unsent() {
+		return nil
+	}
+	if _, err := c.keepBack(context.Background(), "COMMIT", nil); err != nil {
+		return err
+	}
+	return c.link.send(c.link.queue.flush())
 }
 
 func (c *conn) Rollback() error {
 	defer c.ended()
+	if c.unsent() {
+		return nil
+	}
 	return c.driverConn.Rollback()
+}
+
+// unsent drops what was kept back, and tells whether that is the whole transaction.
+func (c *conn) unsent() bool {
+	c.link.queue.drop()
+	return c.plain && c.link.queue.sent == c.began
 }
 
 // ended has the link heed nobody's context any more.
@@ -202,8 +258,31 @@ func (c *conn) ended() {
 
 type settingsKey struct{}
 
-// withSettings is the context of a transaction that begins with settings, which
-// are SQL.
-func withSettings(ctx context.Context, settings string) context.Context {
+// withSettings is the context of a transaction that begins with settings.
+func withSettings(ctx context.Context, settings Settings) context.Context {
 	return context.WithValue(ctx, settingsKey{}, settings)
+}
+
+// Settings are names and values of PostgreSQL's settings, in turns, for one transaction.
+type Settings []string
+
+// query is a statement that makes the settings, and its arguments.
+func (s Settings) query() (string, []driver.NamedValue) {
+	calls, args := make([]string, len(s)/2), make([]driver.NamedValue, len(s))
+	for i := range calls {
+		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+	}
+	for i, word := range s {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: word}
+	}
+	return "select " + strings.Join(calls, ", "), args
+}
+
+// literally is the statement without arguments.
+func (s Settings) literally() string {
+	calls := make([]string, len(s)/2)
+	for i := range calls {
+		calls[i] = "set_config(" + pq.QuoteLiteral(s[2*i]) + ", " + pq.QuoteLiteral(s[2*i+1]) + ", true)"
+	}
+	return "select " + strings.Join(calls, ", ")
 }

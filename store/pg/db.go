@@ -61,9 +61,9 @@ func (o Options) WithDefaults() Options {
 
 // DB is a pool of connections to one database. Its methods may be called concurrently.
 type DB struct {
-	// Confine returns what is appended to the settings of a read-only transaction,
-	// such as "; set local role ...", or "" for nothing, as at first. Set it before the first use.
-	Confine func(ctx context.Context) (string, error)
+	// Confine returns more settings of a read-only transaction, such as its role; none
+	// at first. Set it before the first use.
+	Confine func(ctx context.Context) (Settings, error)
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
 
@@ -85,7 +85,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
-		Confine: func(context.Context) (string, error) { return "", nil }}
+		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
 		_ = db.Close()
@@ -135,7 +135,7 @@ func Connect(opts Options) (*sql.DB, error) {
 		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
-	db := sql.OpenDB(connector{pqConnector})
+	db := sql.OpenDB(connector{pqConnector, cfg.SSLMode == pq.SSLModeDisable})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

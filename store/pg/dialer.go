@@ -61,6 +61,7 @@ type openingKey struct{}
 type timedConn struct {
 	net.Conn
 	timeout time.Duration
+	queue   queue
 
 	mu    sync.Mutex
 	limit time.Time // of the handshake; zero: none
@@ -110,15 +111,41 @@ func (c *timedConn) begin(set func(time.Time) error) error {
 func (c *timedConn) SetDeadline(t time.Time) error { return c.set(&c.limit, t) }
 
 func (c *timedConn) Read(p []byte) (int, error) {
-	if err := c.begin(c.SetReadDeadline); err != nil {
-		return 0, err
+	for {
+		n, more := c.queue.read(p)
+		if n > 0 {
+			return n, nil
+		}
+		if err := c.begin(c.SetReadDeadline); err != nil {
+			return 0, err
+		}
+		if !more {
+			return c.Conn.Read(p)
+		}
+		var b [4096]byte
+		n, err := c.Conn.Read(b[:])
+		c.queue.in = append(c.queue.in, b[:n]...)
+		if n == 0 && err != nil {
+			return 0, err
+		}
 	}
-	return c.Conn.Read(p)
 }
 
 func (c *timedConn) Write(p []byte) (int, error) {
-	if err := c.begin(c.SetWriteDeadline); err != nil {
+	now, err := c.queue.written(p)
+	if err != nil || len(now) == 0 {
+		return len(p), err
+	}
+	if err := c.send(now); err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(p)
+	return len(p), nil
+}
+
+func (c *timedConn) send(p []byte) error {
+	if err := c.begin(c.SetWriteDeadline); err != nil {
+		return err
+	}
+	_, err := c.Conn.Write(p)
+	return err
 }

@@ -58,11 +58,11 @@ func (d *DB) query(ctx context.Context, what string, read func(context.Context, 
 }
 
 // queryOnce reads by itself, or confined in a transaction.
-func (d *DB) queryOnce(ctx context.Context, confined string, read func(context.Context, Querier) error) error {
-	if confined == "" {
+func (d *DB) queryOnce(ctx context.Context, confined Settings, read func(context.Context, Querier) error) error {
+	if len(confined) == 0 {
 		return read(ctx, d.db)
 	}
-	t, err := d.db.BeginTx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, false)+confined),
+	t, err := d.db.BeginTx(withSettings(ctx, append(d.opts.bounds(d.opts.LockTimeout, false), confined...)),
 		&sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/lib/pq/pqerror"
@@ -60,6 +61,13 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 			return err
 		}
 	}
+}
+
+// Queue has a statement run before the next one that is waited for, be it the commit, and in the
+// same round trip. Its error is that one's. Use it where nothing depends on the number of rows.
+func (t *Tx) Queue(ctx context.Context, query string, args ...any) error {
+	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), query, args...)
+	return err
 }
 
 // Exec returns the number of rows written.
@@ -149,7 +157,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 
 // attempt runs w once. sent tells whether the commit was sent to the server.
 func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
-	var confined string
+	var confined Settings
 	if w.ReadOnly {
 		if confined, err = d.Confine(ctx); err != nil {
 			return false, err
@@ -166,7 +174,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	if w.ReadOnly || w.Snapshot {
 		opts.ReadOnly, opts.Isolation = w.ReadOnly, sql.LevelRepeatableRead
 	}
-	raw, err := d.db.BeginTx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, w.ByKey)+confined), opts)
+	raw, err := d.db.BeginTx(withSettings(ctx, append(d.opts.bounds(d.opts.LockTimeout, w.ByKey), confined...)), opts)
 	if err != nil {
 		return false, err
 	}
@@ -207,12 +215,12 @@ func commitEachStatement(do func(context.Context, *Tx) error) func(context.Conte
 
 // bounds are the settings of a transaction that has time limits. They are its own:
 // those of a session would reach others through a pooler.
-func (o Options) bounds(lock time.Duration, byKey bool) string {
-	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
-		"set local idle_in_transaction_session_timeout = %d",
-		o.StatementTimeout.Milliseconds(), lock.Milliseconds(), o.IdleTimeout.Milliseconds())
+func (o Options) bounds(lock time.Duration, byKey bool) Settings {
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	settings := Settings{"statement_timeout", ms(o.StatementTimeout), "lock_timeout", ms(lock),
+		"idle_in_transaction_session_timeout", ms(o.IdleTimeout)}
 	if byKey {
-		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off; set local jit = off"
+		settings = append(settings, "plan_cache_mode", "force_generic_plan", "enable_seqscan", "off", "jit", "off")
 	}
 	return settings
 }
@@ -233,11 +241,11 @@ const streamIdle = 10 * time.Minute
 
 // Stream runs do once in a read-only transaction of one snapshot, for readers that hand
 // rows over as they come: it is never repeated, and not confined. The client may pause for
-// streamIdle between two statements. settings is SQL to begin with, each setting led by "; ".
-func (d *DB) Stream(ctx context.Context, settings string, do func(ctx context.Context, t *Tx) error) error {
+// streamIdle between two statements.
+func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
 	opts.IdleTimeout = streamIdle
-	raw, err := d.db.BeginTx(withSettings(ctx, opts.bounds(opts.LockTimeout, false)+settings),
+	raw, err := d.db.BeginTx(withSettings(ctx, append(opts.bounds(opts.LockTimeout, false), settings...)),
 		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
