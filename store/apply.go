@@ -211,7 +211,7 @@ func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if plan.HeldAll {
 		status = reverie.ChunkHeld
 	}
-	_, err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
+	err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
 		pg.AsJSON(plan.Stats))
 	return err
 }
@@ -393,7 +393,7 @@ func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 			rows.Add(st.Head.MemoryID, string(becomes[st.Action]), st.Strength, st.LastSupportedAt, b.saidAt(st))
 		}
 	}
-	n, err := rows.Exec(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
+	n, err := rows.ExecRows(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
 	if err == nil && n != rows.Len() {
 		return fmt.Errorf("%d of %d heads were written: %w", n, rows.Len(), reverie.ErrConflict)
 	}
@@ -420,7 +420,7 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	if err != nil {
 		return err
 	}
-	_, err = rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
+	err = rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
 	return err
 }
 

@@ -168,7 +168,7 @@ func Cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Ch
 			return 0, err
 		}
 	}
-	return causes.Exec(ctx, t, cascadeQuery, groupID, written, at)
+	return causes.ExecRows(ctx, t, cascadeQuery, groupID, written, at)
 }
 
 // calm lets what waits for a change that is put back wait no longer, or for the next reason
@@ -185,7 +185,7 @@ func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at
 	for _, r := range rows {
 		waited.Add(r.LineageID, r.Since)
 	}
-	_, err := waited.Exec(ctx, t, stillQuery, groupID, at)
+	_, err := waited.ExecRows(ctx, t, stillQuery, groupID, at)
 	return err
 }
 
@@ -230,7 +230,7 @@ const (
 // reason is shown to the model, and to whoever asks about the memory.
 func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string,
 	at time.Time) (int, error) {
-	return t.Exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
+	return t.ExecRows(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
 }
 
 const judgeAgainQuery = `select m.memory_id, ` + AgainBecause + ` as judge_again
@@ -267,7 +267,7 @@ func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reveri
 			settled = append(settled, st.LineageID)
 		}
 	}
-	if _, err := rows.Exec(ctx, t, judgedQuery, groupID, runID); err != nil || len(settled) == 0 {
+	if err := rows.Exec(ctx, t, judgedQuery, groupID, runID); err != nil || len(settled) == 0 {
 		return err
 	}
 	return settleErased(ctx, t, groupID, settled)
@@ -283,6 +283,6 @@ func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head reverie.
 			return err
 		}
 	}
-	_, err := t.Exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
+	err := t.Exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
 	return err
 }

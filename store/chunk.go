@@ -55,7 +55,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
-	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
+	n, err := t.ExecRows(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
 		append([]string{}, c.MemoryIDs...), // never null
 		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit)
 	if err == nil && n == 0 {
@@ -114,7 +114,7 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
+			err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
 				s.db.Now())
 			return err
 		},
@@ -141,7 +141,7 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 
 // adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
 func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to string) error {
-	_, err := t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
+	err := t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
 	return err
 }
 
@@ -199,7 +199,7 @@ func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.T
 			named(d.TargetID, held[d.TargetID]), named(d.MemoryID, plan.HeldAll || held[d.MemoryID]), pg.ValidText(d.Reason),
 			candidatesJSON(d.Candidates), d.Model, d.PromptVersion, d.PromptSHA256, d.Calls, named(d.MemoryID, false))
 	}
-	_, err := rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
+	err := rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
 	return err
 }
 
@@ -238,7 +238,7 @@ func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []r
 			ids = append(ids, st.Head.MemoryID)
 		}
 	}
-	_, err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids,
+	err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids,
 		lineages, at)
 	return err
 }

@@ -93,13 +93,13 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			if err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
+			if err := t.Exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
 				return err
 			}
 			return InsertChanges(ctx, t, q.GroupID, nil, 0, at, log)
 		},
 	}.ByID(func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
+		err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
 			order by lineage_id for update`, q.GroupID, pq.StringArray(ids))
 		return err
 	}))

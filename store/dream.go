@@ -279,7 +279,7 @@ const (
 // never was a dream's to take in, fails the whole plan.
 func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	ids := pq.StringArray(plan.Dream.MemoryIDs)
-	n, err := t.Exec(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
+	n, err := t.ExecRows(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	for _, s := range plan.Dream.Sessions {
 		rows.Add(s.ID, s.LastAt, s.Total.Messages)
 	}
-	_, err = rows.Exec(ctx, t, coverSessionsQuery, plan.GroupID)
+	err = rows.Exec(ctx, t, coverSessionsQuery, plan.GroupID)
 	return err
 }
 
@@ -332,7 +332,7 @@ func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) 
 func Uncover(ctx context.Context, t *pg.Tx, run reverie.Run, of []string) (int, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID))))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
-	return t.Exec(ctx, uncoverQuery, run.GroupID, OrEmpty(pq.StringArray(ids)))
+	return t.ExecRows(ctx, uncoverQuery, run.GroupID, OrEmpty(pq.StringArray(ids)))
 }
 
 const (

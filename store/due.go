@@ -196,7 +196,7 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 			}
 			noted = rule.Next(noted, pg.ValidText(reason), at.UTC())
 			noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-			_, err = t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
+			err = t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
 				noted.UpdatedAt)
 			return err
 		},

@@ -67,7 +67,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			_, err := LockGroup(ctx, t, e.GroupID)
 			return err
 		}
-		_, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
+		err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
 			for update`, e.GroupID, e.MemoryID)
 		return err
 	}))
@@ -121,7 +121,7 @@ func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, er
 	if err != nil {
 		return reverie.Memory{}, err
 	}
-	if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version
+	if err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version
 		for update`,
 		asked.GroupID, asked.LineageID); err != nil {
 		return reverie.Memory{}, err
@@ -169,7 +169,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	case reverie.ActionScope:
 		c.Summary = fmt.Sprintf("scope %s: %s", e.Reach, e.Reason)
 		if err = reverie.CheckReach(e.Reach, head); err == nil {
-			_, err = t.Exec(ctx, `insert into memory_scopes (group_id, lineage_id, scope, set_at) values ($1, $2, $3, $4)
+			err = t.Exec(ctx, `insert into memory_scopes (group_id, lineage_id, scope, set_at) values ($1, $2, $3, $4)
 				on conflict (group_id, lineage_id) do update set scope = excluded.scope, set_at = excluded.set_at`,
 				head.GroupID, head.LineageID, string(e.Reach), at)
 		}
@@ -183,7 +183,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 		}
 		c.Summary = ValueSummary(e, old)
 		if err = keepValues(ctx, t, head.GroupID, head.ID, at); err == nil {
-			_, err = t.Exec(ctx, query, args...)
+			err = t.Exec(ctx, query, args...)
 		}
 	}
 	return c, err
@@ -191,7 +191,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 
 // endHead ends a head, as of when it ended before if it did.
 func endHead(ctx context.Context, t *pg.Tx, head reverie.Memory, becomes reverie.Status, at time.Time) error {
-	_, err := t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
+	err := t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at, string(becomes))
 	return err
@@ -222,7 +222,7 @@ func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason s
 // that says that it is deleted.
 func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, status reverie.Status,
 	at time.Time) error {
-	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
+	err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
 			statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary,
 			created_at, updated_at, said_at, ended_at, said_until, last_supported_at, author, type, due_on)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, $8, tags,
@@ -244,7 +244,7 @@ const EndTeamHeadQuery = `update memories set status = 'superseded', ended_at = 
 
 // bury makes a new version of head's text that says that it is deleted.
 func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
-	if _, err := t.Exec(ctx, EndTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
+	if err := t.Exec(ctx, EndTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
 	return appendVersion(ctx, t, head, newID, reason, reverie.StatusDeprecated, at)

@@ -44,7 +44,7 @@ func write(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, a
 		Summary: e.Reason, Version: m.Version}
 	if head.ID != "" {
 		c.OldID = &head.ID
-		if _, err := t.Exec(ctx, supersedeQuery, head.GroupID, head.ID, at); err != nil {
+		if err := t.Exec(ctx, supersedeQuery, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
 	}
@@ -55,7 +55,7 @@ func write(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, a
 			saidAt = e.SaidAt
 		}
 	}
-	_, err = t.Exec(ctx, writeQuery, head.GroupID, m.ID, head.LineageID, head.ID, string(head.Kind), m.Statement, m.Version,
+	err = t.Exec(ctx, writeQuery, head.GroupID, m.ID, head.LineageID, head.ID, string(head.Kind), m.Statement, m.Version,
 		m.Tags, strength, reverie.DefaultWeight, m.ContentHash, e.Reason, at, string(m.Type), m.DueOn, e.Author, saidAt)
 	return c, err
 }

@@ -143,7 +143,7 @@ func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, b
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, query, append([]any{groupID, model, keys, array}, further...)...)
+		err = t.Exec(ctx, query, append([]any{groupID, model, keys, array}, further...)...)
 		return err
 	}})
 }

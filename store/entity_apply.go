@@ -103,7 +103,7 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	if err := postpone(ctx, t, plan, b.at); err != nil {
 		return nil, err
 	}
-	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
+	err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
 		refusalsJSON(plan.Refusals), pg.AsJSON(plan.Stats))
 	return list, err
 }
@@ -235,7 +235,7 @@ func (b *entityBatch) raise(ctx context.Context, t *pg.Tx) error {
 	if len(b.owners) == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, RaiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
+	err := t.Exec(ctx, RaiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
 	return err
 }
 
@@ -285,7 +285,7 @@ func (b *entityBatch) insertEntities(ctx context.Context, t *pg.Tx) error {
 	for _, e := range b.Creates {
 		rows.Add(e.ID, e.Kind, e.Subject)
 	}
-	_, err := rows.Exec(ctx, t, insertEntitiesQuery, b.GroupID, b.RunID, b.at)
+	err := rows.Exec(ctx, t, insertEntitiesQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
@@ -302,7 +302,7 @@ func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
 	for _, n := range b.Names {
 		add(n.EntityID, n)
 	}
-	_, err := rows.Exec(ctx, t, insertNamesQuery, b.GroupID, b.RunID, b.at)
+	err := rows.Exec(ctx, t, insertNamesQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
@@ -314,7 +314,7 @@ func (b *entityBatch) moveClaims(ctx context.Context, t *pg.Tx) error {
 			rows.Add(st.HeadID, st.Action == reverie.ActionUpdate, c.Strength, c.Confidence, c.LastSupportedAt)
 		}
 	}
-	_, err := rows.Exec(ctx, t, moveClaimsQuery, b.GroupID, b.at)
+	err := rows.Exec(ctx, t, moveClaimsQuery, b.GroupID, b.at)
 	return err
 }
 
@@ -327,7 +327,7 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 				c.TargetID, c.Self, c.ContentHash, c.Confidence, c.Strength, c.CreatedAt, c.LastSupportedAt)
 		}
 	}
-	_, err := rows.Exec(ctx, t, insertClaimsQuery, b.GroupID, b.RunID, b.at)
+	err := rows.Exec(ctx, t, insertClaimsQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
@@ -339,7 +339,7 @@ func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
 			rows.Add(c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt, e.LocalDate)
 		}
 	}
-	_, err := rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
+	err := rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
@@ -382,6 +382,6 @@ func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *s
 			pg.ValidText(c.Reason), pg.JSON[any]{V: c.Evidence},
 			c.UndoneRun)
 	}
-	_, err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)
+	err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)
 	return err
 }

@@ -236,7 +236,7 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 			settled.Add(id, reverie.ObservationContinued)
 		}
 	}
-	n, err := settled.Exec(ctx, t, settleObservationsQuery, plan.GroupID, plan.RunID)
+	n, err := settled.ExecRows(ctx, t, settleObservationsQuery, plan.GroupID, plan.RunID)
 	if err != nil {
 		return err
 	}
@@ -249,6 +249,6 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 		o.GroupID, o.RunID, o.CreatedAt, o.Status = plan.GroupID, plan.RunID, at, reverie.ObservationWaiting
 		rows.Add(o.ID, o.Subject, pg.JSON[any]{V: o}, o.Postponed, o.LastAt, o.ExpiresAt)
 	}
-	_, err = rows.Exec(ctx, t, insertObservationsQuery, plan.GroupID, plan.RunID, at)
+	err = rows.Exec(ctx, t, insertObservationsQuery, plan.GroupID, plan.RunID, at)
 	return err
 }

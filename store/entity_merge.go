@@ -52,7 +52,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 					*e.MergedInto, reverie.ErrConflict)
 			}
 		}
-		if _, err := t.Exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
+		if err := t.Exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
 			return err
 		}
 		return s.noteJoin(ctx, t, reverie.EntityMerge, into, merged, []string{a, b}, reason)
@@ -82,7 +82,7 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 			return err
 		}
 		from, merged = locked[above[0]], locked[b]
-		if _, err := t.Exec(ctx, pointQuery, e.GroupID, b, nil); err != nil {
+		if err := t.Exec(ctx, pointQuery, e.GroupID, b, nil); err != nil {
 			return err
 		}
 		return s.noteJoin(ctx, t, reverie.EntityUnmerge, from, merged, touched, reason)
@@ -145,7 +145,7 @@ func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (
 func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity,
 	touched []string, reason string) error {
 	at := s.db.Now()
-	if _, err := t.Exec(ctx, RaiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
+	if err := t.Exec(ctx, RaiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
 		return err
 	}
 	return InsertEntityChanges(ctx, t, whole.GroupID, nil, 0, at, []reverie.EntityChange{

@@ -42,7 +42,7 @@ func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...
 	query := `update ` + table + ` x set ` + set
 	key, ok := ExportedKeys[table]
 	if !ok {
-		n, err := t.Exec(ctx, query, args...)
+		n, err := t.ExecRows(ctx, query, args...)
 		return n, nil, err
 	}
 	var marks pq.StringArray
@@ -135,7 +135,7 @@ func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.Str
 		len(ids) == 0 {
 		return err
 	}
-	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1
+	if err := t.Exec(ctx, `delete from embedding_cache where group_id = $1
 		and content_hash in (select content_hash from memories where group_id = $1
 			and memory_id = any ($2::uuid[]))`, groupID, ids); err != nil {
 		return err
@@ -144,6 +144,6 @@ func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.Str
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, markRowsQuery, groupID, marks)
+	err = t.Exec(ctx, markRowsQuery, groupID, marks)
 	return err
 }

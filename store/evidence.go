@@ -43,6 +43,6 @@ func InsertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string
 				e.LocalDate, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
 		}
 	}
-	_, err := rows.Exec(ctx, t, insertEvidenceQuery, groupID, runID, at)
+	err := rows.Exec(ctx, t, insertEvidenceQuery, groupID, runID, at)
 	return err
 }

@@ -46,7 +46,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 	args := NewGroup(g, s.db.Now())
 	var xid string
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
-		n, err := t.Exec(ctx, EnsureGroupQuery, args...)
+		n, err := t.ExecRows(ctx, EnsureGroupQuery, args...)
 		if created = n == 1; err != nil || !created {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		if !created {
 			return true, nil // there was nothing to commit
 		}
-		if _, err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+		if err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
 		return pg.WasCommitted(ctx, t, xid)
@@ -232,11 +232,11 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 			if openUntil.IsZero() {
 				return fmt.Errorf("the end of its open date is needed to change its calendar: %w", reverie.ErrInvalid)
 			}
-			if _, err := t.Exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
+			if err := t.Exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
 				return err
 			}
 		}
-		if _, err := t.Exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
+		if err := t.Exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
 			return err
 		}
 		return readPast(ctx, t, &g)
@@ -270,10 +270,10 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
+		if err := t.Exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
+		if err := t.Exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
 			return err
 		}
 		sessions, err := forgetSessions(ctx, t, id)

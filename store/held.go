@@ -31,7 +31,7 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 			heads = append(heads, st.Head)
 		}
 	}
-	_, err := t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
+	err := t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
 		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
 		plan.GroupID, plan.RunID, plan.ChunkNo, plan.Kind, pg.AsJSON(plan.Held), plan.HeldAll,
 		plan.HeldReason, s.db.Now(), pg.AsJSON(heads))
@@ -119,7 +119,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 			st.Archived, st.Kept = st.Archived+1, max(kept, 0)
 		}
 	}
-	_, err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats), at, run.Status)
+	err = t.Exec(ctx, approveRunQuery, run.GroupID, run.ID, pg.AsJSON(run.Stats), at, run.Status)
 	return list, err
 }
 
@@ -209,7 +209,7 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it is pending review: %w", reverie.ErrConflict)
 	}
-	_, err = t.Exec(ctx, `with ended as (update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
+	err = t.Exec(ctx, `with ended as (update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
 		and run_id = $2 returning run_id, status, $4::timestamptz as at) `+events.OfRuns, groupID, runID, pg.AsJSON(run.Stats),
 		s.db.Now())
 	return requeued, err
@@ -239,7 +239,7 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 		return 0, err
 	}
 	// Their messages will be another chunk's: this one consumed nothing.
-	if _, err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
+	if err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
 		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id
 			and h.chunk_no = c.chunk_no
 			and h.status = 'waiting' and h.whole`, run.GroupID, run.ID); err != nil {
@@ -330,11 +330,11 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 				return err
 			}
 			at := s.db.Now()
-			_, err := t.Exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, pg.ValidText(run.Model), pg.AsJSON(run.Stats))
+			err := t.Exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, pg.ValidText(run.Model), pg.AsJSON(run.Stats))
 			if err != nil {
 				return err
 			}
-			if _, err := t.Exec(ctx, proposeChunkQuery, plan.GroupID, run.ID, plan.ChunkNo, at); err != nil {
+			if err := t.Exec(ctx, proposeChunkQuery, plan.GroupID, run.ID, plan.ChunkNo, at); err != nil {
 				return err
 			}
 			return s.hold(ctx, t, plan)

@@ -192,7 +192,7 @@ func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job re
 	if goesOn != nil {
 		except = &goesOn.ID
 	}
-	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), Interrupted, except,
+	if err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), Interrupted, except,
 		sessionID); err != nil {
 		return nil, err
 	}

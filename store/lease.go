@@ -73,7 +73,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 			row, err := take()
 			if errors.Is(err, sql.ErrNoRows) {
 				var n int
-				if n, err = t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+				if n, err = t.ExecRows(ctx, claimLeaseQuery, groupID, name); err != nil {
 					return err
 				}
 				if n == 0 {
@@ -90,7 +90,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			// A row that is still being inserted is waited for by inserting it.
-			if _, err := t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+			if err := t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
 				return false, err
 			}
 			err := lockLease(ctx, t, lease)
@@ -131,7 +131,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 		What:  fmt.Sprintf("release the lease of group %q", lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
+			err := t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 			return err
 		},
 	})

@@ -105,7 +105,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 			ids = append(ids, f.ID)
 			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt, f.SaidUntil)
 		}
-		if _, err := t.Exec(ctx, lockFadingQuery, lease.GroupID, ids); err != nil {
+		if err := t.Exec(ctx, lockFadingQuery, lease.GroupID, ids); err != nil {
 			return reverie.Stats{}, err
 		}
 		at, err := NextTimestamp(ctx, s.db, t, lease.GroupID)
@@ -142,7 +142,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 			if err != nil {
 				return err
 			}
-			n, err := t.Exec(ctx, saveStatsQuery, lease.GroupID, run.ID, pg.JSON[any]{V: stats})
+			n, err := t.ExecRows(ctx, saveStatsQuery, lease.GroupID, run.ID, pg.JSON[any]{V: stats})
 			if err == nil && n == 0 {
 				err = fmt.Errorf("run %s has ended, or is not this group's: %w", run.ID, reverie.ErrConflict)
 			}

@@ -199,7 +199,7 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 		}
 		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens, m.EditedAt)
 	}
-	_, err := rows.Exec(ctx, t, importQuery, a.groupID)
+	err := rows.Exec(ctx, t, importQuery, a.groupID)
 	return err
 }
 

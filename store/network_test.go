@@ -314,7 +314,7 @@ func TestSilenceEnds(t *testing.T) {
 
 // Who is told to stop does not wait for a link that has gone silent, wherever it has: the server stands still.
 func TestSilenceEndsWithTheContext(t *testing.T) {
-	for _, at := range []string{"application_name", "READ", "server_version", "COMMIT"} {
+	for _, at := range []string{"application_name", "READ", "server_version"} {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			var n network
@@ -340,6 +340,27 @@ func TestSilenceEndsWithTheContext(t *testing.T) {
 			_ = s.Close()
 		})
 	}
+}
+
+// Nobody waits for the commit of what only reads: this one writes.
+func TestSilentCommitEndsWithTheContext(t *testing.T) {
+	var n network
+	opts := n.options()
+	opts.ReadTimeout = time.Hour
+	w := openWorld(t, opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	n.mu.Lock()
+	n.drop = func(request []byte) fault {
+		if bytes.Contains(request, []byte("COMMIT")) {
+			cancel()
+			return silence
+		}
+		return healthy
+	}
+	n.mu.Unlock()
+	wantErr(t, second(w.RenewLease(ctx, w.lease, time.Minute)), context.Canceled)
+	n.heal()
+	check(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)))
 }
 
 // Gather and Apply send as much for twenty steps as for one.

@@ -132,7 +132,7 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 			if of.before.IsZero() || left <= 0 {
 				continue
 			}
-			n, err := t.Exec(ctx, of.query, lease.GroupID, of.before, left)
+			n, err := t.ExecRows(ctx, of.query, lease.GroupID, of.before, left)
 			if err != nil {
 				return stats, err
 			}
@@ -216,7 +216,7 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 	for i, m := range found {
 		ids[i] = m.ID
 	}
-	if _, err := t.Exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
+	if err := t.Exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
 		return 0, b.After, err
 	}
 	var given []struct {
@@ -232,10 +232,10 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 	}
 	delete(bySession, "") // of impressions
 	for _, id := range slices.Sorted(maps.Keys(bySession)) {
-		if _, err := t.Exec(ctx, AddNewQuery, groupID, id, bySession[id], at, -1); err != nil {
+		if err := t.Exec(ctx, AddNewQuery, groupID, id, bySession[id], at, -1); err != nil {
 			return 0, b.After, err
 		}
-		if _, err := t.Exec(ctx, givenUpQuery, groupID, id); err != nil {
+		if err := t.Exec(ctx, givenUpQuery, groupID, id); err != nil {
 			return 0, b.After, err
 		}
 	}

@@ -158,7 +158,7 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 		return pending, pg.NotFoundIfEmpty(err, "run %s", run.ID)
 	}
 	short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
-	_, err = t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
+	err = t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
 	return pending, err
 }
 

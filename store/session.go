@@ -415,7 +415,7 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 
 func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) error {
 	sum, at := fold.Summary, s.db.Now()
-	n, err := t.Exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, pg.AsJSON(fold.Stats), sum.SessionID)
+	n, err := t.ExecRows(ctx, runStatsQuery, sum.GroupID, sum.RunID, pg.AsJSON(fold.Stats), sum.SessionID)
 	if err != nil {
 		return err
 	}
@@ -423,7 +423,7 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 		return fmt.Errorf("run %s is not a running run of the session: %w", sum.RunID, reverie.ErrConflict)
 	}
 	ids := pq.StringArray(slices.Compact(slices.Sorted(slices.Values(fold.MessageIDs))))
-	if n, err = t.Exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
+	if n, err = t.ExecRows(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
 		return err
 	}
 	if n != len(fold.MessageIDs) {
@@ -434,7 +434,7 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 	if err := t.Get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
+	err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
 		covered.Turns, covered.Tokens,
 		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
 	return err
@@ -466,7 +466,7 @@ func (s *Store) ClearSession(ctx context.Context, groupID, sessionID string) (n 
 		if err := LockSession(ctx, t, groupID, sessionID); err != nil {
 			return err
 		}
-		if _, err := t.Exec(ctx, clearQuery, groupID, sessionID); err != nil {
+		if err := t.Exec(ctx, clearQuery, groupID, sessionID); err != nil {
 			return err
 		}
 		return t.Get(ctx, &n, clearedQuery, groupID, sessionID, s.db.Now())
@@ -502,7 +502,7 @@ func requeueSession(ctx context.Context, t *pg.Tx, run reverie.Run, at time.Time
 	if err := t.Select(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
 		return 0, err
 	}
-	_, err := t.Exec(ctx, AddNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
+	err := t.Exec(ctx, AddNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
 	return len(ids), err
 }
 
@@ -535,7 +535,7 @@ func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason stri
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		noted = rule.Next(setbackOf(session), pg.ValidText(reason), s.db.Now())
 		noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-		_, err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
+		err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
 			noted.ParkedAt)
 		return err
 	})
@@ -549,7 +549,7 @@ func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule re
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.db.Now())
 		retry = next.RetryAt.Truncate(time.Microsecond)
-		_, err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
+		err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
 		return err
 	})
 	return retry, err
@@ -583,7 +583,7 @@ func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Se
 			gone = append(gone, setbackOf(session))
 		}
 	}
-	_, err := t.Exec(ctx, forgetFailures+`group_id = $1`, groupID)
+	err := t.Exec(ctx, forgetFailures+`group_id = $1`, groupID)
 	return gone, err
 }
 

@@ -233,13 +233,13 @@ func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	for _, old := range slices.Sorted(maps.Keys(a.moved)) {
 		from, to = append(from, old), append(to, a.moved[old])
 	}
-	if _, err := t.Exec(ctx, moveMessagesQuery, a.groupID, from, to); err != nil {
+	if err := t.Exec(ctx, moveMessagesQuery, a.groupID, from, to); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, moveUsesQuery, a.groupID, from, to); err != nil {
+	if err := t.Exec(ctx, moveUsesQuery, a.groupID, from, to); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, dropSessionsQuery, a.groupID, from)
+	err := t.Exec(ctx, dropSessionsQuery, a.groupID, from)
 	return err
 }
 
@@ -313,10 +313,10 @@ func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 		}
 		list = append(list, s.Session)
 	}
-	if _, err := t.Exec(ctx, saveSessionsQuery, a.groupID, at, pg.AsJSON(list)); err != nil {
+	if err := t.Exec(ctx, saveSessionsQuery, a.groupID, at, pg.AsJSON(list)); err != nil {
 		return err
 	}
-	_, err := a.folded.Exec(ctx, t, recountSummariesQuery, a.groupID)
+	_, err := a.folded.ExecRows(ctx, t, recountSummariesQuery, a.groupID)
 	return err
 }
 

@@ -29,7 +29,7 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("keep token %s", token.ID),
 		Do: func(ctx context.Context, t *pg.Tx) error { // may be repeated: the same secret is the same token
-			n, err := t.Exec(ctx, `insert into api_tokens (`+tokenColumns+`)
+			n, err := t.ExecRows(ctx, `insert into api_tokens (`+tokenColumns+`)
 				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)
 				on conflict (group_id, token_id) do update set name = excluded.name where api_tokens.sha256 = excluded.sha256`,
 				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256,
@@ -78,7 +78,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 		if err != nil {
 			return pg.NotFoundIfEmpty(err, "token %q", id)
 		}
-		_, err = t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
+		err = t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
 		return err
 	}})
 	return token, err
@@ -105,12 +105,12 @@ const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at,
 func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context,
 		t *pg.Tx) error {
-		if _, err := t.Exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
+		if err := t.Exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
 			p.GroupID, p.CreatedAt); err != nil {
 			return err
 		}
 		// Again, if the reply to the first commit was lost, it changes nothing.
-		_, err := t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
+		err := t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
 			values ($1, $2, $3, $4::timestamptz, $5::timestamptz) on conflict (group_id, sha256) do nothing`,
 			p.GroupID, p.SHA256, p.TokenID, p.CreatedAt, p.ExpiresAt)
 		return err

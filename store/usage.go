@@ -73,7 +73,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	}
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := columns.Exec(ctx, t, logUsageQuery)
+			err := columns.Exec(ctx, t, logUsageQuery)
 			return err
 		}})
 }

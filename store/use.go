@@ -109,7 +109,7 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return 0, err
 		}
-		return t.Exec(ctx, queueQuery, groupID, string(job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
+		return t.ExecRows(ctx, queueQuery, groupID, string(job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
 	})
 }
 
@@ -119,7 +119,7 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, ids)
+	n, err := t.ExecRows(ctx, useQuery, groupID, string(job), runID, ids)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages are no longer pending for %s: %w", len(ids)-n, len(ids), job,
 			reverie.ErrConflict)
@@ -134,7 +134,7 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 		return err
 	}
 	ids := slices.Sorted(slices.Values(plan.Used)) // one order of locks for everybody
-	n, err := t.Exec(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
+	n, err := t.ExecRows(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 		return fmt.Errorf("%d of the chunk's %d messages are not pending for this run of session %q: %w", len(ids)-n, len(ids),
 			plan.SessionID, reverie.ErrConflict)
 	}
-	if _, err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
+	if err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, AddNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
+	err = t.Exec(ctx, AddNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
 	return err
 }

@@ -127,11 +127,11 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 		}
 		args = append(args, ids, array)
 	}
-	n, err := t.Exec(ctx, b.table.insertQuery(), args...)
+	n, err := t.ExecRows(ctx, b.table.insertQuery(), args...)
 	if old && err == nil {
 		defer func() {
 			if err == nil {
-				_, err = t.Exec(ctx, supersedeQuery, b.groupID, b.json())
+				err = t.Exec(ctx, supersedeQuery, b.groupID, b.json())
 			}
 		}()
 	}
@@ -323,10 +323,10 @@ func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
 	if err := t.Get(ctx, &move, queries["behind"], b.json()); err != nil || !move {
 		return err
 	}
-	if _, err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
+	if err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, queries["move_numbers"], b.json())
+	err := t.Exec(ctx, queries["move_numbers"], b.json())
 	return err
 }
 
@@ -369,11 +369,11 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 	if !errors.Is(err, sql.ErrNoRows) || compare {
 		return count(reverie.RecordCount{New: 1}), store.IgnoreNoRows(err)
 	}
-	if _, err := t.Exec(ctx, store.InsertGroupQuery, store.NewGroup(g.Group, g.CreatedAt)...); err != nil {
+	if err := t.Exec(ctx, store.InsertGroupQuery, store.NewGroup(g.Group, g.CreatedAt)...); err != nil {
 		return reverie.RecordResult{}, err
 	}
 	for _, p := range g.Past {
-		if _, err := t.Exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1,
+		if err := t.Exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1,
 			$2, $3, $4)`,
 			g.ID, p.ValidUntil, p.TimeZone, p.DayBoundary); err != nil {
 			return reverie.RecordResult{}, err

@@ -102,7 +102,7 @@ func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, trie
 	err error) {
 	what := fmt.Sprintf("keep a question of run %s", q.RunID)
 	return pg.Run(ctx, s.db, pg.Work{What: what, ByKey: true}, func(ctx context.Context, t *pg.Tx) (reverie.BatchQuestion, error) {
-		if _, err := t.Exec(ctx, putQuery, q.GroupID, q.ID, q.RunID, q.InputSHA256, q.Nth, q.Model, q.Purpose, q.Nonce,
+		if err := t.Exec(ctx, putQuery, q.GroupID, q.ID, q.RunID, q.InputSHA256, q.Nth, q.Model, q.Purpose, q.Nonce,
 			q.Tokens, q.MaxTokens, pg.ValidText(q.System), pg.ValidText(q.User), s.db.Now(), tries, since); err != nil {
 			return q, err
 		}
@@ -116,7 +116,7 @@ func (s *Batches) WithholdQuestion(ctx context.Context, q reverie.BatchQuestion)
 	return pg.Run(ctx, s.db, pg.Work{What: fmt.Sprintf("look for a question of run %s", q.RunID), ByKey: true},
 		func(ctx context.Context, t *pg.Tx) (kept reverie.BatchQuestion, err error) {
 			key := []any{q.GroupID, q.RunID, q.InputSHA256, q.Nth}
-			if _, err := t.Exec(ctx, withholdQuery, key...); err != nil {
+			if err := t.Exec(ctx, withholdQuery, key...); err != nil {
 				return kept, err
 			}
 			list, err := pg.Select[reverie.BatchQuestion](ctx, t, questionQuery, key...)
@@ -152,7 +152,7 @@ func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []
 		for _, q := range list {
 			tokens += q.Tokens
 		}
-		_, err = t.Exec(ctx, insertBatchQuery, b.ID, b.Job, b.Model, len(list), tokens, s.db.Now(), holder, ttl.Seconds())
+		err = t.Exec(ctx, insertBatchQuery, b.ID, b.Job, b.Model, len(list), tokens, s.db.Now(), holder, ttl.Seconds())
 		return list, err
 	})
 }
@@ -168,7 +168,7 @@ func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Du
 
 func (s *Batches) changes(ctx context.Context, what, query string, args ...any) (is bool, err error) {
 	return pg.Run(ctx, s.db, pg.Work{What: what}, func(ctx context.Context, t *pg.Tx) (bool, error) {
-		n, err := t.Exec(ctx, query, args...)
+		n, err := t.ExecRows(ctx, query, args...)
 		return n > 0, err
 	})
 }
@@ -187,11 +187,11 @@ func (s *Batches) WithdrawBatch(ctx context.Context, id string) error {
 // all changes a batch, and then its questions.
 func (s *Batches) all(ctx context.Context, what, id, query string, args []any, then ...string) error {
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := t.Exec(ctx, query, args...); err != nil {
+		if err := t.Exec(ctx, query, args...); err != nil {
 			return err
 		}
 		for _, query := range then {
-			if _, err := t.Exec(ctx, query, id); err != nil {
+			if err := t.Exec(ctx, query, id); err != nil {
 				return err
 			}
 		}
@@ -221,7 +221,7 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 			return false, err
 		}
 		if row.Erased {
-			if _, err := t.Exec(ctx, `delete from batch_questions where group_id = $1 and question_id = $2`, q.GroupID,
+			if err := t.Exec(ctx, `delete from batch_questions where group_id = $1 and question_id = $2`, q.GroupID,
 				q.ID); err != nil {
 				return false, err
 			}
@@ -238,7 +238,7 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 			}
 			return 0
 		}
-		_, err = t.Exec(ctx, countQuery, id, count(q.Status == reverie.QuestionAnswered), count(a.Refused),
+		err = t.Exec(ctx, countQuery, id, count(q.Status == reverie.QuestionAnswered), count(a.Refused),
 			count(!a.Refused && q.Status != reverie.QuestionAnswered))
 		return true, err
 	})
@@ -249,17 +249,17 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (n int,
 	err error) {
 	return pg.Run(ctx, s.db, pg.Work{What: "end a batch"}, func(ctx context.Context, t *pg.Tx) (int, error) {
-		if _, err := t.Exec(ctx, closeQuery, id, status, pg.ValidText(why), s.db.Now()); err != nil {
+		if err := t.Exec(ctx, closeQuery, id, status, pg.ValidText(why), s.db.Now()); err != nil {
 			return 0, err
 		}
-		left, err := t.Exec(ctx, leftQuery, id, tries)
+		left, err := t.ExecRows(ctx, leftQuery, id, tries)
 		if err != nil {
 			return 0, err
 		}
-		if _, err = t.Exec(ctx, unansweredQuery, id, left); err != nil {
+		if err = t.Exec(ctx, unansweredQuery, id, left); err != nil {
 			return 0, err
 		}
-		_, err = t.Exec(ctx, forgetQuery, id)
+		err = t.Exec(ctx, forgetQuery, id)
 		return int(left), err
 	})
 }
@@ -321,10 +321,10 @@ func (s *Batches) KnownBatches(ctx context.Context) ([]string, error) {
 // SweepBatches deletes what no run of a job goes on with, and batches that ended before an instant.
 func (s *Batches) SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error {
 	return s.db.Run(ctx, pg.Work{What: "forget the questions of batches", Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := t.Exec(ctx, sweepQuery, string(job)); err != nil {
+		if err := t.Exec(ctx, sweepQuery, string(job)); err != nil {
 			return err
 		}
-		_, err := t.Exec(ctx, sweepBatchesQuery, before)
+		err := t.Exec(ctx, sweepBatchesQuery, before)
 		return err
 	}})
 }

@@ -143,7 +143,7 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 			waiting.Add(r.ID, r.Text, r.EditedAt, r.Filter, r.Deleted, pg.JSON[[]reverie.Reaction]{V: orNone(r.Reactions.V)})
 		}
 	}
-	_, err = waiting.Exec(ctx, t, noteQuery, groupID, s.db.Now())
+	err = waiting.Exec(ctx, t, noteQuery, groupID, s.db.Now())
 	return res, err
 }
 
@@ -207,7 +207,7 @@ func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
 
 // settle does some of what waits, and tells whether there may be more.
 func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more bool, err error) {
-	if _, err := t.Exec(ctx, expiredChange, groupID, s.db.Now().Add(-keepChanges)); err != nil {
+	if err := t.Exec(ctx, expiredChange, groupID, s.db.Now().Add(-keepChanges)); err != nil {
 		return false, err
 	}
 	rows, err := ask[noted](ctx, t, "due_changes", values{"group": groupID})
@@ -372,7 +372,7 @@ func (e *eraser) edit(ctx context.Context, rows []noted) error {
 			return err
 		}
 	}
-	if _, err := changed.Exec(ctx, e.t, editQuery, e.group()); err != nil {
+	if err := changed.Exec(ctx, e.t, editQuery, e.group()); err != nil {
 		return err
 	}
 	if len(e.edited) > 0 {
@@ -383,7 +383,7 @@ func (e *eraser) edit(ctx context.Context, rows []noted) error {
 			}
 		}
 	}
-	_, err := e.t.Exec(ctx, `delete from message_changes where group_id = $1 and message_id = any ($2::text[])`, e.group(), ids)
+	err := e.t.Exec(ctx, `delete from message_changes where group_id = $1 and message_id = any ($2::text[])`, e.group(), ids)
 	return err
 }
 

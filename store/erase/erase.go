@@ -299,7 +299,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
 	if e.counts.Nothing() && len(e.theirs) == 0 {
-		_, err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
+		err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
 		return err
 	}
 	copies, err := ask[int](ctx, e.t, "copies", e.values)
@@ -312,7 +312,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 
 // countReceipt writes into the receipt what was done.
 func (e *eraser) countReceipt(ctx context.Context) error {
-	_, err := e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
+	err := e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
 		and erasure_id = $2`, e.group(), e.values["erasure"], pg.JSON[reverie.ErasureCounts]{V: e.counts})
 	return err
 }

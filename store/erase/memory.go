@@ -241,7 +241,7 @@ func (e *eraser) weaken(ctx context.Context) error {
 	for _, r := range rows {
 		claims.Add(r.ID, reverie.Reinforce(reverie.TentativeStrength, r.Dates-1))
 	}
-	n, err := claims.Exec(ctx, e.t, `update entity_claims c set strength = least(c.strength, u.strength)
+	n, err := claims.ExecRows(ctx, e.t, `update entity_claims c set strength = least(c.strength, u.strength)
 		from unnest($2::uuid[], $3::float8[]) as u (id, strength) where c.group_id = $1 and c.claim_id = u.id`, e.group())
 	count(e.counts.Changed, "entity_claims", n)
 	return err

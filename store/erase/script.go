@@ -124,7 +124,7 @@ func (e *eraser) step(ctx context.Context, s step) error {
 	case s.Change != "":
 		return e.changed(ctx, s.Change, query, args...)
 	}
-	n, err := e.t.Exec(ctx, query, args...)
+	n, err := e.t.ExecRows(ctx, query, args...)
 	count(e.counts.Deleted, s.Deleted, n)
 	count(e.counts.Changed, s.Changed, n)
 	return err
@@ -132,7 +132,7 @@ func (e *eraser) step(ctx context.Context, s step) error {
 
 // deleted deletes rows of a table by their ids, and counts them.
 func (e *eraser) deleted(ctx context.Context, table, key string, ids pq.StringArray) error {
-	n, err := e.t.Exec(ctx, `delete from `+table+` where group_id = $1 and `+key+` = any ($2::uuid[])`, e.group(),
+	n, err := e.t.ExecRows(ctx, `delete from `+table+` where group_id = $1 and `+key+` = any ($2::uuid[])`, e.group(),
 		store.OrEmpty(ids))
 	count(e.counts.Deleted, table, n)
 	return err

@@ -393,7 +393,7 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 	if err := e.deleted(ctx, "entity_names", "name_id", drop); err != nil {
 		return err
 	}
-	n, err := renamed.Exec(ctx, e.t, `update entity_names x set name = u.name, name_key = u.name_key
+	n, err := renamed.ExecRows(ctx, e.t, `update entity_names x set name = u.name, name_key = u.name_key
 		from unnest($2::uuid[], $3::text[], $4::text[]) as u (id, name, name_key)
 		where x.group_id = $1 and x.name_id = u.id`, e.group())
 	count(e.counts.Changed, "entity_names", n)
@@ -442,7 +442,7 @@ func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) 
 		maps.Copy(own, values{"id": r.ID, "kind": r.Kind, "status": r.Status, "words": r.Words, "hash": hash,
 			"name_key": text.NameKey(r.Name)})
 		sql, args := own.bind(script.Queries["rehash_"+table])
-		if _, err := e.t.Exec(ctx, sql, args...); err != nil {
+		if err := e.t.Exec(ctx, sql, args...); err != nil {
 			return err
 		}
 	}
@@ -464,7 +464,7 @@ func (e *eraser) measure(ctx context.Context) error {
 		}
 	}
 	e.recount(sessions)
-	_, err = tokens.Exec(ctx, e.t, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[])
+	err = tokens.Exec(ctx, e.t, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[])
 		as u (id, tokens) where m.group_id = $1 and m.message_id = u.id`, e.group())
 	return err
 }

@@ -191,7 +191,7 @@ func (h *History) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuer
 	result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)),
 		at: at}
-	if _, err := t.Exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
+	if err := t.Exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
 	made, err := pg.Select[madeEntity](ctx, t, madeEntitiesQuery, q.GroupID, run.ID)

@@ -97,12 +97,12 @@ const (
 // requeueObserved lets the messages that a run of the job impression has used wait for
 // another one, as far as they have a text, and says how many.
 func requeueObserved(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
-	return t.Exec(ctx, freeUsesQuery, run.GroupID, run.ID)
+	return t.ExecRows(ctx, freeUsesQuery, run.GroupID, run.ID)
 }
 
 // write does what was decided, with a row of the change log for each part of it.
 func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
-	if _, err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{},
+	if err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{},
 		u.settled...)); err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 		return err
 	}
 	for _, query := range []string{unwaitQuery, waitAgainQuery} {
-		if _, err := t.Exec(ctx, query, u.groupID, u.runID); err != nil {
+		if err := t.Exec(ctx, query, u.groupID, u.runID); err != nil {
 			return err
 		}
 	}
 	if len(touched) > 0 {
-		if _, err := t.Exec(ctx, store.RaiseEntitiesQuery, u.groupID, u.at,
+		if err := t.Exec(ctx, store.RaiseEntitiesQuery, u.groupID, u.at,
 			pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
 			return err
 		}
@@ -148,10 +148,10 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 		}
 		log = append(log, change)
 	}
-	if _, err := moved.Exec(ctx, t, moveClaimsBackQuery, u.groupID, u.at); err != nil {
+	if err := moved.Exec(ctx, t, moveClaimsBackQuery, u.groupID, u.at); err != nil {
 		return nil, err
 	}
-	_, err = back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at)
+	err = back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at)
 	return log, err
 }
 
@@ -169,7 +169,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	if len(names)+len(u.gone) == 0 {
 		return log, nil
 	}
-	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, store.OrEmpty(names), store.OrEmpty(u.gone)); err != nil {
+	if err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, store.OrEmpty(names), store.OrEmpty(u.gone)); err != nil {
 		return nil, err
 	}
 	if len(u.gone) == 0 {
@@ -203,7 +203,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.Exec(ctx, unlinkQuery, u.groupID, u.gone); err != nil {
+	if err := t.Exec(ctx, unlinkQuery, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, e := range withdrawn {

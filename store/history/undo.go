@@ -227,7 +227,7 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, again bool,
 	result *reverie.Undone) (list []lineageReturn, at time.Time, err error) {
 	run := pq.StringArray{q.RunID}
-	if _, err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
+	if err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
 		return nil, at, err
 	}
 	rows, err := pg.Select[touchedRow](ctx, t, touchedQuery, q.GroupID, run)
@@ -281,7 +281,7 @@ func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArra
 		{withdrawUndoneQuery, []any{at, goes}},
 		{judgeUndoneQuery, []any{at, goes}},
 	} {
-		if _, err := t.Exec(ctx, w.query, append([]any{groupID}, w.args...)...); err != nil {
+		if err := t.Exec(ctx, w.query, append([]any{groupID}, w.args...)...); err != nil {
 			return err
 		}
 	}

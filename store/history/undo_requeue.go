@@ -47,7 +47,7 @@ func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, 
 		return 0, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so what they led to could not be learnt again; "+
 			"undo it without requeue: %w", pruned, reverie.ErrConflict)
 	}
-	freed, err := t.Exec(ctx, freeMessagesQuery, run.GroupID, run.ID)
+	freed, err := t.ExecRows(ctx, freeMessagesQuery, run.GroupID, run.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ func (h *History) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Ru
 		of[m.SessionID] = append(of[m.SessionID], m.ID)
 	}
 	for _, id := range sessions {
-		if _, err := t.Exec(ctx, store.AddNewQuery, run.GroupID, id, of[id], h.db.Now(), 1); err != nil {
+		if err := t.Exec(ctx, store.AddNewQuery, run.GroupID, id, of[id], h.db.Now(), 1); err != nil {
 			return 0, err
 		}
 	}

@@ -95,7 +95,7 @@ func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list 
 		}
 		rows.Add(w.HeadID, string(becomes), w.strength, w.supported, w.decayedAt())
 	}
-	n, err := rows.Exec(ctx, t, returnHeadsQuery, groupID, at)
+	n, err := rows.ExecRows(ctx, t, returnHeadsQuery, groupID, at)
 	if err == nil && n != rows.Len() {
 		return fmt.Errorf("%d of %d heads were written: %w", n, rows.Len(), reverie.ErrConflict)
 	}
@@ -109,7 +109,7 @@ func bringBack(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
 			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.decayedAt(), w.Held)
 		}
 	}
-	_, err := rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
+	err := rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
 	return err
 }
 

@@ -88,7 +88,7 @@ const most = 20
 // AddWebhook keeps a webhook. One more than there may be is reverie.ErrConflict.
 func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
 	return h.db.Run(ctx, pg.Work{What: "add a webhook", Do: func(ctx context.Context, t *pg.Tx) error {
-		n, err := t.Exec(ctx, `insert into webhooks (`+columns+`) select $1, $2, $3, $4, $5, $6, $7
+		n, err := t.ExecRows(ctx, `insert into webhooks (`+columns+`) select $1, $2, $3, $4, $5, $6, $7
 			where $8 > (select count(*) from webhooks where group_id = $1 and webhook_id <> $2)
 			on conflict (group_id, webhook_id) do update set url = excluded.url`, w.GroupID, w.ID, w.URL, w.Secret,
 			append(pq.StringArray{}, w.Events...), w.Statements, w.CreatedAt, most)
@@ -116,9 +116,9 @@ func (h *Hooks) Webhook(ctx context.Context, groupID, id string) (w reverie.Webh
 // RemoveWebhook forgets a webhook and its events.
 func (h *Hooks) RemoveWebhook(ctx context.Context, id string) error {
 	return h.db.Run(ctx, pg.Work{What: "remove a webhook", Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `delete from webhooks where group_id is not null and webhook_id = $1`, id)
+		err := t.Exec(ctx, `delete from webhooks where group_id is not null and webhook_id = $1`, id)
 		if err == nil {
-			_, err = t.Exec(ctx, `delete from webhook_events where group_id is not null and webhook_id = $1`, id)
+			err = t.Exec(ctx, `delete from webhook_events where group_id is not null and webhook_id = $1`, id)
 		}
 		return err
 	}})
@@ -169,10 +169,10 @@ func (h *Hooks) ReplayEvents(ctx context.Context, id string, since time.Time, ev
 				return 0, pg.NotFoundIfEmpty(err, "event %s of this webhook", eventID)
 			}
 		}
-		if _, err := t.Exec(ctx, enableQuery, id); err != nil {
+		if err := t.Exec(ctx, enableQuery, id); err != nil {
 			return 0, err
 		}
-		return t.Exec(ctx, replayQuery, id, pg.OrMinusInfinity(since), from, h.db.Now())
+		return t.ExecRows(ctx, replayQuery, id, pg.OrMinusInfinity(since), from, h.db.Now())
 	})
 }
 

@@ -162,7 +162,7 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 			return fmt.Errorf("a link without proof needs a reason: %w", reverie.ErrInvalid)
 		}
 		for _, ends := range [][2]reverie.EntityEnd{{q.A, q.B}, {q.B, q.A}} {
-			if _, err := t.Exec(ctx, linkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID, proved,
+			if err := t.Exec(ctx, linkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID, proved,
 				q.Reason, l.db.Now()); err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 	return l.both(ctx, what, a, b, func(ctx context.Context, t *pg.Tx) error {
 		gone := 0
 		for _, ends := range [][2]reverie.EntityEnd{{a, b}, {b, a}} {
-			n, err := t.Exec(ctx, unlinkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID)
+			n, err := t.ExecRows(ctx, unlinkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID)
 			if err != nil {
 				return err
 			}

@@ -50,9 +50,21 @@ func (c Columns) Args(before ...any) ([]any, error) {
 	return args, c.err
 }
 
-// Exec runs a statement that takes the arguments given and then an array for each column,
-// and returns the number of rows written. Without rows it does nothing.
-func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) (int, error) {
+// Exec is [Tx.Exec] of a statement that takes the arguments given and then an array for each
+// column. Without rows it does nothing.
+func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) error {
+	if c.Len() == 0 {
+		return nil
+	}
+	args, err := c.Args(before...)
+	if err != nil {
+		return err
+	}
+	return t.Exec(ctx, query, args...)
+}
+
+// ExecRows is [Tx.ExecRows] of such a statement.
+func (c Columns) ExecRows(ctx context.Context, t *Tx, query string, before ...any) (int, error) {
 	if c.Len() == 0 {
 		return 0, nil
 	}
@@ -60,7 +72,7 @@ func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) (
 	if err != nil {
 		return 0, err
 	}
-	return t.Exec(ctx, query, args...)
+	return t.ExecRows(ctx, query, args...)
 }
 
 // Select reads the rows that such a statement returns. Without rows it does nothing.

@@ -55,7 +55,7 @@ type conn struct {
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
 	plain      bool
-	began      int    // what link.queue.sent was when the transaction began
+	began, got int    // what link.queue's were when the transaction began
 	reads      bool   // the transaction only reads
 	over       func() // ends what the transaction under way heeds; nil where there is none
 }
@@ -122,7 +122,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		rows, err = c.driverConn.QueryContext(ctx, query, args)
 	}
 	if err != nil {
-		return nil, retryElsewhere(ctx, err)
+		return nil, c.broken(ctx, err)
 	}
 	return utcRows{rows}, nil
 }
@@ -148,9 +148,10 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
 	if err != nil {
-		return nil, err
+		return nil, c.broken(ctx, err)
 	}
-	return c.exec(ctx, st, query, args)
+	res, err := c.exec(ctx, st, query, args)
+	return res, c.broken(ctx, err)
 }
 
 func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -172,6 +173,23 @@ func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedVa
 }
 
 type queuedKey struct{}
+
+// errStale is of a connection that was broken before the transaction: it has answered nothing of it.
+var errStale = fmt.Errorf("%w: it was broken before", driver.ErrBadConn)
+
+// broken tells a connection that was broken before from one that breaks. Outside of transactions
+// the pool looks for another one then, and within [DB.Run] does.
+func (c *conn) broken(ctx context.Context, err error) error {
+	var link *net.OpError
+	switch {
+	case err == nil || c.over == nil:
+		return retryElsewhere(ctx, err)
+	case c.link.queue.got == c.got && ctx.Err() == nil &&
+		(errors.Is(err, driver.ErrBadConn) || errors.As(err, &link) && !link.Timeout()):
+		return errStale
+	}
+	return err
+}
 
 // retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
 // broke before it had done anything: after a failover all that are kept are broken. One
@@ -200,7 +218,8 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
 	settings, _ := ctx.Value(settingsKey{}).(Settings)
-	c.over, c.began, c.reads = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly
+	c.over, c.reads = c.link.heed(ctx), opts.ReadOnly
+	c.began, c.got = c.link.queue.sent, c.link.queue.got
 	if err := c.begin(ctx, begin, settings); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
 		return nil, retryElsewhere(ctx, err)

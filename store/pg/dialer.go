@@ -120,7 +120,9 @@ func (c *timedConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !more {
-			return c.Conn.Read(p)
+			n, err := c.Conn.Read(p)
+			c.queue.got += n
+			return n, err
 		}
 		var b [4096]byte
 		n, err := c.Conn.Read(b[:])

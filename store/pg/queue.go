@@ -16,6 +16,7 @@ type queue struct {
 	hold bool   // what the driver writes is kept back
 	out  []byte // requests kept back, without their Sync
 	sent int    // how often something was sent
+	got  int    // how many bytes came for the driver
 	told []byte // answers that we made up, for the driver to read
 	owed []byte // types of requests whose answers are to come, and not for the driver
 	in   []byte // answers that have come, and that nobody has read
@@ -132,6 +133,7 @@ func (q *queue) read(p []byte) (n int, more bool) {
 		if len(q.owed) > 0 {
 			return 0, true
 		}
+		q.got += len(q.in)
 	}
 	n = copy(p, *from)
 	*from = (*from)[n:]

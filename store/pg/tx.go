@@ -45,7 +45,7 @@ func Select[T any](ctx context.Context, t *Tx, query string, args ...any) ([]T, 
 
 // Pages hands over the rows of a query as they come, so many at once, behind a cursor.
 func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) error, query string, args ...any) error {
-	if _, err := t.Exec(ctx, `declare pages no scroll cursor for `+query, args...); err != nil {
+	if err := t.Exec(ctx, `declare pages no scroll cursor for `+query, args...); err != nil {
 		return err
 	}
 	for {
@@ -57,21 +57,21 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 			return err
 		}
 		if len(page) < rows {
-			_, err := t.Exec(ctx, `close pages`)
+			err := t.Exec(ctx, `close pages`)
 			return err
 		}
 	}
 }
 
-// Queue has a statement run before the next one that is waited for, be it the commit, and in the
-// same round trip. Its error is that one's. Use it where nothing depends on the number of rows.
-func (t *Tx) Queue(ctx context.Context, query string, args ...any) error {
+// Exec has a statement run before the next one that is waited for, be it the commit, in the same
+// round trip: whoever does not ask for a result does not wait for it. Its error is that one's.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), query, args...)
 	return err
 }
 
-// Exec returns the number of rows written.
-func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
+// ExecRows waits, and returns the number of rows written.
+func (t *Tx) ExecRows(ctx context.Context, query string, args ...any) (int, error) {
 	res, err := t.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -129,11 +129,17 @@ const MaxTries = 3
 // Run runs w until it is committed or has failed for good.
 func (d *DB) Run(ctx context.Context, w Work) error {
 	var err error
-	for range MaxTries {
+	stale := 0
+	for try := 0; try < MaxTries; try++ {
 		var sent bool
 		sent, err = d.attempt(ctx, w)
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, errStale) && stale < d.opts.MaxConns { // after a failover all that are kept are
+			stale++
+			try--
+			continue
 		}
 		if sent && outcomeUnknown(err) {
 			done, readErr := d.wasCommitted(ctx, w)
@@ -202,13 +208,13 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 // commitEachStatement has each statement of do committed by itself.
 func commitEachStatement(do func(context.Context, *Tx) error) func(context.Context, *Tx) error {
 	return func(ctx context.Context, t *Tx) error {
-		if _, err := t.Exec(ctx, `commit`); err != nil {
+		if err := t.Exec(ctx, `commit`); err != nil {
 			return err
 		}
 		if err := do(ctx, t); err != nil {
 			return err
 		}
-		_, err := t.Exec(ctx, `begin`) // to be committed
+		err := t.Exec(ctx, `begin`) // to be committed
 		return err
 	}
 }

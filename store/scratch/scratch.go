@@ -66,7 +66,7 @@ func New(ctx context.Context, live *store.Store) (*Store, error) {
 			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it",
 				reverie.ErrConfiguration)
 		}
-		_, err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.schema))
+		err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.schema))
 		return err
 	}})
 	if err != nil {
@@ -87,7 +87,7 @@ func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(name)+` cascade`); err != nil {
+		if err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(name)+` cascade`); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (x *Store) Drop(ctx context.Context) error {
 	}
 	return errors.Join(closed, x.live.DB().Run(ctx, pg.Work{What: "remove the schema " + x.schema,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
+			err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
 			return err
 		}}))
 }

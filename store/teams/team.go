@@ -249,7 +249,7 @@ func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) er
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
+			err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
 				pg.JSON[any]{V: c.Theirs}, s.db.Now())
 			return err
 		}})
@@ -302,10 +302,10 @@ func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 		return nil
 	}
 	at := s.db.Now()
-	if _, err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
+	if err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
+	err := t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
 	return err
 }
 

@@ -130,7 +130,7 @@ func (s *Teams) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	if err := g.Normalize(); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, store.EnsureGroupQuery, store.NewGroup(g, s.db.Now())...); err != nil {
+	if err := t.Exec(ctx, store.EnsureGroupQuery, store.NewGroup(g, s.db.Now())...); err != nil {
 		return err
 	}
 	_, err := store.LockGroup(ctx, t, g.ID)
@@ -140,7 +140,7 @@ func (s *Teams) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 // lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
 // that the write does not rest on is a *reverie.TeamHeadError.
 func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.Memory, error) {
-	if _, err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
+	if err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
 		return nil, err
 	}
 	head, err := teamHead(ctx, t, groupID, w.Memory.ID)
@@ -213,7 +213,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 		known = append(append(known, before.Versions...), reverie.TeamVersion{VersionID: before.Origin.MemoryID})
 		step.Action = reverie.ActionUpdate
 		change.OldID, change.OldStatement, change.Version = &head.ID, head.Statement, head.Version+1
-		if _, err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
+		if err := t.Exec(ctx, store.EndTeamHeadQuery, groupID, head.ID, at); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 	if w.Quotes && m.Status == reverie.StatusActive {
 		change.Evidence, step.Evidence = m.Evidence, m.Evidence
 	}
-	if _, err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, change.OldID, m.Statement,
+	if err := t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, change.OldID, m.Statement,
 		string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength, reverie.DefaultWeight,
 		text.ContentHash(m.Statement), change.Summary, notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at)); err != nil {
 		return err
@@ -233,7 +233,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 		earlier = slices.DeleteFunc(earlier, func(v reverie.TeamVersion) bool {
 			return slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
 		})
-		if _, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
+		if err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
 			w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: earlier}, db.Now()); err != nil {
 			return err
 		}
@@ -341,10 +341,10 @@ func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamL
 
 func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink) error {
 	at := s.db.Now()
-	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
+	if err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
 		at); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
+	err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
 	return err
 }
