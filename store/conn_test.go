@@ -1,11 +1,13 @@
 package store_test
 
 import (
+	"net/url"
 	"runtime"
 	"testing"
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -30,6 +32,54 @@ func TestSettingsEndWithTheirTransaction(t *testing.T) {
 		if got := must(w.Setting(t.Context(), name))(t); got != want {
 			t.Errorf("%s is %s after the transaction, want %s", name, got, want)
 		}
+	}
+}
+
+// What asks for no result waits for none: it travels with what does.
+func TestTrips(t *testing.T) {
+	var n network
+	opts := n.options()
+	opts.MaxConns = 1
+	w := openWorld(t, opts)
+	ctx, run := t.Context(), w.plan(create("likes tea")).RunID
+	answer := reverie.Answer{GroupID: group, RunID: run, InputSHA256: "a", Purpose: "evolve", Text: "{}"}
+	for _, c := range []struct {
+		what string
+		want int64
+		do   func() error
+	}{
+		{"the lease is renewed, which is asked for, and committed", 2, func() error { return second(w.RenewLease(ctx, w.lease, time.Minute)) }},
+		{"the fence is asked for; the answer is written as it is committed", 2, func() error { return w.SaveAnswer(ctx, w.lease, answer) }},
+		{"rows are read, and nobody waits for the end", 2, func() error { return second(w.Answers(ctx, group, run, "evolve")) }},
+		{"nothing is asked", 1, func() error { return w.ReleaseLease(ctx, w.lease) }},
+	} {
+		for range 2 { // the second time, statements are prepared
+			check(t, c.do())
+		}
+		before := n.trips.Load()
+		check(t, c.do())
+		if got := n.trips.Load() - before; got != c.want {
+			t.Errorf("%s: %d requests, want %d", c.what, got, c.want)
+		}
+	}
+}
+
+// Behind TLS every statement is a round trip of its own, and does the same.
+func TestStatementByStatement(t *testing.T) {
+	u := must(url.Parse(pgtest.URL(t)))(t)
+	q := u.Query()
+	q.Set("sslmode", "prefer") // the server has no TLS, but might have
+	u.RawQuery = q.Encode()
+	s := must(store.Open(t.Context(), pg.Options{URL: u.String()}))(t)
+	defer s.Close()
+	w := &world{t: t, now: noon, parts: partsOf(s)}
+	w.ensure(group)
+	w.lease = must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "host:1:a", time.Minute))(t)
+	if got := w.apply(create("likes tea")); len(got) != 1 {
+		t.Errorf("changes: %v", got)
+	}
+	if got := w.active(); len(got) != 1 {
+		t.Errorf("memories: %v", got)
 	}
 }
 
