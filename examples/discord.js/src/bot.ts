@@ -33,9 +33,6 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     ...(api !== undefined && { rest: { api } }),
   });
 
-  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
-  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
-
   const listen = async (message: Message): Promise<void> => {
     if (message.author.bot || message.system) return;
     const toBot = !message.inGuild() || (client.user && message.mentions.has(client.user, { ignoreEveryone: true }));
@@ -47,29 +44,20 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     const group = groupOf(message);
     memory.remember(said, group); // at once: an edit or a "forget me" may come before the answer
     if (!openai || !said.text || !toBot) return;
-    const question = { group, author: message.author.id, forgotten: false };
-    asking.add(question);
-    try {
-      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
-        model,
-        messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
-      });
-      const answer = done.choices[0]?.message.content ?? "";
-      if (answer && !question.forgotten) memory.remember(answerTo(said, answer), group);
-      await reply(message, answer);
-    } finally {
-      asking.delete(question);
-    }
+    const remembering = memory.wrap(openai, { group, answer: (text) => answerTo(said, text) });
+    const done = await remembering.chat.completions.create({
+      model,
+      messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
+    });
+    await reply(message, done.choices[0]?.message.content ?? "");
   };
 
   const answerPrivately = async (message: Message, { about, language }: Privacy): Promise<string> => {
-    const options = { group: groupOf(message) };
+    const group = groupOf(message);
     try {
-      const { pending } = await memory.flush(2000); // what came later would be remembered
-      if (pending > 0) return words[language].failed;
-      if (about === "memories") return describe(await reverie.whatAbout(message.author.id, options), language);
-      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === message.author.id;
-      return words[language].forgotten((await reverie.forget(message.author.id, options)).messages);
+      if (about === "forget") return words[language].forgotten((await memory.forget(message.author.id, group)).messages);
+      await memory.flush();
+      return describe(await reverie.whatAbout(message.author.id, { group }), language);
     } catch (error) {
       console.warn(String(error));
       return words[language].failed;

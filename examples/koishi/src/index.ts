@@ -35,9 +35,6 @@ export function apply(ctx: Context, config: Config): void {
   const memory = new Memory(reverie, { onError: (error) => ctx.logger(name).warn(String(error)) });
   const openai = config.modelKey ? new OpenAI({ apiKey: config.modelKey, baseURL: config.modelUrl }) : undefined;
 
-  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
-  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
-
   // Commands do not come here, so no command is remembered.
   ctx.middleware(async (session, next) => {
     const message = messageOf(session);
@@ -49,21 +46,14 @@ export function apply(ctx: Context, config: Config): void {
     if (privacy) return h.text(await privately(session, privacy));
     memory.remember(message, group); // at once: an edit or a "forget me" may come before the answer
     if (!openai || !message.text || !toBot) return next();
-    const question = { group, author: session.userId ?? "", forgotten: false };
-    asking.add(question);
-    try {
-      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
-        model: config.model,
-        messages: [
-          { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
-        ],
-      });
-      const answer = done.choices[0]?.message.content ?? "";
-      if (answer && !question.forgotten) memory.remember(answerTo(message, answer), group);
-      return h.text(answer);
-    } finally {
-      asking.delete(question);
-    }
+    const client = memory.wrap(openai, { group, answer: (text) => answerTo(message, text) });
+    const done = await client.chat.completions.create({
+      model: config.model,
+      messages: [
+        { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
+      ],
+    });
+    return h.text(done.choices[0]?.message.content ?? "");
   });
 
   ctx.on("message-updated", (session) => {
@@ -75,16 +65,13 @@ export function apply(ctx: Context, config: Config): void {
     memory.remember({ id: idOf(session), deleted_at: new Date() }, groupOf(session));
   });
 
-  /** privately answers when nothing waits that would be remembered later. */
   const privately = async (session: Session, { about, language }: Privacy): Promise<string> => {
-    const options = { group: groupOf(session) };
+    const group = groupOf(session);
     const author = session.userId ?? "";
     try {
-      const { pending } = await memory.flush(2000);
-      if (pending > 0) return words[language].failed;
-      if (about === "memories") return describe(await reverie.whatAbout(author, options), language);
-      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === author;
-      return words[language].forgotten((await reverie.forget(author, options)).messages);
+      if (about === "forget") return words[language].forgotten((await memory.forget(author, group)).messages);
+      await memory.flush();
+      return describe(await reverie.whatAbout(author, { group }), language);
     } catch (error) {
       ctx.logger(name).warn(String(error));
       return words[language].failed;
