@@ -60,13 +60,14 @@ async def said(message: Message, bot: Bot) -> None:
     if message.reply_to_message:
         line["reply_to"] = str(message.reply_to_message.message_id)
     memory.remember(line, group=group)
-    history[group].append({"role": "user", "content": f"{author}: {text}"})
+    talk = history[group]  # who is forgotten ends it, also while the model answers
+    talk.append({"role": "user", "content": f"{author}: {text}"})
     if asked:
         model = memory.wrap(openai, group=group, remember_user=False)
-        messages = [SYSTEM, *history[group]]
+        messages = [SYSTEM, *talk]
         done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
         answer = done.choices[0].message.content or "…"
-        history[group].append({"role": "assistant", "content": answer})
+        talk.append({"role": "assistant", "content": answer})
         await message.answer(answer)
 
 

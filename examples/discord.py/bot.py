@@ -42,13 +42,14 @@ class MemoryBot(discord.Client):
         if message.reference and message.reference.message_id:
             line["reply_to"] = str(message.reference.message_id)
         memory.remember(line, group=group)
-        history[group].append({"role": "user", "content": f"{line['author']}: {text}"})
+        talk = history[group]  # who is forgotten ends it, also while the model answers
+        talk.append({"role": "user", "content": f"{line['author']}: {text}"})
         if asked:
             model = memory.wrap(openai, group=group, remember_user=False)
-            messages = [SYSTEM, *history[group]]
+            messages = [SYSTEM, *talk]
             done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
             answer = done.choices[0].message.content or "…"
-            history[group].append({"role": "assistant", "content": answer})
+            talk.append({"role": "assistant", "content": answer})
             await message.reply(answer[:2000], mention_author=False)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:

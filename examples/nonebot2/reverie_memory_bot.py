@@ -63,13 +63,14 @@ async def said(event: MessageEvent) -> None:
     if event.reply:
         message["reply_to"] = str(event.reply.message_id)
     memory.remember(message, group=group)
-    history[group].append({"role": "user", "content": f"{author}: {text}"})
+    talk = history[group]  # who is forgotten ends it, also while the model answers
+    talk.append({"role": "user", "content": f"{author}: {text}"})
     if spoken_to:
         bot = memory.wrap(openai, group=group, remember_user=False)
-        messages = [SYSTEM, *history[group]]
+        messages = [SYSTEM, *talk]
         done = await bot.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
         answer = done.choices[0].message.content or "……"
-        history[group].append({"role": "assistant", "content": answer})
+        talk.append({"role": "assistant", "content": answer})
         await chat.finish(answer)
 
 
