@@ -52,3 +52,42 @@ func TestErasureSparesWhatIsNotTheirs(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }
+
+// What a bot has said to a person, and of them, goes with them, and does not come in late. An answer goes with a deleted
+// message, too.
+func TestAnswersGoWithWhatTheyAnswer(t *testing.T) {
+	f := &forgotten{dreamer: newDreamer(t)}
+	answer := func(id, to, text, session string, minute int) reverie.Message {
+		m := wrote(id, "bot", "Rev", text, session, minute)
+		m.Role, m.ReplyTo = reverie.RoleAssistant, to
+		return m
+	}
+	f.bring(group, wrote("x1", "u1", "Marek", "my wife is called Bea", "s1", 1), answer("b1", "x1", "Bea is a fine name", "s1", 2),
+		wrote("a1", "u2", "Ann", "who is married here?", "s1", 3), answer("b2", "a1", "Marek is married to Bea.", "s1", 4),
+		answer("b3", "a1", "That is all that I know.", "s1", 5), wrote("x2", "u1", "Marek", "only between us", "s2", 100),
+		answer("b4", "", "I keep it to myself", "s2", 101))
+	if got := f.erase(reverie.EraseQuery{}); got.Messages != 5 {
+		t.Errorf("%+v", got)
+	}
+	late := wrote("a2", "u2", "Ann", "oh", "s1", 6)
+	late.ReplyTo = "x1"
+	got := must(f.ImportMessages(t.Context(), group, []reverie.Message{late, answer("b5", "x1", "Say hello to Bea", "s1", 7)}))(t)
+	if !cmp.Equal(got, reverie.ImportResult{New: 1, Erased: 1}) {
+		t.Errorf("what came late: %+v", got)
+	}
+	ids := func() string {
+		return strings.Join(strings1(t, f.db, `select message_id from messages where group_id = 'g1' order by 1`), " ")
+	}
+	if got := ids(); got != "a1 a2 b3" {
+		t.Errorf("%s are left", got)
+	}
+	f.counted(group)
+	f.become(reverie.MessageChange{ID: "a1", Deleted: true})
+	if got := ids(); got != "a2" {
+		t.Errorf("after a deletion %s are left", got)
+	}
+	f.counted(group)
+	if got := must(f.ReimportMessages(t.Context(), group, []reverie.Message{answer("b5", "x1", "Say hello to Bea", "s1", 7)}))(t); got.New != 1 {
+		t.Errorf("let in: %+v", got)
+	}
+}
