@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,5 +91,28 @@ func TestAnswersGoWithWhatTheyAnswer(t *testing.T) {
 	f.counted(group)
 	if got := must(f.ReimportMessages(t.Context(), group, []reverie.Message{answer("b5", "x1", "Say hello to Bea", "s1", 7)}))(t); got.New != 1 {
 		t.Errorf("let in: %+v", got)
+	}
+}
+
+// A question that was written down late, after its author was forgotten, is not: neither while that is under way.
+func TestUsageThatComesAfterAnErasure(t *testing.T) {
+	f := newForgotten(t)
+	row := reverie.Usage{GroupID: group, UsageID: reverie.NewID(), MemoryID: f.mentions.ID, LineageID: f.mentions.LineageID,
+		Query: "小明 asks", CreatedAt: f.now}
+	later := row
+	later.UsageID, later.Query, later.CreatedAt = reverie.NewID(), "Ann asks", f.now.Add(time.Hour)
+	forgetting := must(f.db.BeginTx(t.Context(), nil))(t)
+	defer func() { _ = forgetting.Rollback() }()
+	must(forgetting.Exec(`select 1 from groups where group_id = 'g1' for no key update`))(t)
+	must(forgetting.Exec(`insert into erasures (group_id, erasure_id, counts, created_at) values ('g1', gen_random_uuid(), '{}', $1)`, f.now))(t)
+	logged := make(chan error)
+	go func() { logged <- f.LogUsage(t.Context(), []reverie.Usage{row, later}) }()
+	for count(t, f.db, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 0 {
+		runtime.Gosched()
+	}
+	check(t, forgetting.Commit())
+	check(t, <-logged)
+	if got := strings.Join(strings1(t, f.db, `select query from memory_usage_log where position = 0 order by created_at desc`), ", "); got != "Ann asks, [erased]" {
+		t.Errorf("queries: %s", got)
 	}
 }
