@@ -100,9 +100,9 @@ func (s *Service) TestWebhook(ctx context.Context, id string) (reverie.WebhookTe
 	if err != nil {
 		return reverie.WebhookTestReply{}, err
 	}
-	status, err := s.Sender.Post(ctx, reverie.WebhookEvent{ID: reverie.NewID(), Type: reverie.WebhookTest, CreatedAt: s.now(), Hook: w,
+	answer, err := s.Sender.Post(ctx, reverie.WebhookEvent{ID: reverie.NewID(), Type: reverie.WebhookTest, CreatedAt: s.now(), Hook: w,
 		Data: reverie.EventData{WebhookID: id, GroupID: w.GroupID}})
-	reply := reverie.WebhookTestReply{Success: err == nil, WebhookID: id, HTTPStatus: status}
+	reply := reverie.WebhookTestReply{Success: err == nil, WebhookID: id, HTTPStatus: answer.Status}
 	if err != nil {
 		reply.Error = err.Error()
 	}
