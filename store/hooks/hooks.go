@@ -199,18 +199,3 @@ func (h *Hooks) SweepEvents(ctx context.Context, before time.Time) (lost int, er
 			select count(*)::int from swept where done_at is null`, before)
 	})
 }
-
-// LastChanges are when memories of groups were changed last. A group without a change is not among them.
-func (h *Hooks) LastChanges(ctx context.Context, groups []string) (map[string]time.Time, error) {
-	rows, err := pg.QueryAll[struct {
-		ID string
-		At time.Time
-	}](ctx, h.db, "look for changes", `select g.id, c.at from unnest($1::text[]) as g (id) cross join lateral (
-			select max(created_at) as at from memory_change_log where group_id = g.id) c where c.at is not null`,
-		pq.StringArray(groups))
-	last := map[string]time.Time{}
-	for _, r := range rows {
-		last[r.ID] = r.At
-	}
-	return last, err
-}

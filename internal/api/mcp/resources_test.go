@@ -91,12 +91,15 @@ func TestSubscription(t *testing.T) {
 		t.Error("it is not there")
 	}
 	want("only once")
+	_, err := h.db().Exec(`update memories set status = 'held' where group_id = $1 and statement like '%Saturdays'`, ours)
+	h.check(err)
+	want("what leaves no change in the log, as an erasure does", uri)
 	h.check(s.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}))
 	h.remember(ours, reverie.KindGroup, "the group meets on Sundays")
 	want("after the end")
 
 	h.check(s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
-	_, err := h.store.RevokeToken(t.Context(), token[4:16])
+	_, err = h.store.RevokeToken(t.Context(), token[4:16])
 	h.check(err)
 	h.remember(ours, reverie.KindGroup, "the group meets on Mondays")
 	want("with a token that was revoked")
