@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -59,9 +62,18 @@ func place(address string) (group, part, query string) {
 func (s *Server) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	text, err := s.textOf(ctx, req.Params.URI)
 	if err != nil {
-		return nil, s.plain(ctx, "resource", err)
+		return nil, s.refused(ctx, "resource", err)
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: textType, Text: text}}}, nil
+}
+
+// refused is an error of a resource as a client is told it: by a code, too.
+func (s *Server) refused(ctx context.Context, what string, err error) error {
+	code := int64(jsonrpc.CodeInvalidParams)
+	if problem.Of(err, s.service.Now()).Status >= http.StatusInternalServerError {
+		code = jsonrpc.CodeInternalError
+	}
+	return &jsonrpc.Error{Code: code, Message: s.plain(ctx, what, err).Error()}
 }
 
 // textOf is what stands at an address.
@@ -112,11 +124,11 @@ type subscription struct {
 func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	uri := req.Params.URI
 	if _, part, _ := place(uri); part != "memories" {
-		return s.plain(ctx, "subscribe", fmt.Errorf("resource %q, to subscribe to: %w", uri, reverie.ErrNotFound))
+		return s.refused(ctx, "subscribe", problem.New(http.StatusUnprocessableEntity, "subscribe to "+memoriesURI+": nothing else tells of changes"))
 	}
 	text, err := s.textOf(ctx, uri)
 	if err != nil {
-		return s.plain(ctx, "subscribe", err)
+		return s.refused(ctx, "subscribe", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,12 +1,14 @@
 package mcp_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"reverie/internal/api/mcp"
@@ -43,8 +45,9 @@ func TestResources(t *testing.T) {
 	}
 	for _, uri := range []string{mcp.MemoriesURI(theirs), mcp.MemoriesURI("nobody"), "reverie://groups//memories", mcp.MemoriesURI(ours) + "/x",
 		"reverie://groups/" + theirs + "/context?query=x", "reverie://elsewhere/x/memories", "file:///etc/passwd"} {
-		if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
-			t.Errorf("%s: %+v", uri, r)
+		r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		if coded, ok := errors.AsType[*jsonrpc.Error](err); !ok || coded.Code != jsonrpc.CodeInvalidParams || coded.Message == "" {
+			t.Errorf("%s: %+v %v", uri, r, err)
 		}
 	}
 }
