@@ -521,6 +521,23 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
+// Who has sent for long enough begins nothing more, and hears what was begun.
+func TestDrainEnds(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea", "cake")
+	stop := make(chan struct{})
+	w.answer = func(http.ResponseWriter, *http.Request) { close(stop) }
+	d := w.deliverer(private)
+	d.Drain(t.Context(), stop)
+	w.want("until the end", "tea")
+	if h := w.state(); h.Waiting != 1 || h.Failures != 0 || w.said["sent"] != 1 {
+		t.Errorf("%+v %v", h, w.said)
+	}
+	w.answer = nil
+	d.Drain(t.Context(), nil)
+	w.want("all that waits", "cake")
+}
+
 // What is too old to be kept is forgotten, with a word where it was never sent.
 func TestOldEventsGo(t *testing.T) {
 	w := newWorld(t)

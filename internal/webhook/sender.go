@@ -75,7 +75,7 @@ func (s *Sender) CheckURL(address string) error {
 	return nil
 }
 
-var errPrivate = errors.New("its address is not public: [webhooks] allow_private = true allows that")
+var errPrivate = errors.New("the webhook's address is not public: [webhooks] allow_private = true allows that")
 
 const prefix = "whsec_"
 
