@@ -67,8 +67,8 @@ const (
 
 	// What a person of this group has said of themselves, and whose link stands in this group, too: the facts of
 	// scope person whose evidence is messages of theirs alone. A version that was made of somebody else's
-	// words is left out, also where they are withdrawn, and so is one that somebody else has worded. Of an
-	// instant, versions of the past are looked at, too.
+	// words is left out, also where they are withdrawn, and so is one that follows on words which no message
+	// made: an editor's, or another system's. Of an instant, versions of the past are looked at, too.
 	factsQuery = `with recursive link as (
 			select l.entity_id from entity_links l
 				join unnest($3::uuid[], $4::uuid[]) as u (entity_id, other) on l.entity_id = u.entity_id and l.other_entity_id = u.other
@@ -83,6 +83,12 @@ const (
 						left join memory_scopes s on s.group_id = m.group_id and s.lineage_id = m.lineage_id
 						where m.group_id = $1 and coalesce(s.scope, $5) = 'person')
 				group by e.lineage_id),
+		words as (
+			select o.lineage_id, o.content_hash, min(o.version) as since,
+					array_agg(e.author_id) filter (where e.author_id is not null) as authors
+				from said s join memories o on o.group_id = $1 and o.lineage_id = s.lineage_id
+				left join memory_evidence e on e.group_id = $1 and e.memory_id = o.memory_id and e.action in ('create', 'update')
+				group by o.lineage_id, o.content_hash),
 		whole as (select root, array_agg(distinct name) as names from accounts group by root),
 		known (entity_id) as (
 			select entity_id from entity_names where group_id = $1 and kind = 'id' and ended_at is null
@@ -91,18 +97,16 @@ const (
 		select m.memory_id, m.statement, w.root as entity_id
 			from said s join whole w on s.authors <@ w.names
 			join memories m on m.group_id = $1 and m.lineage_id = s.lineage_id
+			join words v on v.lineage_id = m.lineage_id and v.content_hash = m.content_hash and v.authors <@ w.names
 			where m.kind in ('group', 'session') and '` + reverie.TagSummary + `' <> all (m.tags)
 				and (m.status in ('active', 'archived') or $6::bool)
-				and not exists (select 1 from memory_evidence e where e.group_id = $1 and e.memory_id = m.memory_id
-					and e.action in ('create', 'update') and e.author_id <> all (w.names))
+				and not exists (select 1 from words o where o.lineage_id = m.lineage_id and o.since <= m.version and o.authors is null)
 				and not exists (select 1 from rejudgements q where q.group_id = $1 and q.lineage_id = m.lineage_id
 					and q.run_id is null)
-				and (m.author = '' or exists (select 1 from memories o where o.group_id = $1 and o.lineage_id = m.lineage_id
-					and o.author = '' and o.content_hash = m.content_hash))
-				and exists (select 1 from groups g where g.group_id = $1 and case g.private when '' then 1 < (
+				and exists (select 1 from groups g where g.group_id = $1 and case g.private when '' then 2 < (
 					select count(*) from (select 1 from known k
 						join entities e on e.group_id = $1 and e.entity_id = k.entity_id
-						where e.kind = 'person' and e.status = 'active' limit 2) two)
+						where e.kind = 'person' and e.status = 'active' limit 3) three)
 					else g.private = 'off' end)`
 
 	// Who is called what in a group, by its entities and by whoever has written in it. Whose name is not
