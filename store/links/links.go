@@ -26,6 +26,9 @@ type Links struct {
 // the scope otherwise; "" is [reverie.ReachGroup].
 func New(db *pg.DB, otherwise reverie.Reach) *Links { return &Links{db, otherwise} }
 
+// mostGroups is with how many other groups one may be linked: a search reads each of them, in about a millisecond.
+const mostGroups = 200
+
 const (
 	columns = `group_id, entity_id, other_group_id, other_entity_id, proved, reason, created_at`
 
@@ -35,6 +38,8 @@ const (
 	linkQuery = `insert into entity_links (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7)
 		on conflict (group_id, entity_id, other_group_id, other_entity_id) do update
 			set proved = excluded.proved, reason = excluded.reason`
+
+	othersQuery = `select count(distinct other_group_id) from entity_links where group_id = $1 and other_group_id <> $2`
 
 	unlinkQuery = `delete from entity_links where group_id = $1 and entity_id = $2 and other_group_id = $3
 		and other_entity_id = $4`
@@ -160,12 +165,20 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 		proved := q.Platform && slices.ContainsFunc(accounts[0], func(a string) bool { return slices.Contains(accounts[1], a) })
 		switch {
 		case !proved && !q.Force:
-			return fmt.Errorf("no account of the same id and platform proves that they are the same person; "+
-				"`reverie entity link --force --reason WHY` links them without proof: %w", reverie.ErrConflict)
+			return fmt.Errorf("no account proves that they are the same person: that takes one account id in both, and ids of groups "+
+				"of one platform, such as telegram-1; `reverie entity link --force --reason WHY` links them without: %w", reverie.ErrConflict)
 		case !proved && strings.TrimSpace(q.Reason) == "":
 			return fmt.Errorf("a link without proof needs a reason: %w", reverie.ErrInvalid)
 		}
 		for _, ends := range [][2]reverie.EntityEnd{{q.A, q.B}, {q.B, q.A}} {
+			others, err := pg.Select[int](ctx, t, othersQuery, ends[0].GroupID, ends[1].GroupID)
+			switch {
+			case err != nil:
+				return err
+			case others[0] >= mostGroups:
+				return fmt.Errorf("group %q is linked with %d groups, and with more its searches would be slow; `reverie entity unlink` "+
+					"makes room: %w", ends[0].GroupID, others[0], reverie.ErrConflict)
+			}
 			if _, err := t.Exec(ctx, linkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID, proved,
 				q.Reason, l.db.Now()); err != nil {
 				return err

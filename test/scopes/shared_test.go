@@ -1,7 +1,9 @@
 package scopes_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +146,29 @@ func TestTwoPeople(t *testing.T) {
 	_, err = s.Store.ChangeGroup(t.Context(), "from", reverie.GroupChange{Private: &off}, time.Time{})
 	s.check(err)
 	s.want("as an operator says", "Lin likes figs")
+}
+
+// TestManyGroups: a group is linked with 200 others at most, by as many people as there are.
+func TestManyGroups(t *testing.T) {
+	s := newHouse(t, "group", nil).couple("from", "to")
+	_, err := s.db.Exec(`insert into entity_links (group_id, entity_id, other_group_id, other_entity_id, proved, created_at)
+		select 'from', $1, 'other' || n, gen_random_uuid(), false, now() from generate_series(1, 199) n`, s.persons["from"]["Lin"])
+	s.check(err)
+	s.meet("from", "Mia")
+	s.meet("to", "Mia")
+	end := func(group, name string) reverie.EntityEnd {
+		return reverie.EntityEnd{GroupID: group, EntityID: s.persons[group][name]}
+	}
+	s.check(s.links.Link(t.Context(), reverie.LinkQuery{A: end("from", "Mia"), B: end("to", "Mia"), Platform: true}))
+	_, err = s.Store.EnsureGroup(t.Context(), reverie.Group{ID: "more"})
+	s.check(err)
+	s.leases["more"], err = s.Store.AcquireLease(t.Context(), "more", reverie.LeaseGroup, "test", time.Hour)
+	s.check(err)
+	s.persons["more"] = map[string]string{}
+	s.meet("more", "Lin")
+	for _, q := range []reverie.LinkQuery{{A: end("from", "Lin"), B: end("more", "Lin"), Platform: true}, {A: end("more", "Lin"), B: end("from", "Lin"), Platform: true}} {
+		if err = s.links.Link(t.Context(), q); !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), "is linked with 200 groups") {
+			t.Errorf("one group more: %v", err)
+		}
+	}
 }
