@@ -76,6 +76,8 @@ func (b *Bad) Unwrap() error { return b.Err }
 type Format struct {
 	Name  string // for --format: slack
 	Title string // for people: Slack export (zip or folder)
+	// Platform is whose accounts people are known by, where an id is one person's on all of its servers.
+	Platform string
 	// Signs, and Head where they do not do, say how sure the beginning of a file is of this format.
 	Signs []Sign
 	Head  func(head []byte) int
