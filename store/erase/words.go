@@ -69,21 +69,28 @@ func (e *eraser) know(ctx context.Context) error {
 	return nil
 }
 
-// hear goes over what other members have said, in their own words.
+// hear goes over what other members have said, in their own words: where messages go by themselves, over what has the
+// words of one.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
 	for _, column := range []string{"author_id", "role", "text", "message_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
-	return e.rows(ctx, said, func(page []pq.StringArray) error {
+	where := "t.group_id = {group}"
+	if e.only != nil {
+		where += " and {has_words}"
+	}
+	e.values["texts"] = pq.StringArray(e.traces.Texts)
+	where, args := e.values.bind(where)
+	return said.read(ctx, e.t, func(page []pq.StringArray) error {
 		for _, row := range page {
 			others := row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser
-			if others || e.only != nil && !e.theirs[row[3]] {
+			if e.only != nil && !e.theirs[row[3]] || e.only == nil && others {
 				e.traces.Hear(row[2])
 			}
 		}
 		return nil
-	})
+	}, where, args...)
 }
 
 func alike(s string) string { return text.Simplify(text.Fold(s)) }
@@ -120,9 +127,13 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.
 	return table.read(ctx, e.t, take, where, args...)
 }
 
-// redact takes the author out of the words of others, in all tables.
+// redact takes the author out of the words of others, in all tables. Of messages that go by themselves nothing is in
+// other messages: what stands there, too, is not looked for.
 func (e *eraser) redact(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
+		if e.only != nil && table.name == "messages" {
+			return nil
+		}
 		changed, err := e.redactTable(ctx, table.of(words))
 		if err != nil || len(changed) == 0 {
 			return err
