@@ -69,15 +69,18 @@ func (e *eraser) know(ctx context.Context) error {
 	return nil
 }
 
-// hear goes over what other members have said, in their own words: where messages go by themselves, over what has the
-// words of one.
+// mostLookUps is from how many texts on it is quicker to read all messages than to look up those that have the words of one.
+const mostLookUps = 32
+
+// hear goes over what other members have said, in their own words: where few messages go by themselves, over what has
+// the words of one.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
 	for _, column := range []string{"author_id", "role", "text", "message_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
 	where := "t.group_id = {group}"
-	if e.only != nil {
+	if e.only != nil && len(e.traces.Texts) <= mostLookUps {
 		where += " and {has_words}"
 	}
 	e.values["texts"] = pq.StringArray(e.traces.Texts)
