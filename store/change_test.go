@@ -197,3 +197,15 @@ func TestDeleteSaidByOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestEditBy: an edit of which an export says who made it counts for a message of theirs that is there.
+func TestEditBy(t *testing.T) {
+	f := newForgotten(t)
+	for id, want := range map[string]int{"x1": 1, "a1": 0, "unknown": 0} {
+		c := edit(id, "newer", 1)
+		c.By = "u1"
+		if res := f.become(c); res.Edited != want || res.Same != 1-want || res.Waiting != 0 {
+			t.Errorf("%s: %+v", id, res)
+		}
+	}
+}
