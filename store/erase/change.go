@@ -23,6 +23,7 @@ type noted struct {
 	Erased       bool // it may not come in
 	Waits        bool
 	Was          string
+	Author       string
 	WasEditedAt  *time.Time                  `db:"was_edited_at"`
 	WasReactions pg.JSON[[]reverie.Reaction] `db:"was_reactions"`
 	Role         reverie.Role
@@ -118,7 +119,7 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 		n := state[c.ID]
 		news := n.news(c)
 		switch {
-		case n.Erased, news.Text == nil && !news.Deleted && news.Reactions == nil:
+		case n.Erased, c.By != "" && c.By != n.Author, news.Text == nil && !news.Deleted && news.Reactions == nil:
 			res.Same++
 			continue
 		case news.Deleted:

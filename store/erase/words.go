@@ -75,17 +75,27 @@ func (e *eraser) take(id, session string) {
 	}
 }
 
-// hear goes over what others have said, in their own words. What an assistant or a tool says of the author goes.
+// mostLookUps is from how many texts on it is quicker to read all messages than to look up those that have the words of one.
+const mostLookUps = 32
+
+// hear goes over what others have said, in their own words: where few messages go by themselves, over what has
+// the words of one. What an assistant or a tool says of the author goes.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
 	for _, column := range []string{"author_id", "role", "text", "message_id", "session_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
-	return e.rows(ctx, said, func(page []pq.StringArray) error {
+	where := "t.group_id = {group}"
+	if e.only != nil && len(e.traces.Texts) <= mostLookUps {
+		where += " and {has_words}"
+	}
+	e.values["texts"] = pq.StringArray(e.traces.Texts)
+	where, args := e.values.bind(where)
+	return said.read(ctx, e.t, func(page []pq.StringArray) error {
 		for _, row := range page {
 			user := reverie.Role(row[1]) == reverie.RoleUser
 			others := row[0] != "" && row[0] != e.query.AuthorID && user
-			if others || e.only != nil && !e.theirs[row[3]] {
+			if e.only != nil && !e.theirs[row[3]] || e.only == nil && others {
 				e.traces.Hear(row[2])
 			}
 			if !user && !e.theirs[row[3]] && e.traces.FindName(row[2]) != "" {
@@ -93,7 +103,7 @@ func (e *eraser) hear(ctx context.Context) error {
 			}
 		}
 		return nil
-	})
+	}, where, args...)
 }
 
 func alike(s string) string { return text.Simplify(text.Fold(s)) }
@@ -130,9 +140,13 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.
 	return table.read(ctx, e.t, take, where, args...)
 }
 
-// redact takes the author out of the words of others, in all tables.
+// redact takes the author out of the words of others, in all tables. Of messages that go by themselves nothing is in
+// other messages: what stands there, too, is not looked for.
 func (e *eraser) redact(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
+		if e.only != nil && table.name == "messages" {
+			return nil
+		}
 		changed, err := e.redactTable(ctx, table.of(words))
 		if err != nil || len(changed) == 0 {
 			return err
