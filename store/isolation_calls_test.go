@@ -32,7 +32,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"Candidates": true,
 	"CountPending": true, "WaitingChanges": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
-	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true, "LastChanges": true,
+	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
 	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true, "Shared": true}
 
 var (
@@ -92,7 +92,6 @@ var calls = map[string]func(a asked) []any{
 	"EventSent": func(a asked) []any {
 		return r(a.EventSent(ctx(), reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home))}))
 	},
-	"LastChanges":  func(a asked) []any { return r(a.LastChanges(ctx(), []string{home})) },
 	"TakeEvent":    func(a asked) []any { return r(a.TakeEvent(ctx(), a.lane(), time.Minute)) },
 	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
 	"RenewLease":   func(a asked) []any { return r(a.RenewLease(ctx(), a.lease, time.Minute)) },

@@ -2,10 +2,11 @@
 
 import asyncio
 import os
-from collections import defaultdict, deque
 from datetime import datetime, timezone
 
 from aiogram import Bot, Dispatcher, F, Router
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.types import Message, MessageReactionUpdated, ReactionTypeEmoji
 from openai import AsyncOpenAI
 from reverie_memory import Middleware, Reverie
@@ -14,7 +15,6 @@ memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470
 openai = AsyncOpenAI()
 router = Router()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
-history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
 
 
 def group_of(chat_id: int) -> str:
@@ -47,7 +47,6 @@ async def said(message: Message, bot: Bot) -> None:
     asked = await spoken_to(message, bot)
     person = not message.sender_chat  # who speaks as a chat may be anybody of it
     if person and (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
-        history.pop(group, None)
         await message.answer(answer)
         return
     line = {
@@ -60,23 +59,19 @@ async def said(message: Message, bot: Bot) -> None:
     if message.reply_to_message:
         line["reply_to"] = str(message.reply_to_message.message_id)
     memory.remember(line, group=group)
-    talk = history[group]  # who is forgotten ends it, also while the model answers
-    talk.append({"role": "user", "content": f"{author}: {text}"})
     if asked:
-        model = memory.wrap(openai, group=group, remember_user=False)
-        messages = [SYSTEM, *talk]
+        model = memory.wrap(openai, group=group, message_id=line["id"], remember_user=False)
+        messages = [SYSTEM, {"role": "user", "content": f"{author}: {text}"}]
         done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
-        answer = done.choices[0].message.content or "…"
-        talk.append({"role": "assistant", "content": answer})
-        await message.answer(answer)
+        await message.answer(done.choices[0].message.content or "…")
 
 
 @router.edited_message(F.text)
 async def edited(message: Message) -> None:
     at = datetime.fromtimestamp(message.edit_date or 0, timezone.utc)
-    line = {"id": str(message.message_id), "text": message.text, "edited_at": at}
-    memory.remember(line, group=group_of(message.chat.id))
-    history.pop(group_of(message.chat.id), None)
+    memory.remember(
+        {"id": str(message.message_id), "text": message.text, "edited_at": at}, group=group_of(message.chat.id)
+    )
 
 
 @router.message_reaction()
@@ -94,7 +89,9 @@ async def main() -> None:
     dispatcher = Dispatcher()
     dispatcher.include_router(router)
     dispatcher.shutdown.register(memory.aclose)
-    bot = Bot(os.environ["TELEGRAM_TOKEN"])
+    own = os.environ.get("TELEGRAM_API")  # a Bot API server of your own
+    session = AiohttpSession(api=TelegramAPIServer.from_base(own) if own else PRODUCTION)
+    bot = Bot(os.environ["TELEGRAM_TOKEN"], session=session)
     await dispatcher.start_polling(bot, allowed_updates=["message", "edited_message", "message_reaction"])
 
 

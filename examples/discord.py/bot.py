@@ -1,7 +1,7 @@
 """A Discord bot (discord.py): it remembers what is said, and answers who speaks to it."""
 
 import os
-from collections import defaultdict, deque
+import signal
 from datetime import datetime, timezone
 
 import discord
@@ -11,7 +11,6 @@ from reverie_memory import Middleware, Reverie
 memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
 openai = AsyncOpenAI()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
-history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
 
 
 def group_of(channel_id: int) -> str:
@@ -29,7 +28,6 @@ class MemoryBot(discord.Client):
         words = message.content.replace(f"<@{self.user.id}>", "").strip()
         person = str(message.author.id)
         if (asked or words.startswith("/")) and (answer := await memory.aprivacy(words, person, group=group)):
-            history.pop(group, None)
             await message.reply(answer, mention_author=False)
             return
         line = {
@@ -42,14 +40,11 @@ class MemoryBot(discord.Client):
         if message.reference and message.reference.message_id:
             line["reply_to"] = str(message.reference.message_id)
         memory.remember(line, group=group)
-        talk = history[group]  # who is forgotten ends it, also while the model answers
-        talk.append({"role": "user", "content": f"{line['author']}: {text}"})
         if asked:
-            model = memory.wrap(openai, group=group, remember_user=False)
-            messages = [SYSTEM, *talk]
+            model = memory.wrap(openai, group=group, message_id=line["id"], remember_user=False)
+            messages = [SYSTEM, {"role": "user", "content": f"{line['author']}: {text}"}]
             done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
             answer = done.choices[0].message.content or "…"
-            talk.append({"role": "assistant", "content": answer})
             await message.reply(answer[:2000], mention_author=False)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
@@ -61,7 +56,6 @@ class MemoryBot(discord.Client):
                 "edited_at": payload.message.edited_at,
             }
             memory.remember(line, group=group_of(payload.channel_id))
-            history.pop(group_of(payload.channel_id), None)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         self.deleted({payload.message_id}, payload.channel_id)
@@ -72,7 +66,6 @@ class MemoryBot(discord.Client):
     def deleted(self, ids: set[int], channel_id: int) -> None:
         now = datetime.now(timezone.utc)
         memory.remember(({"id": str(i), "deleted_at": now} for i in sorted(ids)), group=group_of(channel_id))
-        history.pop(group_of(channel_id), None)
 
     async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
         self.reacted(payload, 1)
@@ -96,4 +89,5 @@ def new_bot() -> MemoryBot:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as by Ctrl-C, and tells what is queued
     new_bot().run(os.environ["DISCORD_TOKEN"])

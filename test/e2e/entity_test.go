@@ -84,7 +84,7 @@ func TestEntityCommands(t *testing.T) {
 	tr.show("entity", "history", lin)
 	tr.show("entity", "unmerge", mei)
 	tr.show("entity", "waiting", "--group", "g1")
-	tr.show("entity", "link", "g1/Lin", "g2/Stranger")
+	tr.show("entity", "link", "g1/Lin", "g2/Stranger", "--force", "--reason", "she told us")
 	tr.show("entity", "link", "g1/Mei", "g2/Stranger")
 	tr.show("entity", "link", "g1/Mei", "g2/Stranger", "--force", "--reason", "they are sisters")
 	tr.show("entity", "link", "g1/Lighthouse", "g2/Stranger", "--force", "--reason", "so")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import types
 from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -100,6 +101,19 @@ class Story:
         assert memory.missed == 0
         assert memory.dropped == 0 or not live  # an older server takes no edits
         assert not [t for t in texts(server, self.group) if "remember of me" in t or "忘记我" in t]
+        before = lines(server, self.group)
+
+        def forget() -> None:
+            told(memory)
+            (author,) = {m["author_id"] for m in lines(server, self.group) if "Take your time" in m["text"]}
+            with Reverie(server.url, server.token, group=self.group) as reverie:
+                reverie.forget(author)
+
+        model.meanwhile = forget  # the answer comes after, and is not remembered
+        assert await self.say(10, 18402304, "Take your time.", to_bot=True) == ["At eight."]
+        model.meanwhile = lambda: None
+        told(memory)
+        assert lines(server, self.group) == before
 
 
 # --- NoneBot2 ---
@@ -363,7 +377,13 @@ async def test_astrbot(
     example = Example("astrbot/main.py").module
     conf = json.loads((ROOT / "examples/astrbot/_conf_schema.json").read_text("utf-8"))
     config = {name: field["default"] for name, field in conf.items()} | {"url": server.url, "token": server.token}
-    star = example.ReverieMemory(None, config)
+    kept = {"aiocqhttp:GroupMessage:1"}  # AstrBot's own conversations
+
+    class Conversations:
+        async def delete_conversations_by_user_id(self, origin: str) -> None:
+            kept.clear()
+
+    star = example.ReverieMemory(types.SimpleNamespace(conversation_manager=Conversations()), config)
     patient(star.memory)
     group = next(numbers)
 
@@ -402,6 +422,7 @@ async def test_astrbot(
             for before in handlers(EventType.OnLLMRequestEvent):
                 await before(star, event, request)
             surroundings.asked.append({"messages": [{"role": "system", "content": request.system_prompt}]})
+            surroundings.meanwhile()
             response = LLMResponse("assistant", completion_text="At eight.")
             for after in handlers(EventType.OnLLMResponseEvent):
                 await after(star, event, response)
@@ -412,6 +433,7 @@ async def test_astrbot(
             assert await self.run(self.event(0, author, "", raw)) == []
 
     await AstrBot().play(star.memory, server, surroundings, operations)
+    assert not kept
     await star.terminate()
 
 

@@ -5,6 +5,7 @@ import { NotFoundError, ReverieError } from "./errors.js";
 import { atExit, notAtExit } from "./exit.js";
 import type { BodyOf, ReplyOf } from "./operations.js";
 import type { QueueCounts } from "./queue.js";
+import { failed, fulfil, wishOf } from "./privacy.js";
 import { Queue } from "./queue.js";
 
 type Fetch = typeof globalThis.fetch;
@@ -31,6 +32,8 @@ export interface Turn {
   session_id?: string | undefined;
   /** What people have said: it is remembered. Leave it out if it is remembered already. */
   message?: MessageLine | readonly MessageLine[] | undefined;
+  /** The id of the message that is answered, if it is remembered already: the answer is forgotten with it. */
+  reply_to?: string | undefined;
   /** What the context is about. The last message of the role user. */
   query?: string | undefined;
   /**
@@ -65,6 +68,23 @@ export class Memory {
   /** remember queues what happens in the chat: messages, edits, deletions, reactions. */
   remember(lines: MessageLine | readonly MessageLine[], group?: string): void {
     for (const line of [lines].flat() as MessageLine[]) this.#queue.add({ group, line });
+  }
+
+  /**
+   * privacy answers "what do you remember of me" and "forget me", in English or Chinese; all else is undefined. Who
+   * says "forget me" is forgotten at once, and for good: ask only if the bot is spoken to.
+   */
+  async privacy(text: string, authorId: string, group?: string): Promise<string | undefined> {
+    const wish = wishOf(text);
+    if (!wish) return undefined;
+    try {
+      const { pending } = await this.flush();
+      if (pending > 0 && wish.what === "forget") return failed(wish); // what they have said would come in after
+      return await fulfil(this.reverie, wish, authorId, group);
+    } catch (error) {
+      this.#tell(error);
+      return failed(wish);
+    }
   }
 
   /** feedback queues what the bot answered. */
@@ -138,7 +158,7 @@ export class Memory {
     const name = this.options.name ?? "assistant";
     return (text) => ({ // some servers give the ids of completions twice
       id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
-      session_id: turn.session_id, reply_to: said?.id,
+      session_id: turn.session_id, reply_to: turn.reply_to ?? said?.id,
     });
   }
 

@@ -101,6 +101,12 @@ describe("a completion", () => {
     expect(memory.counts).toEqual({ sent: 3, dropped: 0, refused: 0, pending: 0, missed: 0 });
   });
 
+  test("answers a message that is remembered already", async () => {
+    await openai({ reply_to: "m9" }).chat.completions.create(body);
+    await memory.flush();
+    expect(told()[0]).toMatchObject({ to: "messages", role: "assistant", reply_to: "m9" });
+  });
+
   test("may be streamed", async () => {
     const words: string[] = [];
     for await (const chunk of await openai().chat.completions.create({ ...body, stream: true })) {

@@ -4,8 +4,6 @@ import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type OpenAI from "openai";
 import type { NewMessage, Reverie } from "reverie-memory";
 import { Memory } from "reverie-memory";
-import type { Privacy } from "./privacy.js";
-import { asked, describe, words } from "./privacy.js";
 
 export interface Options {
   reverie: Reverie;
@@ -22,7 +20,7 @@ const longest = 2000; // characters of a message of Discord
 
 /** createBot makes a client that is not logged in yet. Its memory is closed after it. */
 export function createBot({ reverie, openai, model, api }: Options): { client: Client; memory: Memory } {
-  const memory = new Memory(reverie, { onError: (error) => console.warn(String(error)) });
+  const memory = new Memory(reverie, { name: "discord.js", onError: (error) => console.warn(String(error)) });
   const client = new Client({
     intents: [
       GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages,
@@ -36,32 +34,18 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
   const listen = async (message: Message): Promise<void> => {
     if (message.author.bot || message.system) return;
     const toBot = !message.inGuild() || (client.user && message.mentions.has(client.user, { ignoreEveryone: true }));
-    const text = plain(message, client);
-    // What people say to each other is no order.
-    const privacy = toBot || text.startsWith("/") ? asked(text) : undefined;
-    if (privacy) return await reply(message, await answerPrivately(message, privacy));
     const said = toReverie(message, client);
     const group = groupOf(message);
-    memory.remember(said, group); // at once: an edit or a "forget me" may come before the answer
+    // What people say to each other is no order.
+    const wish = toBot || said.text.startsWith("/") ? await memory.privacy(said.text, message.author.id, group) : undefined;
+    if (wish) return await reply(message, wish);
+    memory.remember(said, group);
     if (!openai || !said.text || !toBot) return;
-    const remembering = memory.wrap(openai, { group, answer: (text) => answerTo(said, text) });
-    const done = await remembering.chat.completions.create({
+    const done = await memory.wrap(openai, { group, reply_to: said.id }).chat.completions.create({
       model,
       messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
     });
     await reply(message, done.choices[0]?.message.content ?? "");
-  };
-
-  const answerPrivately = async (message: Message, { about, language }: Privacy): Promise<string> => {
-    const group = groupOf(message);
-    try {
-      if (about === "forget") return words[language].forgotten((await memory.forget(message.author.id, group)).messages);
-      await memory.flush();
-      return describe(await reverie.whatAbout(message.author.id, { group }), language);
-    } catch (error) {
-      console.warn(String(error));
-      return words[language].failed;
-    }
   };
 
   client.on(Events.MessageCreate, (message) => {
@@ -96,14 +80,6 @@ function toReverie(message: Message, client: Client): NewMessage {
     text: plain(message, client),
     sent_at: message.createdAt,
     reply_to: message.reference?.messageId,
-  };
-}
-
-function answerTo(said: NewMessage, text: string): NewMessage {
-  const name = "discord.js";
-  return {
-    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
-    reply_to: said.id,
   };
 }
 

@@ -39,7 +39,7 @@ _TEXTS = {
         "show": "I keep {messages} of your messages, and remember {total} things from you or about you.",
         "more": "… and {n} more.",
         "how": "Write “forget me”, and I erase all of it for good.",
-        "forgot": "I have forgotten you: {messages} messages and {memories} memories are erased for good.",
+        "forgot": "I have forgotten you: {messages} messages, with my answers, and {memories} memories are erased.",
         "failed": "I cannot do that at the moment, and nothing has changed. Please ask again later.",
     },
     "zh": {
@@ -47,7 +47,7 @@ _TEXTS = {
         "show": "我保存了你的 {messages} 条消息，记得 {total} 件你说过的或与你有关的事。",
         "more": "……还有 {n} 件。",
         "how": "对我说“忘记我”，我就会永久删除这一切。",
-        "forgot": "我已经忘记你了：永久删除了 {messages} 条消息和 {memories} 条记忆。",
+        "forgot": "我已经忘记你了：永久删除了 {messages} 条消息（包括我的回答）和 {memories} 条记忆。",
         "failed": "我现在做不到，什么都没有改变。请稍后再试。",
     },
 }

@@ -266,6 +266,8 @@ class Turn:
         self._told = True
         about = self._about
         line = Message(author=about.bot, text=answer, role="assistant")
+        if about.message_id:
+            line["reply_to"] = about.message_id
         self._middleware.remember(_named(line, about.session, message_id), group=about.group)
         if usage_id := self.usage_id:
             self._middleware.outbox.put(
@@ -383,15 +385,30 @@ class Middleware:
             return None
         return await asyncio.wrap_future(self._asking.submit(lambda: self.privacy(text, author_id, group=group)))
 
-    def turn(self, query: str, *, group: str | None = None, session: str | None = None, bot: str | None = None) -> Turn:
-        """Asks for what the bot should know, for as long as a bot may wait."""
-        return self._turn(query, _About(self.client._group(group), session, bot or self.bot))
+    def turn(
+        self,
+        query: str,
+        *,
+        group: str | None = None,
+        session: str | None = None,
+        message_id: str | None = None,
+        bot: str | None = None,
+    ) -> Turn:
+        """Asks for what the bot should know, for as long as a bot may wait. The id is that of the question."""
+        return self._turn(query, _About(self.client._group(group), session, bot or self.bot, message_id=message_id))
 
     async def aturn(
-        self, query: str, *, group: str | None = None, session: str | None = None, bot: str | None = None
+        self,
+        query: str,
+        *,
+        group: str | None = None,
+        session: str | None = None,
+        message_id: str | None = None,
+        bot: str | None = None,
     ) -> Turn:
         """The same for async bots."""
-        return await self._aturn(query, _About(self.client._group(group), session, bot or self.bot))
+        about = _About(self.client._group(group), session, bot or self.bot, message_id=message_id)
+        return await self._aturn(query, about)
 
     def _turn(self, query: str, about: _About) -> Turn:
         begun, reply = self._forgets[about.group], None
@@ -445,8 +462,9 @@ class Middleware:
         """An OpenAI client whose chat.completions remember: `create`, `parse` and `stream`, sync or async.
 
         Before a call the context comes in as a system message. After it, the last message of the user and the answer
-        are given back. It is cheap: wrap anew for each group, or even for each message, to name its author and id. A
-        bot that remembers all messages of its chat itself says `remember_user=False`.
+        are given back. It is cheap: wrap anew for each group, or even for each message, to name its author and id:
+        where that is forgotten, so is the answer. A bot that remembers all messages of its chat itself says
+        `remember_user=False`.
         """
         name = self.client._group(group)
         about = _About(name, session, bot or self.bot, author, author_id, message_id, remember_user)
