@@ -78,9 +78,8 @@ export class Memory {
     const wish = wishOf(text);
     if (!wish) return undefined;
     try {
-      const { pending } = await this.flush();
-      if (pending > 0 && wish.what === "forget") return failed(wish); // what they have said would come in after
-      return await fulfil(this.reverie, wish, authorId, group);
+      if (wish.what === "show") await this.flush();
+      return await fulfil(this, wish, authorId, group);
     } catch (error) {
       this.#tell(error);
       return failed(wish);

@@ -2374,7 +2374,7 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
-            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            /** @description on where no other group reads of it, or off; empty = on while the accounts of two people at most are known in it. */
             private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;
@@ -3071,7 +3071,7 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
-            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            /** @description on where no other group reads of it, or off; empty = on while the accounts of two people at most are known in it. */
             private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;

@@ -1,6 +1,6 @@
 // What a bot answers people who ask what it remembers of them, or want to be forgotten.
-import type { Reverie } from "./client.js";
 import { NotFoundError } from "./errors.js";
+import type { Memory } from "./middleware.js";
 
 const listed = 20; // memories of an answer
 
@@ -52,14 +52,14 @@ export function wishOf(text: string): Wish | undefined {
 export const failed = (wish: Wish): string => texts[wish.language].failed;
 
 /** fulfil does what a person wants, and says what was done. */
-export async function fulfil(reverie: Reverie, wish: Wish, author: string, group?: string): Promise<string> {
+export async function fulfil(memory: Memory, wish: Wish, author: string, group?: string): Promise<string> {
   const say = texts[wish.language];
   try {
     if (wish.what === "forget") {
-      const receipt = await reverie.forget(author, { group });
+      const receipt = await memory.forget(author, group);
       return say.forgot(receipt.messages, receipt.erased);
     }
-    const { messages, total, memories } = await reverie.whatAbout(author, { group });
+    const { messages, total, memories } = await memory.reverie.whatAbout(author, { group });
     if (messages === 0 && memories.length === 0) return say.nothing;
     const lines = [say.show(messages, total), ...memories.slice(0, listed).map((m) => `- ${m.statement}`)];
     if (total > listed) lines.push(say.more(total - listed));

@@ -192,7 +192,7 @@ describe("forgetting", () => {
     reverie.answer((seen, response) => seen.url.endsWith("/forget") ? json(response, { messages: 1 }) : stores(seen, response));
     const chunks = (await openai().chat.completions.create({ ...body, stream: true }))[Symbol.asyncIterator]();
     await chunks.next();
-    await memory.forget("u1", group);
+    expect(await memory.privacy("forget me", "u1", group)).toContain("I have forgotten you");
     expect(told()).toMatchObject([{ to: "messages", id: "m1" }, { to: "forget" }]); // told before
     while (!(await chunks.next()).done);
     await memory.flush();
