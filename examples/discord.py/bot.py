@@ -24,7 +24,7 @@ class MemoryBot(discord.Client):
         group, text = group_of(message.channel.id), message.clean_content
         if message.author.bot or not text:
             return
-        asked = message.guild is None or self.user in message.mentions
+        asked = isinstance(message.channel, discord.DMChannel) or self.user in message.mentions
         words = message.content.replace(f"<@{self.user.id}>", "").strip()
         person = str(message.author.id)
         if (asked or words.startswith("/")) and (answer := await memory.aprivacy(words, person, group=group)):
