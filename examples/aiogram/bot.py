@@ -16,6 +16,8 @@ openai = AsyncOpenAI()
 router = Router()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
 
+LONGEST = 4096  # characters of a message of Telegram
+
 
 def group_of(chat_id: int) -> str:
     """As `reverie import` names it, so that an export of the chat continues here."""
@@ -45,9 +47,10 @@ async def said(message: Message, bot: Bot) -> None:
     group, text = group_of(message.chat.id), message.text or ""
     author_id, author = author_of(message)
     asked = await spoken_to(message, bot)
+    command = text.startswith("/") and "@" not in text  # of those to another bot none is ours
     person = not message.sender_chat  # who speaks as a chat may be anybody of it
-    if person and (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
-        await message.answer(answer)
+    if person and (asked or command) and (answer := await memory.aprivacy(text, author_id, group=group)):
+        await message.answer(answer[:LONGEST])
         return
     line = {
         "id": str(message.message_id),
@@ -63,7 +66,7 @@ async def said(message: Message, bot: Bot) -> None:
         model = memory.wrap(openai, group=group, message_id=line["id"], remember_user=False)
         messages = [SYSTEM, {"role": "user", "content": f"{author}: {text}"}]
         done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
-        await message.answer(done.choices[0].message.content or "…")
+        await message.answer((done.choices[0].message.content or "…")[:LONGEST])
 
 
 @router.edited_message(F.text)

@@ -12,6 +12,8 @@ memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470
 openai = AsyncOpenAI()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
 
+LONGEST = 2000  # characters of a message of Discord
+
 
 def group_of(channel_id: int) -> str:
     """As `reverie import` names it, so that an export of the channel continues here."""
@@ -24,11 +26,11 @@ class MemoryBot(discord.Client):
         group, text = group_of(message.channel.id), message.clean_content
         if message.author.bot or not text:
             return
-        asked = message.guild is None or self.user in message.mentions
+        asked = isinstance(message.channel, discord.DMChannel) or self.user in message.mentions
         words = message.content.replace(f"<@{self.user.id}>", "").strip()
         person = str(message.author.id)
         if (asked or words.startswith("/")) and (answer := await memory.aprivacy(words, person, group=group)):
-            await message.reply(answer, mention_author=False)
+            await message.reply(answer[:LONGEST], mention_author=False)
             return
         line = {
             "id": str(message.id),
@@ -45,7 +47,7 @@ class MemoryBot(discord.Client):
             messages = [SYSTEM, {"role": "user", "content": f"{line['author']}: {text}"}]
             done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
             answer = done.choices[0].message.content or "…"
-            await message.reply(answer[:2000], mention_author=False)
+            await message.reply(answer[:LONGEST], mention_author=False)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         # Discord also says so when it adds a preview: only then there is no time.

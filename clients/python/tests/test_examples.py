@@ -46,6 +46,10 @@ def system_of(model: Model) -> str:
     return "\n".join(m["content"] for m in model.asked[-1]["messages"] if m["role"] == "system")
 
 
+async def long_answer(*_: object, **__: object) -> str:
+    return "x" * 9000
+
+
 class Story:
     """What every example must do, in the words of a platform that a subclass knows."""
 
@@ -205,7 +209,9 @@ async def test_nonebot(server: Server, surroundings: Model, operations: set[str]
 # --- aiogram ---
 
 
-async def test_aiogram(server: Server, surroundings: Model, operations: set[str]) -> None:
+async def test_aiogram(
+    server: Server, surroundings: Model, operations: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("aiogram")
     from aiogram import Bot, Dispatcher
     from aiogram.client.session.base import BaseSession
@@ -268,6 +274,9 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
         by_chat = Message(message_id=n, date=at(n), chat=chat, from_user=shared, sender_chat=chat, text=text)
         await dispatcher.feed_update(bot, Update(update_id=n, message=by_chat))
     told(example.memory)
+    assert await Telegram().say(22, 18402302, "/forget_me@other_bot") == []  # an order to another bot
+    monkeypatch.setattr(example.memory, "aprivacy", long_answer)
+    assert await Telegram().say(23, 18402302, "my memories", to_bot=True) == ["x" * 4096]
     (line,) = [m for m in lines(server, f"telegram-{group}") if m["text"] == "The office is closed."]
     assert (line["author_id"], line["author"]) == (f"channel{group}", "Book club")
     thumb = ReactionTypeEmoji(emoji="👍")
@@ -288,7 +297,9 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
 # --- discord.py ---
 
 
-async def test_discord(server: Server, surroundings: Model, operations: set[str]) -> None:
+async def test_discord(
+    server: Server, surroundings: Model, operations: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     discord = pytest.importorskip("discord")
 
     example = Example("discord.py/bot.py").module
@@ -345,6 +356,9 @@ async def test_discord(server: Server, surroundings: Model, operations: set[str]
             await dispatch("MESSAGE_DELETE_BULK", {"ids": [str(n)], "channel_id": str(channel)})
 
     await Discord().play(example.memory, server, surroundings, operations)
+    with monkeypatch.context() as m:
+        m.setattr(example.memory, "aprivacy", long_answer)
+        assert await Discord().say(23, 18402302, "my memories", to_bot=True) == ["x" * 2000]
     reaction: dict[str, Any] = {
         "user_id": "18402302",
         "channel_id": str(channel),
