@@ -89,6 +89,7 @@ func TestEntityCommands(t *testing.T) {
 	tr.show("entity", "link", "g1/Mei", "g2/Stranger", "--force", "--reason", "they are sisters")
 	tr.show("entity", "link", "g1/Lighthouse", "g2/Stranger", "--force", "--reason", "so")
 	tr.show("entity", "link", "g1/Lin", "g1/Mei")
+	tr.show("entity", "link", "Lin", "g2/Stranger")
 	tr.show("entity", "show", "--group", "g2", "Stranger")
 	tr.show("entity", "unlink", "g1/Lin", "g2/Stranger")
 	tr.show("entity", "unlink", "g1/Lin", "g2/Stranger")
