@@ -82,15 +82,20 @@ func (a asked) teamWrite() reverie.TeamWrite {
 	return reverie.TeamWrite{Team: home, Memory: a.teamMemory(), IfVersion: a.mem, RequestKey: "k2", BodySHA256: "b2"}
 }
 
+// taken is the seed's event, as whoever has it names it.
+func taken(a asked) reverie.WebhookEvent {
+	return reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home)), TakenFor: time.Unix(0, 0)}
+}
+
 // calls names home in each method, and ids that may be another group's.
 var calls = map[string]func(a asked) []any{
 	"AcquireLease": func(a asked) []any { return r(a.AcquireLease(ctx(), home, "other", "h", time.Minute)) },
 	"EventFailed": func(a asked) []any {
-		return r(a.EventFailed(ctx(), reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home))},
+		return r(a.EventFailed(ctx(), taken(a),
 			reverie.WebhookFailure{Why: "no", EventAgain: later, HookAgain: later}))
 	},
 	"EventSent": func(a asked) []any {
-		return r(a.EventSent(ctx(), reverie.WebhookEvent{WebhookLane: a.lane(), ID: string(seedUUID(32).of(home))}))
+		return r(a.EventSent(ctx(), taken(a)))
 	},
 	"TakeEvent":    func(a asked) []any { return r(a.TakeEvent(ctx(), a.lane(), time.Minute)) },
 	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
