@@ -88,14 +88,22 @@ snapshot: ## check .goreleaser.yaml and build what a release has, into dist/ (ne
 notices: ## write THIRD_PARTY_NOTICES.txt from the modules of the binary
 	@scripts/notices.sh
 
-clients: clients-typescript
+# Each waits much, for packages and for servers that start: -j2 does both at once.
+clients: clients-python clients-typescript ## check the clients and the examples that use them (-j2 for both at once)
+
+.PHONY: clients-setup clients-typescript
+clients-setup:
+	@scripts/setup.sh --clients
+
+clients-python: clients-setup build ## check the Python client, its wheel and its examples (ASTRBOT=1 for AstrBot's, too)
+	@clients/python/check.sh
 
 # Types, tests against the binary, and the pack. The examples use the client as it was built.
-.PHONY: clients-typescript
-clients-typescript: setup build ## check the TypeScript client and its examples (needs Node 20)
-	@for folder in clients/typescript examples/koishi examples/discord.js; do \
-		echo "=== $$folder"; (cd "$$folder" && npm ci --no-audit --no-fund && npm run check); \
-	done
+TYPESCRIPT := clients/typescript examples/koishi examples/discord.js
+clients-typescript: export PATH := $(CURDIR)/bin/node/bin:$(PATH)
+clients-typescript: clients-setup build ## check the TypeScript client and its examples
+	@printf '%s\n' $(TYPESCRIPT) | xargs -P 3 -I % npm ci --prefix % --no-audit --no-fund --loglevel=error
+	@for folder in $(TYPESCRIPT); do echo "=== $$folder"; npm run check --prefix "$$folder"; done
 
 fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 	@for pkg in $$($(GO) list $(PKG)); do \
@@ -105,11 +113,6 @@ fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 		done; \
 	done
-
-clients: clients-python ## check the clients and the examples that use them
-
-clients-python: setup build ## check the Python client, its wheel and its examples (ASTRBOT=1 for AstrBot's, too)
-	@clients/python/check.sh
 
 fresh: ## do make demo and make test as on a new machine: a clone, an empty home, empty caches
 	@scripts/fresh.sh

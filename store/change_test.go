@@ -170,3 +170,42 @@ func TestDeletedByImport(t *testing.T) {
 		}
 	}
 }
+
+// TestDeleteSaidByOthers: what others have said, too, stays in what was made of theirs, whether it has words that can be
+// looked up or not; what nobody else has said does not.
+func TestDeleteSaidByOthers(t *testing.T) {
+	f := newForgotten(t)
+	texts := []string{"what are you doing to me", "The boat leaves the harbour at seven", "第一行\n周三我们去哪里钓鱼呢", "what is it that we are", "the zebra sleeps in the cellar tonight"}
+	spoken := []string{texts[0], "> the boat leaves the harbour\tat seven\nnice", "周三我们去哪里钓鱼呢", "something else"}
+	var gone []reverie.MessageChange
+	var memories []reverie.Memory
+	for i, text := range texts {
+		id := string(rune('a' + i))
+		f.bring(group, wrote("d"+id, "u1", "Ming", text, "s1", 10+i))
+		gone = append(gone, reverie.MessageChange{ID: "d" + id, Deleted: true})
+		m := f.knows(group, reverie.KindGroup, "", id+" said “"+strings.TrimPrefix(text, "第一行\n")+"”")
+		if memories = append(memories, m); i < len(spoken) {
+			f.bring(group, wrote("o"+id, "u2", "Ann", spoken[i], "s1", 20+i))
+			f.by(m, "o"+id, "create")
+		}
+	}
+	f.write(`update messages set run_id = $2, outcome = 'considered' where group_id = $1 and message_id like 'd%'`, group, f.run)
+	f.become(gone...)
+	for i, want := range []string{texts[0], texts[1], "周三我们去哪里钓鱼呢", "[erased]", "[erased]"} {
+		if got := f.status(t, memories[i]); got != "active "+string(rune('a'+i))+" said “"+want+"”" {
+			t.Errorf("%q: %q, want %q", texts[i], got, want)
+		}
+	}
+}
+
+// TestEditBy: an edit of which an export says who made it counts for a message of theirs that is there.
+func TestEditBy(t *testing.T) {
+	f := newForgotten(t)
+	for id, want := range map[string]int{"x1": 1, "a1": 0, "unknown": 0} {
+		c := edit(id, "newer", 1)
+		c.By = "u1"
+		if res := f.become(c); res.Edited != want || res.Same != 1-want || res.Waiting != 0 {
+			t.Errorf("%s: %+v", id, res)
+		}
+	}
+}

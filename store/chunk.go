@@ -218,7 +218,7 @@ func candidatesJSON(list []reverie.Candidate) any {
 // chunk, and lets its decisions name the versions that they led to in the end.
 const approvedQuery = `with plans as (
 		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3
-		returning run_id, plan, status as verdict, $6::text[] as chosen, $7::timestamptz as at),
+		returning run_id, chunk_no, plan, status as verdict, $6::text[] as chosen, $7::timestamptz as at),
 	told as (` + events.OfReviews + `),
 	named as (
 		update decisions set memory_id = planned_id

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,5 +52,67 @@ func TestErasureSparesWhatIsNotTheirs(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"names": 1, "short names": 1, "texts": 5}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// What a bot has said to a person, and of them, goes with them, and does not come in late. An answer goes with a deleted
+// message, too.
+func TestAnswersGoWithWhatTheyAnswer(t *testing.T) {
+	f := &forgotten{dreamer: newDreamer(t)}
+	answer := func(id, to, text, session string, minute int) reverie.Message {
+		m := wrote(id, "bot", "Rev", text, session, minute)
+		m.Role, m.ReplyTo = reverie.RoleAssistant, to
+		return m
+	}
+	f.bring(group, wrote("x1", "u1", "Marek", "my wife is called Bea", "s1", 1), answer("b1", "x1", "Bea is a fine name", "s1", 2),
+		wrote("a1", "u2", "Ann", "who is married here?", "s1", 3), answer("b2", "a1", "Marek is married to Bea.", "s1", 4),
+		answer("b3", "a1", "That is all that I know.", "s1", 5), wrote("x2", "u1", "Marek", "only between us", "s2", 100),
+		answer("b4", "", "I keep it to myself", "s2", 101))
+	if got := f.erase(reverie.EraseQuery{}); got.Messages != 5 {
+		t.Errorf("%+v", got)
+	}
+	late := wrote("a2", "u2", "Ann", "oh", "s1", 6)
+	late.ReplyTo = "x1"
+	got := must(f.ImportMessages(t.Context(), group, []reverie.Message{late, answer("b5", "x1", "Say hello to Bea", "s1", 7)}))(t)
+	if !cmp.Equal(got, reverie.ImportResult{New: 1, Erased: 1}) {
+		t.Errorf("what came late: %+v", got)
+	}
+	ids := func() string {
+		return strings.Join(strings1(t, f.db, `select message_id from messages where group_id = 'g1' order by 1`), " ")
+	}
+	if got := ids(); got != "a1 a2 b3" {
+		t.Errorf("%s are left", got)
+	}
+	f.counted(group)
+	f.become(reverie.MessageChange{ID: "a1", Deleted: true})
+	if got := ids(); got != "a2" {
+		t.Errorf("after a deletion %s are left", got)
+	}
+	f.counted(group)
+	if got := must(f.ReimportMessages(t.Context(), group, []reverie.Message{answer("b5", "x1", "Say hello to Bea", "s1", 7)}))(t); got.New != 1 {
+		t.Errorf("let in: %+v", got)
+	}
+}
+
+// A question that was written down late, after its author was forgotten, is not: neither while that is under way.
+func TestUsageThatComesAfterAnErasure(t *testing.T) {
+	f := newForgotten(t)
+	row := reverie.Usage{GroupID: group, UsageID: reverie.NewID(), MemoryID: f.mentions.ID, LineageID: f.mentions.LineageID,
+		Query: "小明 asks", CreatedAt: f.now}
+	later := row
+	later.UsageID, later.Query, later.CreatedAt = reverie.NewID(), "Ann asks", f.now.Add(time.Hour)
+	forgetting := must(f.db.BeginTx(t.Context(), nil))(t)
+	defer func() { _ = forgetting.Rollback() }()
+	must(forgetting.Exec(`select 1 from groups where group_id = 'g1' for no key update`))(t)
+	must(forgetting.Exec(`insert into erasures (group_id, erasure_id, counts, created_at) values ('g1', gen_random_uuid(), '{}', $1)`, f.now))(t)
+	logged := make(chan error)
+	go func() { logged <- f.LogUsage(t.Context(), []reverie.Usage{row, later}) }()
+	for count(t, f.db, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 0 {
+		runtime.Gosched()
+	}
+	check(t, forgetting.Commit())
+	check(t, <-logged)
+	if got := strings.Join(strings1(t, f.db, `select query from memory_usage_log where position = 0 order by created_at desc`), ", "); got != "Ann asks, [erased]" {
+		t.Errorf("queries: %s", got)
 	}
 }

@@ -48,7 +48,7 @@ func BenchmarkGrowth(b *testing.B) {
 		for _, work := range []struct {
 			name string
 			run  func(*testing.B, *plot) pgtest.Laps
-		}{{"apply", growApply}, {"gather", growGather}, {"search", growSearch}, {"import", growImport}} {
+		}{{"apply", growApply}, {"gather", growGather}, {"search", growSearch}, {"import", growImport}, {"delete", growDelete}} {
 			b.Run(fmt.Sprintf("%s/%s=%d", work.name, g.size, g.n), func(inner *testing.B) {
 				if w == nil {
 					w = openWorld(b, pg.Options{})
@@ -106,6 +106,20 @@ func growImport(b *testing.B, p *plot) (laps pgtest.Laps) {
 	for b.Loop() {
 		list := p.lines(20, "")
 		laps.Time(func() { must(p.w.ImportMessages(b.Context(), p.id, list))(b) })
+	}
+	return laps
+}
+
+// growDelete deletes a message that was read.
+func growDelete(b *testing.B, p *plot) (laps pgtest.Laps) {
+	n := 0
+	for b.Loop() {
+		n++
+		gone := []reverie.MessageChange{{ID: fmt.Sprint("h", n), Deleted: true}}
+		laps.Time(func() {
+			must(p.w.NoteChanges(b.Context(), p.id, gone))(b)
+			check(b, p.w.ApplyChanges(b.Context(), p.lease))
+		})
 	}
 	return laps
 }

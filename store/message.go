@@ -24,14 +24,15 @@ const MaxImport = 1000
 const (
 	// One look-up by key for each id: a list of them would be looked for in all of the
 	// group, if that was planned while the table was empty.
-	// Of what was erased the hash alone is known.
+	// Of what was erased the hash alone is known. What a program answers to it was erased, too.
 	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256,
 			w.edited_at
-		from unnest($2::text[]) as k (id) left join lateral (select case when m.pruned_at is null
+		from unnest($2::text[], $4::text[]) as k (id, answered) left join lateral (select case when m.pruned_at is null
 			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end as text_sha256, m.edited_at
 			from messages m where m.group_id = $1 and m.message_id = k.id limit 1) w on true
-		where w.text_sha256 is not null or not $3::bool and (select true from erased_messages e where e.group_id = $1
-			and e.message_sha256 = ` + ErasedMessageHash + `)`
+		where w.text_sha256 is not null or not $3::bool and (select true from unnest(array[k.id, k.answered]) as k (id)
+			cross join lateral (select 1 from erased_messages e where e.group_id = $1
+				and e.message_sha256 = ` + ErasedMessageHash + ` limit 1) e limit 1)`
 
 	// The messages m of a group whose ids are in $3, each looked up by its key.
 	messagesByID = `unnest($3::text[]) as k (id)
@@ -130,16 +131,19 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	if err != nil {
 		return res, err
 	}
-	var ids []string
+	var ids, answered []string
 	for _, m := range messages {
-		ids = append(ids, m.ID)
+		ids, answered = append(ids, m.ID), append(answered, "")
+		if m.Role != reverie.RoleUser {
+			answered[len(ids)-1] = m.ReplyTo
+		}
 	}
 	known, err := pg.Select[struct {
 		ID         string
 		Erased     bool
 		TextSHA256 string     `db:"text_sha256"`
 		EditedAt   *time.Time `db:"edited_at"`
-	}](ctx, t, knownMessagesQuery, groupID, ids, erased)
+	}](ctx, t, knownMessagesQuery, groupID, ids, erased, answered)
 	if err != nil {
 		return res, err
 	}

@@ -16,9 +16,16 @@ const (
 	logUsageQuery = `insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, query,
 		position,
 			score, similarity, weight, strength, recency, created_at)
-		select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::int[],
-			$8::float8[], $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[])
+		select u.group_id, usage_id, memory_id, lineage_id, session_id, case when exists (select 1 from erasures e
+				where e.group_id = u.group_id and e.created_at >= u.created_at) then '` + text.Erased + `' else query end,
+			position, score, similarity, weight, strength, recency, u.created_at
+		from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::int[], $8::float8[],
+			$9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[]) as u (group_id, usage_id, memory_id,
+			lineage_id, session_id, query, position, score, similarity, weight, strength, recency, created_at)
 		on conflict (group_id, usage_id, memory_id) do nothing`
+
+	// An erasure that is under way ends first.
+	awaitErasuresQuery = `select 1 from groups where group_id = any ($1::text[]) order by group_id for share`
 
 	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score,
 		l.similarity,
@@ -53,12 +60,14 @@ const (
 )
 
 // LogUsage writes rows of any groups in one transaction. Rows that are there
-// already stay as they are; a zero CreatedAt is now.
+// already stay as they are; a zero CreatedAt is now. Where something was erased since, the query is not written:
+// it may be of who was.
 func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	var columns pg.Columns
+	var groups pq.StringArray
 	for _, r := range rows {
 		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
 			return fmt.Errorf("log the use of memory %q in context %q of group %q: one of these ids is not an id: %w",
@@ -67,14 +76,17 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = s.db.Now()
 		}
+		groups = append(groups, pg.ValidText(r.GroupID))
 		columns.Add(pg.ValidText(r.GroupID), r.UsageID, r.MemoryID, r.LineageID, pg.ValidText(r.SessionID),
 			text.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery), r.Position, r.Score, r.Similarity, r.Weight, r.Strength,
 			r.Recency, r.CreatedAt)
 	}
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := columns.Exec(ctx, t, logUsageQuery)
-			return err
+			if err := t.Exec(ctx, awaitErasuresQuery, groups); err != nil {
+				return err
+			}
+			return columns.Exec(ctx, t, logUsageQuery)
 		}})
 }
 

@@ -144,10 +144,12 @@ func TestEventsWaitAndReturn(t *testing.T) {
 	take(false)
 	w.now = w.now.Add(time.Minute) // who had it is dead
 	due(1)
-	if again := take(true); again.ID != first.ID || again.Attempts != 2 || again.Data.Statement != "likes tea" {
+	again := take(true)
+	if again.ID != first.ID || again.Attempts != 2 || again.Data.Statement != "likes tea" {
 		t.Errorf("%+v", again)
 	}
-	check(t, w.EventFailed(t.Context(), first, reverie.WebhookFailure{Why: "no", EventAgain: w.now.Add(time.Hour), HookAgain: w.now.Add(time.Minute)}))
+	check(t, w.EventFailed(t.Context(), first, reverie.WebhookFailure{Why: "too late", Disable: true, GiveUp: true})) // it is dead
+	check(t, w.EventFailed(t.Context(), again, reverie.WebhookFailure{Why: "no", EventAgain: w.now.Add(time.Hour), HookAgain: w.now.Add(time.Minute)}))
 	got := must(w.Webhook(t.Context(), "", h.ID))(t)
 	if got.Failures != 1 || got.LastError != "no" || !got.FailingSince.Equal(w.now) || got.Waiting != 2 || got.DisabledAt != nil {
 		t.Errorf("%+v", got)
@@ -174,9 +176,10 @@ func TestEventsWaitAndReturn(t *testing.T) {
 	if n := must(w.ReplayEvents(t.Context(), h.ID, w.now.Add(time.Second), ""))(t); n != 0 {
 		t.Errorf("%d are sent again", n)
 	}
-	check(t, w.EventFailed(t.Context(), first, reverie.WebhookFailure{Disable: true}))
+	must(w.ReplayEvents(t.Context(), h.ID, time.Time{}, ""))(t)
+	check(t, w.EventFailed(t.Context(), take(true), reverie.WebhookFailure{Disable: true}))
 	due(0)
-	if lost := must(w.SweepEvents(t.Context(), w.now.Add(time.Second)))(t); lost != 1 || must(w.ReplayEvents(t.Context(), h.ID, time.Time{}, ""))(t) != 0 {
+	if lost := must(w.SweepEvents(t.Context(), w.now.Add(time.Second)))(t); lost != 3 || must(w.ReplayEvents(t.Context(), h.ID, time.Time{}, ""))(t) != 0 {
 		t.Errorf("%d were lost", lost)
 	}
 	check(t, w.RemoveWebhook(t.Context(), h.ID))
@@ -193,6 +196,17 @@ func TestEventsOfErasedMemories(t *testing.T) {
 	w.did(create("likes tea"))
 	must(w.Erase(t.Context(), w.lease, reverie.EraseQuery{GroupID: group, AuthorID: "u1"}))(t)
 	w.wantTold("erased", group, h, "gone", "run.succeeded evolve", "memory.deleted erase")
+}
+
+// A run ends where nothing that it held is left.
+func TestEventsOfErasedPlans(t *testing.T) {
+	w, run, _, _ := heldRun(t)
+	h := w.hook(group, "run.rejected", "run.succeeded")
+	must(w.Erase(t.Context(), w.lease, reverie.EraseQuery{GroupID: group, AuthorID: "u1"}))(t)
+	w.wantTold("erased", group, h, "run.rejected evolve")
+	if r := must(w.Run(t.Context(), group, run))(t); r.Run.Status != reverie.RunRejected {
+		t.Errorf("%+v", r.Run)
+	}
 }
 
 // Of memories that are held since a message was edited it is told that they changed, without their words.

@@ -2,10 +2,11 @@
 
 import asyncio
 import os
-from collections import defaultdict, deque
 from datetime import datetime, timezone
 
 from aiogram import Bot, Dispatcher, F, Router
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.types import Message, MessageReactionUpdated, ReactionTypeEmoji
 from openai import AsyncOpenAI
 from reverie_memory import Middleware, Reverie
@@ -14,7 +15,8 @@ memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470
 openai = AsyncOpenAI()
 router = Router()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
-history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
+
+LONGEST = 4096  # characters of a message of Telegram
 
 
 def group_of(chat_id: int) -> str:
@@ -45,10 +47,10 @@ async def said(message: Message, bot: Bot) -> None:
     group, text = group_of(message.chat.id), message.text or ""
     author_id, author = author_of(message)
     asked = await spoken_to(message, bot)
+    command = text.startswith("/") and "@" not in text  # of those to another bot none is ours
     person = not message.sender_chat  # who speaks as a chat may be anybody of it
-    if person and (asked or text.startswith("/")) and (answer := await memory.aprivacy(text, author_id, group=group)):
-        history.pop(group, None)
-        await message.answer(answer)
+    if person and (asked or command) and (answer := await memory.aprivacy(text, author_id, group=group)):
+        await message.answer(answer[:LONGEST])
         return
     line = {
         "id": str(message.message_id),
@@ -60,22 +62,19 @@ async def said(message: Message, bot: Bot) -> None:
     if message.reply_to_message:
         line["reply_to"] = str(message.reply_to_message.message_id)
     memory.remember(line, group=group)
-    history[group].append({"role": "user", "content": f"{author}: {text}"})
     if asked:
-        model = memory.wrap(openai, group=group, remember_user=False)
-        messages = [SYSTEM, *history[group]]
+        model = memory.wrap(openai, group=group, message_id=line["id"], remember_user=False)
+        messages = [SYSTEM, {"role": "user", "content": f"{author}: {text}"}]
         done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
-        answer = done.choices[0].message.content or "…"
-        history[group].append({"role": "assistant", "content": answer})
-        await message.answer(answer)
+        await message.answer((done.choices[0].message.content or "…")[:LONGEST])
 
 
 @router.edited_message(F.text)
 async def edited(message: Message) -> None:
     at = datetime.fromtimestamp(message.edit_date or 0, timezone.utc)
-    line = {"id": str(message.message_id), "text": message.text, "edited_at": at}
-    memory.remember(line, group=group_of(message.chat.id))
-    history.pop(group_of(message.chat.id), None)
+    memory.remember(
+        {"id": str(message.message_id), "text": message.text, "edited_at": at}, group=group_of(message.chat.id)
+    )
 
 
 @router.message_reaction()
@@ -93,7 +92,9 @@ async def main() -> None:
     dispatcher = Dispatcher()
     dispatcher.include_router(router)
     dispatcher.shutdown.register(memory.aclose)
-    bot = Bot(os.environ["TELEGRAM_TOKEN"])
+    own = os.environ.get("TELEGRAM_API")  # a Bot API server of your own
+    session = AiohttpSession(api=TelegramAPIServer.from_base(own) if own else PRODUCTION)
+    bot = Bot(os.environ["TELEGRAM_TOKEN"], session=session)
     await dispatcher.start_polling(bot, allowed_updates=["message", "edited_message", "message_reaction"])
 
 

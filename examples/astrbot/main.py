@@ -7,7 +7,7 @@ from astrbot.api.event import AstrMessageEvent, filter
 from astrbot.api.message_components import Reply
 from astrbot.api.provider import LLMResponse, ProviderRequest
 from astrbot.api.star import Context, Star
-from reverie_memory import Middleware, Reverie
+from reverie_memory import Middleware, Reverie, wish_of
 
 RECALLED = ("group_recall", "friend_recall")
 TURN = "reverie_turn"
@@ -39,6 +39,8 @@ class ReverieMemory(Star):
             return
         spoken_to = event.is_at_or_wake_command or text.startswith("/")
         if spoken_to and (answer := await self.memory.aprivacy(text, event.get_sender_id(), group=group)):
+            if wish_of(text).what == "forget":  # AstrBot's own history of the chat has their words, too
+                await self.context.conversation_manager.delete_conversations_by_user_id(event.unified_msg_origin)
             yield event.plain_result(answer)
             event.stop_event()
             return
@@ -55,7 +57,8 @@ class ReverieMemory(Star):
 
     @filter.on_llm_request()
     async def asked(self, event: AstrMessageEvent, request: ProviderRequest) -> None:
-        turn = await self.memory.aturn(request.prompt or event.get_message_str(), group=group_of(event))
+        query, message_id = request.prompt or event.get_message_str(), str(event.message_obj.message_id)
+        turn = await self.memory.aturn(query, group=group_of(event), message_id=message_id)
         event.set_extra(TURN, turn)
         if turn.system:
             request.system_prompt = f"{request.system_prompt}\n\n{turn.system}"

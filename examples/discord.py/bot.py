@@ -1,7 +1,7 @@
 """A Discord bot (discord.py): it remembers what is said, and answers who speaks to it."""
 
 import os
-from collections import defaultdict, deque
+import signal
 from datetime import datetime, timezone
 
 import discord
@@ -11,7 +11,8 @@ from reverie_memory import Middleware, Reverie
 memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
 openai = AsyncOpenAI()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
-history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
+
+LONGEST = 2000  # characters of a message of Discord
 
 
 def group_of(channel_id: int) -> str:
@@ -25,12 +26,11 @@ class MemoryBot(discord.Client):
         group, text = group_of(message.channel.id), message.clean_content
         if message.author.bot or not text:
             return
-        asked = message.guild is None or self.user in message.mentions
+        asked = isinstance(message.channel, discord.DMChannel) or self.user in message.mentions
         words = message.content.replace(f"<@{self.user.id}>", "").strip()
         person = str(message.author.id)
         if (asked or words.startswith("/")) and (answer := await memory.aprivacy(words, person, group=group)):
-            history.pop(group, None)
-            await message.reply(answer, mention_author=False)
+            await message.reply(answer[:LONGEST], mention_author=False)
             return
         line = {
             "id": str(message.id),
@@ -42,14 +42,12 @@ class MemoryBot(discord.Client):
         if message.reference and message.reference.message_id:
             line["reply_to"] = str(message.reference.message_id)
         memory.remember(line, group=group)
-        history[group].append({"role": "user", "content": f"{line['author']}: {text}"})
         if asked:
-            model = memory.wrap(openai, group=group, remember_user=False)
-            messages = [SYSTEM, *history[group]]
+            model = memory.wrap(openai, group=group, message_id=line["id"], remember_user=False)
+            messages = [SYSTEM, {"role": "user", "content": f"{line['author']}: {text}"}]
             done = await model.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
             answer = done.choices[0].message.content or "…"
-            history[group].append({"role": "assistant", "content": answer})
-            await message.reply(answer[:2000], mention_author=False)
+            await message.reply(answer[:LONGEST], mention_author=False)
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         # Discord also says so when it adds a preview: only then there is no time.
@@ -60,7 +58,6 @@ class MemoryBot(discord.Client):
                 "edited_at": payload.message.edited_at,
             }
             memory.remember(line, group=group_of(payload.channel_id))
-            history.pop(group_of(payload.channel_id), None)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         self.deleted({payload.message_id}, payload.channel_id)
@@ -71,7 +68,6 @@ class MemoryBot(discord.Client):
     def deleted(self, ids: set[int], channel_id: int) -> None:
         now = datetime.now(timezone.utc)
         memory.remember(({"id": str(i), "deleted_at": now} for i in sorted(ids)), group=group_of(channel_id))
-        history.pop(group_of(channel_id), None)
 
     async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
         self.reacted(payload, 1)
@@ -95,4 +91,5 @@ def new_bot() -> MemoryBot:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as by Ctrl-C, and tells what is queued
     new_bot().run(os.environ["DISCORD_TOKEN"])

@@ -1,23 +1,16 @@
 """A NoneBot2 plugin for OneBot v11 (QQ): it remembers what is said, and answers who speaks to it."""
 
 import os
-from collections import defaultdict, deque
 from datetime import datetime, timezone
 
 from nonebot import get_driver, on_message, on_notice
-from nonebot.adapters.onebot.v11 import (
-    FriendRecallNoticeEvent,
-    GroupMessageEvent,
-    GroupRecallNoticeEvent,
-    MessageEvent,
-)
+from nonebot.adapters.onebot.v11 import FriendRecallNoticeEvent, GroupMessageEvent, GroupRecallNoticeEvent, MessageEvent
 from openai import AsyncOpenAI
 from reverie_memory import Middleware, Reverie
 
 memory = Middleware(Reverie(os.environ.get("REVERIE_URL", "http://127.0.0.1:8470"), os.environ.get("REVERIE_TOKEN")))
 openai = AsyncOpenAI()
 SYSTEM = {"role": "system", "content": "You are a member of this chat. Answer in its language, and briefly."}
-history: defaultdict[str, deque[dict[str, str]]] = defaultdict(lambda: deque(maxlen=12))  # the last words of a chat
 
 get_driver().on_shutdown(memory.aclose)
 chat = on_message()
@@ -51,7 +44,6 @@ async def said(event: MessageEvent) -> None:
         and (spoken_to or text.startswith("/"))
         and (answer := await memory.aprivacy(text, author_id, group=group))
     ):
-        history.pop(group, None)
         await chat.finish(answer)
     message = {
         "id": str(event.message_id),
@@ -63,19 +55,14 @@ async def said(event: MessageEvent) -> None:
     if event.reply:
         message["reply_to"] = str(event.reply.message_id)
     memory.remember(message, group=group)
-    history[group].append({"role": "user", "content": f"{author}: {text}"})
     if spoken_to:
-        bot = memory.wrap(openai, group=group, remember_user=False)
-        messages = [SYSTEM, *history[group]]
+        bot = memory.wrap(openai, group=group, message_id=message["id"], remember_user=False)
+        messages = [SYSTEM, {"role": "user", "content": f"{author}: {text}"}]
         done = await bot.chat.completions.create(model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages)
-        answer = done.choices[0].message.content or "……"
-        history[group].append({"role": "assistant", "content": answer})
-        await chat.finish(answer)
+        await chat.finish(done.choices[0].message.content or "……")
 
 
 @recall.handle()
 async def taken_back(event: GroupRecallNoticeEvent | FriendRecallNoticeEvent) -> None:
-    group = group_of(event)
     at = datetime.fromtimestamp(event.time, timezone.utc)
-    memory.remember({"id": str(event.message_id), "deleted_at": at}, group=group)
-    history.pop(group, None)
+    memory.remember({"id": str(event.message_id), "deleted_at": at}, group=group_of(event))

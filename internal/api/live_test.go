@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -190,23 +191,29 @@ func TestLiveBadLines(t *testing.T) {
 	service.Now = func() time.Time { return time.Date(2026, 1, 16, 0, 0, 0, 0, time.UTC) }
 	ctx := api.WithCaller(t.Context(), api.Anyone)
 	bad := map[string]string{
-		`{"text":"x","edited_at":"2026-01-15T20:02:00Z"}`:                               "id is missing",
-		`{"id":"1","edited_at":"2026-01-15T20:02:00Z"}`:                                 "it changes nothing",
-		`{"id":"1","text":"x","edited_at":"yesterday"}`:                                 "edited_at",
-		`{"id":"1","text":"x","edited_at":"2026-02-15T20:02:00Z"}`:                      "edited_at is more than a day ahead",
-		`{"id":"1","deleted_at":"now"}`:                                                 "deleted_at",
-		`{"id":"1","reactions":[{"emoji":"","count":1}]}`:                               "emoji is missing",
-		`{"id":"1","reactions":[{"emoji":"👍","count":-1}]}`:                             "count -1",
-		`{"id":"1","reactions":{}}`:                                                     "reactions is a JSON object",
-		`{"id":"1","reactions":[{"emoji":"\u0000","count":1}]}`:                         "NUL",
-		`{"id":"1","text":"x"}`:                                                         "sent_at is missing",
-		`{"group":"g2","id":"1","deleted_at":"2026-01-15T20:02:00Z"}`:                   "a group other than",
-		`{"id":"` + strings.Repeat("9", 600) + `","deleted_at":"2026-01-15T20:02:00Z"}`: "id is longer",
+		`{"text":"x","edited_at":"2026-01-15T20:02:00Z"}`:                                                        "id is missing",
+		`{"id":"1","edited_at":"2026-01-15T20:02:00Z"}`:                                                          "it changes nothing",
+		`{"id":"1","text":"x","edited_at":"yesterday"}`:                                                          "edited_at",
+		`{"id":"1","text":"x","edited_at":"2026-02-15T20:02:00Z"}`:                                               "edited_at is more than a day ahead",
+		`{"id":"9","author":"A","text":"x","sent_at":"2026-01-15T20:02:00Z","edited_at":"2026-02-15T20:02:00Z"}`: "edited_at is more than a day ahead",
+		`{"id":"1","deleted_at":"now"}`:                                                                          "deleted_at",
+		`{"id":"1","reactions":[{"emoji":"","count":1}]}`:                                                        "emoji is missing",
+		`{"id":"1","reactions":[{"emoji":"👍","count":-1}]}`:                                                      "count -1",
+		`{"id":"1","reactions":{}}`:                                                                              "reactions is a JSON object",
+		`{"id":"1","reactions":[{"emoji":"\u0000","count":1}]}`:                                                  "NUL",
+		`{"id":"1","text":"x"}`:                                                                                  "sent_at is missing",
+		`{"group":"g2","id":"1","deleted_at":"2026-01-15T20:02:00Z"}`:                                            "a group other than",
+		`{"id":"` + strings.Repeat("9", 600) + `","deleted_at":"2026-01-15T20:02:00Z"}`:                          "id is longer",
 	}
 	for _, line := range slices.Sorted(maps.Keys(bad)) {
 		got, err := service.AddMessages(ctx, "g1", strings.NewReader(line+"\n"+said(1)))
 		if err != nil || got.BadCount != 1 || !strings.Contains(got.Bad[0].Reason, bad[line]) || got.New+got.Known != 1 {
 			t.Errorf("%s: %+v, %v", line, got, err)
 		}
+	}
+	text := "x"
+	late := reverie.MessageChange{ID: "1", Text: &text, EditedAt: service.Now().AddDate(0, 1, 0)}
+	if _, err := service.EditMessage(ctx, "g1", late); !errors.Is(err, reverie.ErrInvalid) {
+		t.Errorf("an edit of a month ahead: %v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/jobs"
-	"reverie/store"
 )
 
 // List returns a page of a group's memories.
@@ -315,14 +314,4 @@ func (s *Service) Blame(ctx context.Context, memoryID string, at reverie.When) (
 	kept := newest(reply.Versions)
 	reply.Cut, reply.Versions = len(kept) < len(reply.Versions), kept
 	return reply, nil
-}
-
-// LastChanges are when memories of groups were changed last, of those that were.
-func (s *Service) LastChanges(ctx context.Context, groups []string) (map[string]time.Time, error) {
-	for _, g := range groups {
-		if _, err := allowed(ctx, g, reverie.ScopeRead); err != nil {
-			return nil, err
-		}
-	}
-	return s.hooks().LastChanges(store.AsReader(ctx, groups...), groups)
 }

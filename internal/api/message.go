@@ -121,6 +121,9 @@ func (s *Service) EditMessage(ctx context.Context, groupID string, c reverie.Mes
 	if c.EditedAt.IsZero() {
 		c.EditedAt = s.Now()
 	}
+	if err := ingest.CheckEdited(c.EditedAt, s.Now()); err != nil {
+		return reverie.MessageChanged{}, err
+	}
 	if _, err := s.Store.Conversation(ctx, reverie.MessageQuery{GroupID: groupID, Around: c.ID, Limit: 1}); err != nil {
 		return reverie.MessageChanged{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 	"reverie/internal/webhook"
 	"reverie/store/hooks"
 )
@@ -61,7 +60,7 @@ func (s *Service) checkWebhook(n *NewWebhook) error {
 	if n.Secret == "" {
 		n.Secret = webhook.NewSecret()
 	}
-	if key, err := webhook.Key(n.Secret); err != nil || len(key) < 16 || !text.Storable(n.Secret) || len(n.Secret) > 200 {
+	if key, err := webhook.Key(n.Secret); err != nil || len(key) < 16 || !strings.HasPrefix(n.Secret, "whsec_") || len(n.Secret) > 200 {
 		return fmt.Errorf("the secret: give whsec_ and at least 24 characters of base64, or none, and one is made: %w", reverie.ErrInvalid)
 	}
 	for _, e := range n.Events {
@@ -100,9 +99,9 @@ func (s *Service) TestWebhook(ctx context.Context, id string) (reverie.WebhookTe
 	if err != nil {
 		return reverie.WebhookTestReply{}, err
 	}
-	status, err := s.Sender.Post(ctx, reverie.WebhookEvent{ID: reverie.NewID(), Type: reverie.WebhookTest, CreatedAt: s.now(), Hook: w,
+	answer, err := s.Sender.Post(ctx, reverie.WebhookEvent{ID: reverie.NewID(), Type: reverie.WebhookTest, CreatedAt: s.now(), Hook: w,
 		Data: reverie.EventData{WebhookID: id, GroupID: w.GroupID}})
-	reply := reverie.WebhookTestReply{Success: err == nil, WebhookID: id, HTTPStatus: status}
+	reply := reverie.WebhookTestReply{Success: err == nil, WebhookID: id, HTTPStatus: answer.Status}
 	if err != nil {
 		reply.Error = err.Error()
 	}

@@ -44,7 +44,8 @@ type App struct {
 	Recording []byte                   // answers that the recorded model plays, instead of those of [llm] recorded
 	Resident  bool                     // the process stays: it has metrics, and its log is what people read
 
-	Store *store.Store // see [App.Open]
+	Store  *store.Store // see [App.Open]
+	opened time.Time    // when that was called
 
 	cluster  *localdb.Cluster
 	queue    *jobs.Queue                 // of the jobs of a process that stays; nil for a command
@@ -113,6 +114,7 @@ func (a *App) Open(ctx context.Context) error {
 	if a.Store != nil {
 		return nil
 	}
+	a.opened = a.Clock()
 	if err := a.observe(ctx); err != nil {
 		return err
 	}
@@ -142,8 +144,8 @@ func (a *App) Open(ctx context.Context) error {
 
 // Close gives back what was opened. All that was to be written has been
 // committed by now: a connection that breaks over saying goodbye is no failure.
-func (a *App) Close() error {
-	a.deliverBriefly()
+func (a *App) Close(ctx context.Context) error {
+	a.deliverLast(ctx)
 	a.closeNotices()
 	a.monitors.close()
 	if a.Store != nil {

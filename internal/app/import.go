@@ -132,7 +132,10 @@ func (a *App) markPrivate(ctx context.Context, o Import, groupID string, chat in
 		return err
 	}
 	on := "on"
-	_, err = a.Store.ChangeGroup(ctx, groupID, reverie.GroupChange{Private: &on}, time.Time{})
+	if _, err = a.Store.ChangeGroup(ctx, groupID, reverie.GroupChange{Private: &on}, time.Time{}); err == nil {
+		a.Notify(fmt.Sprintf("group %q takes in a private chat: no other group reads of it; `reverie groups set %s --private off` lifts that",
+			groupID, text.ShellOperand(groupID)))
+	}
 	return err
 }
 

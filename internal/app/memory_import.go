@@ -16,6 +16,7 @@ import (
 	"reverie/internal/ingest/memories"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 )
 
 // MemoryImport is what another system's memories have come to.
@@ -52,14 +53,24 @@ func (a *App) ImportMemories(ctx context.Context, groupID string, in *ingest.Inp
 	if _, err := a.Store.Group(ctx, groupID); err != nil {
 		return res, err
 	}
+	known := map[string]bool{} // what a dry run would have brought in, too
+	if dryRun {
+		list, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive, Kind: reverie.KindGroup})
+		if err != nil {
+			return res, err
+		}
+		for _, m := range list {
+			known[text.ContentHash(m.Statement)] = true
+		}
+	}
 	for m, err := range memoriesOf(in) {
 		if err == nil {
 			res.Systems[m.System]++
-			if m.Ended {
+			if !m.Ends.IsZero() && !m.Ends.After(a.Clock()) {
 				res.Ended++
 				continue
 			}
-			err = a.importMemory(ctx, groupID, m, dryRun)
+			err = a.importMemory(ctx, groupID, m, dryRun, known)
 		}
 		var bad *export.Bad
 		switch {
@@ -84,10 +95,13 @@ func (a *App) ImportMemories(ctx context.Context, groupID string, in *ingest.Inp
 // memoryFiles are how files are called that may hold memories, within an archive or a folder.
 var memoryFiles = []string{".json", ".jsonl", ".af"}
 
+// listFiles are how one is called that may be a list, or is not called at all.
+var listFiles = []string{".txt", ".md", ""}
+
 // memoriesOf tells the memories of a file, or of each file of an archive or a folder.
 func memoriesOf(in *ingest.Input) iter.Seq2[memories.Memory, error] {
 	if in.Files == nil {
-		return memories.Read(in.Reader)
+		return memories.Read(in.Reader, slices.Contains(listFiles, strings.ToLower(path.Ext(in.Name))))
 	}
 	return func(yield func(memories.Memory, error) bool) {
 		names, err := export.FileNames(in.Files)
@@ -99,7 +113,7 @@ func memoriesOf(in *ingest.Input) iter.Seq2[memories.Memory, error] {
 			if f, err = in.Files.Open(name); err != nil {
 				break
 			}
-			for m, err := range memories.Read(f) {
+			for m, err := range memories.Read(f, false) {
 				m.Place = name + ", " + m.Place
 				if !yield(m, err) {
 					_ = f.Close() // it was only read
@@ -114,7 +128,7 @@ func memoriesOf(in *ingest.Input) iter.Seq2[memories.Memory, error] {
 	}
 }
 
-func (a *App) importMemory(ctx context.Context, groupID string, m memories.Memory, dryRun bool) error {
+func (a *App) importMemory(ctx context.Context, groupID string, m memories.Memory, dryRun bool, known map[string]bool) error {
 	e := reverie.Edit{GroupID: groupID, Action: reverie.ActionCreate, Reason: "imported from " + m.System,
 		Words: reverie.Words{Statement: m.Statement}, Imported: reverie.Imported{System: m.System, SaidAt: m.SaidAt}}
 	if m.ID != "" {
@@ -124,8 +138,14 @@ func (a *App) importMemory(ctx context.Context, groupID string, m memories.Memor
 		e.Tags = safety.CleanTags(m.Tags)
 	}
 	e, err := PrivacyOf(a.Config).Written(e)
-	if err != nil || dryRun {
+	switch {
+	case err != nil:
 		return err
+	case dryRun && known[e.ContentHash]:
+		return reverie.ErrConflict
+	case dryRun:
+		known[e.ContentHash] = true
+		return nil
 	}
 	_, err = a.Store.Edit(ctx, e)
 	return err

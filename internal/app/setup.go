@@ -388,7 +388,7 @@ func (s *Setup) database(ctx context.Context) error {
 		} else if err == nil {
 			s.tell("it is there\n")
 		}
-		err = errors.Join(err, a.Close())
+		err = errors.Join(err, a.Close(ctx))
 		switch {
 		case err == nil:
 			return nil

@@ -18,11 +18,10 @@ func (a *App) sender() *webhook.Sender {
 	return webhook.NewSender(webhook.Options{AllowPrivate: c.AllowPrivate, Timeout: c.Timeout.Duration, Now: a.Clock})
 }
 
-// deliverer sends what waits, and gives a webhook so much time at most to answer.
-func (a *App) deliverer(most time.Duration) *webhook.Deliverer {
-	c, sender := a.Config.Webhooks, a.sender()
-	sender.Timeout = min(sender.Timeout, most)
-	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: sender, GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
+// deliverer sends what waits.
+func (a *App) deliverer() *webhook.Deliverer {
+	c := a.Config.Webhooks
+	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: a.sender(), GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
 		Random: rand.Float64, Now: a.Clock, After: time.After, Log: a.Log, Count: a.metrics.WebhookEvents}
 	if a.metrics != nil {
 		d.Waiting = a.metrics.WebhookWaits
@@ -32,7 +31,7 @@ func (a *App) deliverer(most time.Duration) *webhook.Deliverer {
 
 // deliver sends events until the end that it returns, which waits for what is being sent.
 func (a *App) deliver(ctx context.Context) (end func()) {
-	d := a.deliverer(time.Minute)
+	d := a.deliverer()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -48,16 +47,17 @@ func (a *App) deliver(ctx context.Context) (end func()) {
 	}
 }
 
-// deliverBriefly sends what a command has left, as far as that takes no time to speak of.
-func (a *App) deliverBriefly() {
+// deliverLast sends what a command has left, until it is interrupted: it begins nothing more once that has taken
+// as long as the work has, and as long as a webhook may take to answer.
+func (a *App) deliverLast(ctx context.Context) {
 	if a.Resident || a.Store == nil || !a.Store.DB().Wrote() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), parting)
-	defer cancel()
-	d := a.deliverer(parting * 4 / 5) // who hangs is noted to have failed
+	d := a.deliverer()
 	defer d.Sender.Close()
-	d.Drain(ctx)
+	enough, cancel := context.WithTimeout(ctx, max(d.Sender.Timeout, a.Clock().Sub(a.opened)))
+	defer cancel()
+	d.Drain(context.WithoutCancel(ctx), enough.Done())
 }
 
 // examineWebhooks finds those that are disabled, or fail.

@@ -110,6 +110,14 @@ var (
 	errEditedAhead = fmt.Errorf("edited_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
 )
 
+// CheckEdited refuses the time of an edit that is far ahead of now: no later one would count.
+func CheckEdited(at, now time.Time) error {
+	if at.After(now.Add(maxAhead)) {
+		return errEditedAhead
+	}
+	return nil
+}
+
 // Importer filters records, gives each chat its group, and stores their messages in
 // batches. It holds a bounded number of them. It is for one caller at a time; the last
 // call is Flush.
@@ -188,6 +196,9 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead
 	}
+	if err == nil && m.EditedAt != nil {
+		err = CheckEdited(*m.EditedAt, im.opts.Now())
+	}
 	if err != nil {
 		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}
 	}
@@ -234,8 +245,8 @@ func (im *Importer) takeChange(ctx context.Context, format string, r Record) err
 		}
 	}
 	err := c.Normalize()
-	if err == nil && c.EditedAt.After(im.opts.Now().Add(maxAhead)) {
-		err = errEditedAhead
+	if err == nil {
+		err = CheckEdited(c.EditedAt, im.opts.Now())
 	}
 	if err != nil {
 		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}

@@ -10,7 +10,6 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"reverie/internal/ingest/chatlab"
@@ -92,16 +91,15 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("format %q is not one of %s: %w", name, names(Formats()), reverie.ErrInvalid)
 }
 
-// SamePlatform tells whether two groups are of one platform, as far as their ids tell: see [GroupOf].
+// SamePlatform tells whether an account of one group is the same person's in the other, as far as the groups' ids
+// tell: see [GroupOf].
 func SamePlatform(a, b string) bool {
 	of := func(id string) string {
-		at := slices.IndexFunc(Formats(), func(f Format) bool { return strings.HasPrefix(id, f.Name+"-") })
-		if at < 0 {
-			return ""
-		}
-		return Formats()[at].Name
+		name, _, _ := strings.Cut(id, "-")
+		f, _ := Named(name)
+		return f.Platform
 	}
-	return of(a) == of(b)
+	return of(a) != "" && of(a) == of(b)
 }
 
 // Detect returns the format that is surest of knowing the source. Where none knows it the

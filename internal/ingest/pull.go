@@ -265,7 +265,7 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 			if id := string(found.ID); id != "" && !seen[id] { // pages may overlap
 				seen[id] = true
 				count, _ := strconv.Atoi(string(found.Messages)) // 0 where it is none
-				all = append(all, Session{Chat: Chat{ID: id, Name: string(found.Name)}, Messages: count})
+				all = append(all, Session{Chat: Chat{ID: id, Name: string(found.Name), Private: found.Type == "private"}, Messages: count})
 			}
 		}
 		switch {
@@ -286,6 +286,7 @@ type sessionsPage struct {
 	Sessions *[]struct {
 		ID       export.Text `json:"id"`
 		Name     export.Text `json:"name"`
+		Type     export.Text `json:"type"`
 		Messages export.Text `json:"messageCount"`
 	} `json:"sessions"`
 	Page struct {

@@ -442,7 +442,7 @@ func TestSessions(t *testing.T) {
 		want    string
 		err     string
 	}{
-		"a list":           {[]string{`{"sessions":[{"id":1,"name":"A","messageCount":5},{"id":"b"},{"name":"no id"}]}`}, "1 A 5, b  0", ""},
+		"a list":           {[]string{`{"sessions":[{"id":1,"name":"A","type":"group","messageCount":5},{"id":"b","type":"private"},{"name":"no id"}]}`}, "1 A 5, b  0 private", ""},
 		"bare":             {[]string{`[{"id":"a","name":null}]`}, "a  0", ""},
 		"in data":          {[]string{`{"data":[{"id":"a"}]}`}, "a  0", ""},
 		"in data, named":   {[]string{`{"data":{"sessions":[{"id":"a"}],"page":{"hasMore":true,"nextCursor":"x"}}}`, `{"sessions":[{"id":"a"},{"id":"b"}]}`}, "a  0, b  0", ""},
@@ -470,6 +470,9 @@ func TestSessions(t *testing.T) {
 			var got []string
 			for _, s := range list {
 				got = append(got, fmt.Sprintf("%s %s %d", s.ID, s.Name, s.Messages))
+				if s.Private {
+					got[len(got)-1] += " private"
+				}
 			}
 			if strings.Join(got, ", ") != c.want || c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("%q, %v", got, err)

@@ -31,6 +31,10 @@ func toldBy(t testing.TB, name string, src ingest.Source, opts ingest.ReadOption
 			return lines, err
 		}
 		m := r.Message
+		if c := r.Change; c != nil && m.ID == "" {
+			lines = append(lines, fmt.Sprintf("%s %s becomes %s by %s", r.Chat.ID, c.ID, *c.Text, c.By))
+			continue
+		}
 		line := fmt.Sprintf("%s %s %s", r.Chat.ID, m.ID, m.Author)
 		for _, part := range []struct{ sign, is string }{{"^", m.ReplyTo}, {"/", m.SessionID}} {
 			if part.is != "" {

@@ -132,7 +132,8 @@ func (n *Notifier) deliver(notice Notice) error {
 	}
 	id, delay := "msg_"+reverie.NewID(), n.Delay
 	for attempt := 1; ; attempt++ {
-		status, err := n.sender.Send(n.ctx, n.URL, n.key, id, body)
+		answer, err := n.sender.Send(n.ctx, n.URL, n.key, id, body)
+		status := answer.Status
 		again := status == 0 || status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 		if err == nil || !again || attempt == attempts {
 			return err

@@ -4,14 +4,20 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"reverie/internal/reverie"
 )
+
+// linkedTimeout is how long linked groups are waited for; what was read by then counts.
+const linkedTimeout = 2 * time.Second
 
 // addLinked ranks the facts of linked groups with what was found: what members of the group have
 // said of themselves elsewhere. Nothing is written there: what has no vector of the model is
 // found by its words.
 func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.SearchQuery) error {
+	ctx, cancel := context.WithTimeout(ctx, linkedTimeout)
+	defer cancel()
 	shared, err := s.Links.Shared(ctx, q.GroupID, !q.At.IsZero())
 	for _, of := range shared {
 		if q.GroupID, q.Only = of.GroupID, ofThemselves(of); len(q.Only) == 0 {

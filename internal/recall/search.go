@@ -138,7 +138,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	if err == nil && q.linked && s.Links != nil {
 		sq.GroupID = q.GroupID
 		if s.addLinked(ctx, &r, sq) != nil { // whose error may name a group that is nobody's business here
-			found.Warnings, err = append(found.Warnings, "what linked groups remember could not be read and is left out"), ctx.Err()
+			found.Warnings, err = append(found.Warnings, "not all that linked groups remember could be read"), ctx.Err()
 		}
 	}
 	switch {

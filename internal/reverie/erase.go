@@ -22,7 +22,7 @@ type EraseQuery struct {
 type ErasureCounts struct {
 	Deleted  map[string]int `json:"deleted"`  // rows, by table
 	Changed  map[string]int `json:"changed"`  // rows in which something was taken out, by table
-	Messages int            `json:"messages"` // of the author
+	Messages int            `json:"messages"` // of the author, and answers to them
 	Erased   int            `json:"erased"`   // memories that are gone in all versions
 	Held     int            `json:"held"`     // memories that wait to be judged again without the author
 	Team     int            `json:"team"`     // of a team's memories, those that were made from such

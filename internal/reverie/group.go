@@ -36,7 +36,7 @@ type Group struct {
 	// as the configuration says.
 	Team string `db:"team" json:"team"`
 	// Private says whether the group is a private chat, of which no other group reads: "on",
-	// "off", or "" where that is so while one person's account at most is known in it.
+	// "off", or "" where that is so while the accounts of two people at most are known in it.
 	Private string `db:"private" json:"private"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.

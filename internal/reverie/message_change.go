@@ -13,6 +13,7 @@ import (
 // reactions, and that it was deleted.
 type MessageChange struct {
 	ID        string
+	By        string  // if not "", it counts only for a message that is there, and is of this author
 	Text      *string // nil: as it is
 	Filter    Filter  // FilterCommand where that text is a command
 	EditedAt  time.Time

@@ -45,6 +45,7 @@ type WebhookEvent struct {
 	Gone      bool      `db:"gone"` // its memory was erased: there is nothing to tell
 	CreatedAt time.Time `db:"created_at"`
 	QueuedAt  time.Time `db:"queued_at"` // since when it is to be sent
+	TakenFor  time.Time `db:"due_at"`    // until then it is nobody else's; what is noted of it later counts if that has not changed
 	Hook      Webhook   `db:"hook"`
 	Data      EventData `db:"data"`
 }

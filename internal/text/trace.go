@@ -34,6 +34,7 @@ type Traces struct {
 
 	Shared []string // the id and names that are others', too, or are to be kept
 	Short  []string // the id and names that tell nobody apart in running text
+	Texts  []string // that are looked for, unless others say them
 	Quoted bool     // what others quote is theirs, too
 	brief  int      // texts that are too short
 	deep   bool     // some trace is longer than maxDepth
@@ -94,6 +95,7 @@ func NewTraces(id string, names, texts, others []string, shared func(string) boo
 			folded := foldTrace(piece).runes
 			if weight, long := traceWeight(folded); weight >= minTrace {
 				t.add(piece, traceText).long = long
+				t.Texts = append(t.Texts, piece)
 			} else if i == 0 {
 				t.brief++
 			}

@@ -26,8 +26,9 @@ const (
 	atOnce = 8  // of them
 	inLane = 100
 
-	poll  = 2 * time.Second // between rounds that found nothing
-	sweep = time.Hour
+	poll   = 2 * time.Second // between rounds that found nothing
+	sweep  = time.Hour
+	noting = 10 * time.Second // what has become of an event, at most
 
 	firstWait = 5 * time.Second
 	longWait  = time.Hour   // of an event that fails again and again
@@ -77,10 +78,10 @@ func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// Drain sends until nothing is due, or ctx ends.
-func (d *Deliverer) Drain(ctx context.Context) {
+// Drain sends until nothing is due, or stop is closed. What is being sent then is finished, unless ctx ends.
+func (d *Deliverer) Drain(ctx context.Context, stop <-chan struct{}) {
 	for {
-		n, err := d.Round(ctx, nil)
+		n, err := d.Round(ctx, stop)
 		if err != nil && ctx.Err() == nil {
 			d.Log.Warn("events for webhooks wait: the database did not answer", "error", err)
 		}
@@ -139,7 +140,7 @@ func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie
 			return tried, nil
 		default:
 		}
-		e, ok, err := d.Store.TakeEvent(ctx, lane, 3*d.Sender.Timeout)
+		e, ok, err := d.Store.TakeEvent(ctx, lane, 2*d.Sender.Timeout+noting)
 		if err != nil || !ok {
 			return tried, err
 		}
@@ -152,24 +153,25 @@ func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie
 
 // event sends an event, and notes what has become of it. It is noted also where ctx has ended meanwhile.
 func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent bool, err error) {
-	status, why := 0, error(nil)
+	answer, why := Answer{}, error(nil)
 	if !e.Gone {
-		status, why = d.Sender.Post(ctx, e)
+		answer, why = d.Sender.Post(ctx, e)
 	}
 	if why != nil && ctx.Err() != nil { // that is our own doing
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Sender.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noting)
 	defer cancel()
 	if why == nil {
 		d.Count("sent", 1)
 		return true, d.Store.EventSent(ctx, e)
 	}
 	now := d.Now().UTC()
-	f := reverie.WebhookFailure{Why: why.Error(), EventAgain: now.Add(d.wait(e.Attempts, longWait)),
-		HookAgain: now.Add(d.wait(e.Hook.Failures+1, hookWait)),
+	after := min(answer.After, longWait)
+	f := reverie.WebhookFailure{Why: why.Error(), EventAgain: now.Add(max(after, d.wait(e.Attempts, longWait))),
+		HookAgain: now.Add(max(after, d.wait(e.Hook.Failures+1, hookWait))),
 		GiveUp:    e.Attempts >= leastAttempts && now.Sub(e.QueuedAt) >= d.GiveUp,
-		Disable:   status == http.StatusGone || e.Hook.FailingSince != nil && now.Sub(*e.Hook.FailingSince) >= d.GiveUp}
+		Disable:   answer.Status == http.StatusGone || e.Hook.FailingSince != nil && now.Sub(*e.Hook.FailingSince) >= d.GiveUp}
 	about := []any{"webhook_id", e.WebhookID, "group_id", e.GroupID, "event_id", e.ID, "attempt", e.Attempts, "error", why}
 	switch d.Count("failed", 1); {
 	case f.Disable:
@@ -194,14 +196,14 @@ func (d *Deliverer) wait(failures int, most time.Duration) time.Duration {
 const EventPrefix = "evt_"
 
 // Post sends an event once: see [Sender.Send].
-func (s *Sender) Post(ctx context.Context, e reverie.WebhookEvent) (status int, err error) {
+func (s *Sender) Post(ctx context.Context, e reverie.WebhookEvent) (Answer, error) {
 	body, err := e.Body()
 	if err != nil {
-		return 0, err
+		return Answer{}, err
 	}
 	key, err := Key(e.Hook.Secret)
 	if err != nil {
-		return 0, err
+		return Answer{}, err
 	}
 	return s.Send(ctx, e.Hook.URL, key, EventPrefix+e.ID, body)
 }

@@ -254,6 +254,64 @@ func TestFailsUntilItDoesNot(t *testing.T) {
 	}
 }
 
+// A webhook that asks for time gets it, an hour at most.
+func TestRetryAfter(t *testing.T) {
+	for after, want := range map[string]time.Duration{"600": 10 * time.Minute, "Thu, 15 Jan 2026 12:20:00 GMT": 20 * time.Minute, "1000000": time.Hour,
+		"2": 3750 * time.Millisecond, "-5": 3750 * time.Millisecond, "soon": 3750 * time.Millisecond, "": 3750 * time.Millisecond} {
+		t.Run(after, func(t *testing.T) {
+			w := newWorld(t)
+			d := w.deliverer(private)
+			w.says("g1", "tea")
+			w.answer = func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Retry-After", after)
+				rw.WriteHeader(http.StatusTooManyRequests)
+			}
+			w.round(d)
+			w.want("an attempt", "tea")
+			w.later(want - time.Millisecond)
+			w.says("g2", "cake")
+			w.round(d)
+			w.want("too early")
+			w.later(time.Millisecond)
+			w.answer = nil
+			w.round(d)
+			if list := w.heard(); len(list) == 0 {
+				t.Error("nothing came in time")
+			}
+		})
+	}
+}
+
+// What is sent again while an attempt fails is sent again: the attempt is neither its end nor the webhook's.
+func TestReplayMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	d := w.deliverer(private)
+	w.says("g1", "tea")
+	replay := func(http.ResponseWriter, *http.Request) {
+		w.answer = nil
+		_, err := w.ReplayEvents(t.Context(), w.hook.ID, w.clock(), "") // its event is older
+		check(t, err)
+	}
+	for name, answer := range map[string]http.HandlerFunc{"gone": status(410), "fails": status(500), "taken": status(200)} {
+		t.Run(name, func(t *testing.T) {
+			w.later(time.Second)
+			w.says("g1", name)
+			w.answer = func(rw http.ResponseWriter, r *http.Request) {
+				replay(rw, r)
+				answer(rw, r)
+			}
+			w.round(d)
+			w.round(d)
+			if h := w.state(); h.Waiting != 0 || h.DisabledAt != nil || h.Failures != 0 || w.said["disabled"] > 1 {
+				t.Errorf("%+v %v", h, w.said)
+			}
+			if list := w.heard(); len(list) < 2 || list[0] != list[1] || !slices.Contains(list, name) {
+				t.Errorf("heard %q", list)
+			}
+		})
+	}
+}
+
 // A receiver that answers without end is heard for a moment only.
 func TestHugeAnswer(t *testing.T) {
 	w := newWorld(t)
@@ -360,9 +418,9 @@ func TestPrivateAddresses(t *testing.T) {
 	port := w.hook.URL[strings.LastIndex(w.hook.URL, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1",
 		"169.254.169.254", "100.64.0.1", "[fe80::1]", "[fc00::1]", "[64:ff9b::7f00:1]", "224.0.0.1", "2130706433", "0x7f.1"} {
-		if status, err := s.Send(t.Context(), "http://"+host+port, nil, "evt_1", nil); err == nil || status != 0 ||
+		if a, err := s.Send(t.Context(), "http://"+host+port, nil, "evt_1", nil); err == nil || a.Status != 0 ||
 			!strings.Contains(err.Error(), "not public") && !strings.Contains(err.Error(), "no such host") {
-			t.Errorf("%s: %d %v", host, status, err)
+			t.Errorf("%s: %d %v", host, a.Status, err)
 		}
 		_ = s.CheckURL("https://" + host) // names may pass; what they lead to does not
 	}
@@ -457,10 +515,27 @@ func TestRunEnds(t *testing.T) {
 		<-r.Context().Done()
 	}
 	w.mu.Unlock()
-	d.Drain(ctx)
+	d.Drain(ctx, nil)
 	if h := w.state(); h.Waiting != 1 || h.Failures != 0 {
 		t.Errorf("that we broke off is no failure of the webhook's: %+v", h)
 	}
+}
+
+// Who has sent for long enough begins nothing more, and hears what was begun.
+func TestDrainEnds(t *testing.T) {
+	w := newWorld(t)
+	w.says("g1", "tea", "cake")
+	stop := make(chan struct{})
+	w.answer = func(http.ResponseWriter, *http.Request) { close(stop) }
+	d := w.deliverer(private)
+	d.Drain(t.Context(), stop)
+	w.want("until the end", "tea")
+	if h := w.state(); h.Waiting != 1 || h.Failures != 0 || w.said["sent"] != 1 {
+		t.Errorf("%+v %v", h, w.said)
+	}
+	w.answer = nil
+	d.Drain(t.Context(), nil)
+	w.want("all that waits", "cake")
 }
 
 // What is too old to be kept is forgotten, with a word where it was never sent.

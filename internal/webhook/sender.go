@@ -75,7 +75,7 @@ func (s *Sender) CheckURL(address string) error {
 	return nil
 }
 
-var errPrivate = errors.New("its address is not public: [webhooks] allow_private = true allows that")
+var errPrivate = errors.New("the webhook's address is not public: [webhooks] allow_private = true allows that")
 
 const prefix = "whsec_"
 
@@ -99,14 +99,20 @@ func Key(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// Send posts a body once, signed unless the key is empty, and returns the status of the answer, 0 for none. An
-// answer other than 2xx is an error. Errors do not repeat the address, which may be a secret.
-func (s *Sender) Send(ctx context.Context, address string, key []byte, id string, body []byte) (status int, err error) {
+// Answer is what a webhook answered.
+type Answer struct {
+	Status int           // 0: nothing
+	After  time.Duration // it asks not to be sent anything for as long
+}
+
+// Send posts a body once, signed unless the key is empty. An answer other than 2xx is an error. Errors do not
+// repeat the address, which may be a secret.
+func (s *Sender) Send(ctx context.Context, address string, key []byte, id string, body []byte) (a Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, errors.New("the webhook's address is no URL")
+		return a, errors.New("the webhook's address is no URL")
 	}
 	at := s.Now()
 	req.Header.Set("Content-Type", "application/json")
@@ -121,20 +127,33 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	resp, err := s.client.Do(req)
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return 0, errPrivate
+		return a, errPrivate
 	case err != nil:
-		return 0, fmt.Errorf("the webhook could not be reached: %w", cause(err))
+		return a, fmt.Errorf("the webhook could not be reached: %w", cause(err))
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
 	_ = resp.Body.Close()
-	switch status = resp.StatusCode; {
-	case status < 300:
-		return status, nil
-	case status < 400:
-		return status, fmt.Errorf("the webhook sends us elsewhere (HTTP %d), and redirects are not followed: "+
-			"give the address of where it is", status)
+	switch a = (Answer{resp.StatusCode, s.retryAfter(resp.Header)}); {
+	case a.Status < 300:
+		return a, nil
+	case a.Status < 400:
+		return a, fmt.Errorf("the webhook sends us elsewhere (HTTP %d), and redirects are not followed: "+
+			"give the address of where it is", a.Status)
 	}
-	return status, fmt.Errorf("the webhook answered HTTP %d", status)
+	return a, fmt.Errorf("the webhook answered HTTP %d", a.Status)
+}
+
+// retryAfter reads Retry-After, seconds or a date; 0 where there is none.
+func (s *Sender) retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(s.Now()), 0)
 }
 
 // cause says why there is no answer. It repeats nothing that was received: whoever added a webhook must

@@ -23,6 +23,7 @@ type noted struct {
 	Erased       bool // it may not come in
 	Waits        bool
 	Was          string
+	Author       string
 	WasEditedAt  *time.Time                  `db:"was_edited_at"`
 	WasReactions pg.JSON[[]reverie.Reaction] `db:"was_reactions"`
 	Role         reverie.Role
@@ -118,7 +119,7 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 		n := state[c.ID]
 		news := n.news(c)
 		switch {
-		case n.Erased, news.Text == nil && !news.Deleted && news.Reactions == nil:
+		case n.Erased, c.By != "" && c.By != n.Author, news.Text == nil && !news.Deleted && news.Reactions == nil:
 			res.Same++
 			continue
 		case news.Deleted:
@@ -230,9 +231,7 @@ func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more boo
 		return newEraser(s.db, t, reverie.EraseQuery{GroupID: groupID}, reverie.NewID(), at)
 	}
 	if len(gone) > 0 {
-		e := begin()
-		e.only = gone
-		if err := e.forgetMessages(ctx); err != nil {
+		if err := begin().forgetMessages(ctx, gone); err != nil {
 			return false, err
 		}
 	}
@@ -246,24 +245,24 @@ func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more boo
 
 // forgetMessages is erase for messages that go by themselves. Where no run has read any of
 // them there is nothing else to look for.
-func (e *eraser) forgetMessages(ctx context.Context) error {
-	e.values["messages"] = pq.StringArray(e.only)
-	rows, err := ask[onlyMessage](ctx, e.t, "only_messages", e.values)
-	if err != nil {
+func (e *eraser) forgetMessages(ctx context.Context, gone []string) (err error) {
+	e.values["messages"] = pq.StringArray(gone)
+	if e.only, err = ask[onlyMessage](ctx, e.t, "only_messages", e.values); err != nil {
 		return err
 	}
-	var sessions pq.StringArray
+	var sessions, messages pq.StringArray
 	var texts []string
 	read := false
-	for _, r := range rows {
-		read = read || r.Read
+	for _, r := range e.only {
+		read, messages = read || r.Read, append(messages, r.ID)
 		if texts = append(texts, r.Text); r.Session != "" {
 			sessions = append(sessions, r.Session)
 		}
 	}
+	e.values["messages"] = messages
 	steps := e.steps()
 	if !read {
-		e.values["sessions"], e.values["texts"] = pq.StringArray{}, pq.StringArray(texts)
+		e.values["texts"] = pq.StringArray(texts)
 		steps = e.phases("asked", "messages")
 	}
 	steps = append(steps, func(context.Context) error { e.recount(sessions); return nil })
@@ -287,16 +286,10 @@ type onlyMessage struct {
 // knowMessages finds out what there is to look for of messages that go by themselves: their
 // texts, but for what stands in other messages, too.
 func (e *eraser) knowMessages(ctx context.Context) error {
-	rows, err := ask[onlyMessage](ctx, e.t, "only_messages", e.values)
-	if err != nil {
-		return err
-	}
 	var texts []string
 	var read pq.StringArray
-	for _, id := range e.only {
-		e.theirs[id] = true
-	}
-	for _, r := range rows {
+	for _, r := range e.only {
+		e.theirs[r.ID] = true
 		if texts = append(texts, r.Text); r.Session != "" && r.Read {
 			read = append(read, r.Session)
 		}

@@ -82,7 +82,8 @@ func (s *Eraser) Remembered(ctx context.Context, groupID, authorID string) (repl
 
 // Erase forgets an author in one group, in one transaction:
 //
-//   - Their messages are deleted, with all that is made of those alone: memories in all
+//   - Their messages are deleted, with the answers of assistants to them, or that name them, and
+//     with all that is made of their messages alone: memories in all
 //     versions, claims and entities, and what was kept of questions to a model that showed
 //     them. That goes on into the team's memories that were made of such memories, which
 //     end and say nothing any more.
@@ -146,7 +147,7 @@ type eraser struct {
 	db     *pg.DB
 	t      *pg.Tx
 	query  reverie.EraseQuery
-	only   []string          // messages that are to go, and nothing else of their authors; nil: all of one author
+	only   []onlyMessage     // that are to go, and nothing else of their authors; nil: all of one author
 	edited map[string]string // the newer texts of messages that stay; nil where something goes
 	at     time.Time
 	values values // of the script
@@ -164,7 +165,7 @@ type eraser struct {
 func newEraser(db *pg.DB, t *pg.Tx, q reverie.EraseQuery, id string, at time.Time) *eraser {
 	return &eraser{db: db, t: t, query: q, at: at, theirs: map[string]bool{}, gone: map[string]bool{}, left: map[string]int{},
 		counts: reverie.ErasureCounts{Deleted: map[string]int{}, Changed: map[string]int{}, Left: []reverie.ErasureLeft{}},
-		values: values{"group": q.GroupID, "home": q.GroupID, "author": q.AuthorID, "at": at, "erasure": id,
+		values: values{"messages": pq.StringArray{}, "sessions": pq.StringArray{}, "group": q.GroupID, "home": q.GroupID, "author": q.AuthorID, "at": at, "erasure": id,
 			"zero": store.ZeroID, "summary": reverie.TagSummary, "scratch": scratch.Prefix, "erased": text.Erased,
 			"erased_hash": text.ContentHash(text.Erased), "erased_key": text.NameKey(text.Erased)}}
 }

@@ -30,6 +30,7 @@ var script = func() (file struct {
 	}
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
 	file.Parts["memory_columns"] = store.MemoryColumns
+	file.Parts["tell_ended"] = strings.ReplaceAll(events.OfRuns, "$1", "{group}")
 	file.Parts["tell_erased"] = strings.ReplaceAll(events.OfErased, "$1", "{group}")
 	return file
 }()

@@ -37,15 +37,12 @@ func (e *eraser) know(ctx context.Context) error {
 		return err
 	}
 	var texts []string
-	var messages, sessions pq.StringArray
 	for _, r := range rows {
-		messages, names, texts = append(messages, r.ID), append(names, r.Author), append(texts, r.Text)
-		e.theirs[r.ID] = true
-		if r.Session != "" {
-			sessions = append(sessions, r.Session)
+		names = append(names, r.Author)
+		if e.take(r.ID, r.Session); r.Text != "" {
+			texts = append(texts, r.Text)
 		}
 	}
-	e.values["messages"], e.values["sessions"] = messages, distinct(sessions)
 	names = slices.DeleteFunc(distinct(names), func(n string) bool { return n == "" })
 	namesakes := map[string]bool{}
 	for _, n := range append(others, e.query.KeepNames...) {
@@ -56,6 +53,7 @@ func (e *eraser) know(ctx context.Context) error {
 	if err := e.hear(ctx); err != nil {
 		return err
 	}
+	e.recount(nil)
 	kept, short := e.traces.Shared, e.traces.Short
 	e.names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(kept, n) || slices.Contains(short, n) })
 	var keys pq.StringArray
@@ -69,21 +67,43 @@ func (e *eraser) know(ctx context.Context) error {
 	return nil
 }
 
-// hear goes over what other members have said, in their own words.
+// take has a message go, in a session that may tell of it.
+func (e *eraser) take(id, session string) {
+	e.theirs[id] = true
+	if e.values["messages"] = append(e.ids("messages"), id); session != "" {
+		e.values["sessions"] = append(e.ids("sessions"), session)
+	}
+}
+
+// mostLookUps is from how many texts on it is quicker to read all messages than to look up those that have the words of one.
+const mostLookUps = 32
+
+// hear goes over what others have said, in their own words: where few messages go by themselves, over what has
+// the words of one. What an assistant or a tool says of the author goes.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
-	for _, column := range []string{"author_id", "role", "text", "message_id"} {
+	for _, column := range []string{"author_id", "role", "text", "message_id", "session_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
-	return e.rows(ctx, said, func(page []pq.StringArray) error {
+	where := "t.group_id = {group}"
+	if e.only != nil && len(e.traces.Texts) <= mostLookUps {
+		where += " and {has_words}"
+	}
+	e.values["texts"] = pq.StringArray(e.traces.Texts)
+	where, args := e.values.bind(where)
+	return said.read(ctx, e.t, func(page []pq.StringArray) error {
 		for _, row := range page {
-			others := row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser
-			if others || e.only != nil && !e.theirs[row[3]] {
+			user := reverie.Role(row[1]) == reverie.RoleUser
+			others := row[0] != "" && row[0] != e.query.AuthorID && user
+			if e.only != nil && !e.theirs[row[3]] || e.only == nil && others {
 				e.traces.Hear(row[2])
+			}
+			if !user && !e.theirs[row[3]] && e.traces.FindName(row[2]) != "" {
+				e.take(row[3], row[4])
 			}
 		}
 		return nil
-	})
+	}, where, args...)
 }
 
 func alike(s string) string { return text.Simplify(text.Fold(s)) }
@@ -120,9 +140,13 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.
 	return table.read(ctx, e.t, take, where, args...)
 }
 
-// redact takes the author out of the words of others, in all tables.
+// redact takes the author out of the words of others, in all tables. Of messages that go by themselves nothing is in
+// other messages: what stands there, too, is not looked for.
 func (e *eraser) redact(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
+		if e.only != nil && table.name == "messages" {
+			return nil
+		}
 		changed, err := e.redactTable(ctx, table.of(words))
 		if err != nil || len(changed) == 0 {
 			return err

@@ -49,7 +49,7 @@ const (
 			where e.group_id = $1 and e.event_id = h.event_id and e.done_at is null and e.due_at <= $3::timestamptz
 				and w.group_id = any (array['', $1]) and w.webhook_id = $2 and w.disabled_at is null and w.retry_at <= $3::timestamptz
 			returning e.*, w.url, w.secret, w.statements, w.failures, w.failing_since)
-		select e.group_id, e.webhook_id, e.event_id, e.type, e.attempts, e.created_at, coalesce(e.queued_at, e.created_at) as queued_at,
+		select e.group_id, e.webhook_id, e.event_id, e.type, e.attempts, e.due_at, e.created_at, coalesce(e.queued_at, e.created_at) as queued_at,
 			e.type in ('memory.created', 'memory.updated') and m.memory_id is null as gone,
 			e.url as "hook.url", e.secret as "hook.secret", e.failures as "hook.failures", e.failing_since as "hook.failing_since",
 			e.webhook_id as "hook.webhook_id",
@@ -64,21 +64,24 @@ const (
 		from taken e left join memories m on m.group_id = e.group_id and m.memory_id = e.memory_id
 		left join runs r on r.group_id = e.group_id and r.run_id = e.run_id and e.type like 'run.%'`
 
+	// What is noted of an event counts for who has it: it may have been sent again meanwhile, or be another's.
 	sentQuery = `with sent as (
-			update webhook_events set done_at = $4, error = '' where group_id = $1 and event_id = $2)
+			update webhook_events set done_at = $4, error = '' where group_id = $1 and event_id = $2 and due_at = $5)
 		update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = ''
 		where group_id = any (array['', $1]) and webhook_id = $3 and failures > 0`
 	failedQuery = `with failed as (
 			update webhook_events set due_at = $5, error = $6, done_at = case when $7::boolean then $4::timestamptz end
-			where group_id = $1 and event_id = $2 and done_at is null)
+			where group_id = $1 and event_id = $2 and done_at is null and due_at = $10 returning 1)
 		update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, $4), retry_at = $9, last_error = $6,
 			disabled_at = case when $8::boolean then coalesce(disabled_at, $4) else disabled_at end
-		where group_id = any (array['', $1]) and webhook_id = $3`
+		where group_id = any (array['', $1]) and webhook_id = $3 and exists (select from failed)`
 
 	replayQuery = `update webhook_events e set done_at = null, queued_at = $4::timestamptz, attempts = 0, due_at = 'epoch', error = ''
 		where group_id is not null and webhook_id = $1 and created_at >= $2::timestamptz
 			and event_no >= coalesce((select event_no from webhook_events where group_id is not null and event_id = $3::uuid), 0)`
-	enableQuery = `update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = '', disabled_at = null
+	enableQuery = `with due as (
+			update webhook_events set attempts = 0, due_at = 'epoch' where group_id is not null and webhook_id = $1 and done_at is null)
+		update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = '', disabled_at = null
 		where group_id is not null and webhook_id = $1`
 )
 
@@ -146,13 +149,13 @@ func (h *Hooks) TakeEvent(ctx context.Context, lane reverie.WebhookLane, lease t
 
 // EventSent notes that an event is with its webhook.
 func (h *Hooks) EventSent(ctx context.Context, e reverie.WebhookEvent) error {
-	return h.db.Exec(ctx, "note that an event was sent", sentQuery, e.GroupID, e.ID, e.WebhookID, h.db.Now())
+	return h.db.Exec(ctx, "note that an event was sent", sentQuery, e.GroupID, e.ID, e.WebhookID, h.db.Now(), e.TakenFor)
 }
 
 // EventFailed notes that an event could not be sent, and what follows.
 func (h *Hooks) EventFailed(ctx context.Context, e reverie.WebhookEvent, f reverie.WebhookFailure) error {
 	return h.db.Exec(ctx, "note that an event was not sent", failedQuery, e.GroupID, e.ID, e.WebhookID, h.db.Now(),
-		f.EventAgain, pg.ValidText(f.Why), f.GiveUp, f.Disable, f.HookAgain)
+		f.EventAgain, pg.ValidText(f.Why), f.GiveUp, f.Disable, f.HookAgain, e.TakenFor)
 }
 
 // ReplayEvents has the events of a webhook sent again that are of an instant or later, and from one of them on
@@ -195,19 +198,4 @@ func (h *Hooks) SweepEvents(ctx context.Context, before time.Time) (lost int, er
 				and created_at < $1::timestamptz returning done_at)
 			select count(*)::int from swept where done_at is null`, before)
 	})
-}
-
-// LastChanges are when memories of groups were changed last. A group without a change is not among them.
-func (h *Hooks) LastChanges(ctx context.Context, groups []string) (map[string]time.Time, error) {
-	rows, err := pg.QueryAll[struct {
-		ID string
-		At time.Time
-	}](ctx, h.db, "look for changes", `select g.id, c.at from unnest($1::text[]) as g (id) cross join lateral (
-			select max(created_at) as at from memory_change_log where group_id = g.id) c where c.at is not null`,
-		pq.StringArray(groups))
-	last := map[string]time.Time{}
-	for _, r := range rows {
-		last[r.ID] = r.At
-	}
-	return last, err
 }

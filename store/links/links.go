@@ -26,6 +26,9 @@ type Links struct {
 // the scope otherwise; "" is [reverie.ReachGroup].
 func New(db *pg.DB, otherwise reverie.Reach) *Links { return &Links{db, otherwise} }
 
+// mostGroups is with how many other groups one may be linked: a search reads each of them, in about a millisecond.
+const mostGroups = 200
+
 const (
 	columns = `group_id, entity_id, other_group_id, other_entity_id, proved, reason, created_at`
 
@@ -35,6 +38,8 @@ const (
 	linkQuery = `insert into entity_links (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7)
 		on conflict (group_id, entity_id, other_group_id, other_entity_id) do update
 			set proved = excluded.proved, reason = excluded.reason`
+
+	othersQuery = `select count(distinct other_group_id) from entity_links where group_id = $1 and other_group_id <> $2`
 
 	unlinkQuery = `delete from entity_links where group_id = $1 and entity_id = $2 and other_group_id = $3
 		and other_entity_id = $4`
@@ -67,8 +72,8 @@ const (
 
 	// What a person of this group has said of themselves, and whose link stands in this group, too: the facts of
 	// scope person whose evidence is messages of theirs alone. A version that was made of somebody else's
-	// words is left out, also where they are withdrawn, and so is one that somebody else has worded. Of an
-	// instant, versions of the past are looked at, too.
+	// words is left out, also where they are withdrawn, and so is one that follows on words which no message
+	// made: an editor's, or another system's. Of an instant, versions of the past are looked at, too.
 	factsQuery = `with recursive link as (
 			select l.entity_id from entity_links l
 				join unnest($3::uuid[], $4::uuid[]) as u (entity_id, other) on l.entity_id = u.entity_id and l.other_entity_id = u.other
@@ -83,6 +88,12 @@ const (
 						left join memory_scopes s on s.group_id = m.group_id and s.lineage_id = m.lineage_id
 						where m.group_id = $1 and coalesce(s.scope, $5) = 'person')
 				group by e.lineage_id),
+		words as (
+			select o.lineage_id, o.content_hash, min(o.version) as since,
+					array_agg(e.author_id) filter (where e.author_id is not null) as authors
+				from said s join memories o on o.group_id = $1 and o.lineage_id = s.lineage_id
+				left join memory_evidence e on e.group_id = $1 and e.memory_id = o.memory_id and e.action in ('create', 'update')
+				group by o.lineage_id, o.content_hash),
 		whole as (select root, array_agg(distinct name) as names from accounts group by root),
 		known (entity_id) as (
 			select entity_id from entity_names where group_id = $1 and kind = 'id' and ended_at is null
@@ -91,18 +102,16 @@ const (
 		select m.memory_id, m.statement, w.root as entity_id
 			from said s join whole w on s.authors <@ w.names
 			join memories m on m.group_id = $1 and m.lineage_id = s.lineage_id
+			join words v on v.lineage_id = m.lineage_id and v.content_hash = m.content_hash and v.authors <@ w.names
 			where m.kind in ('group', 'session') and '` + reverie.TagSummary + `' <> all (m.tags)
 				and (m.status in ('active', 'archived') or $6::bool)
-				and not exists (select 1 from memory_evidence e where e.group_id = $1 and e.memory_id = m.memory_id
-					and e.action in ('create', 'update') and e.author_id <> all (w.names))
+				and not exists (select 1 from words o where o.lineage_id = m.lineage_id and o.since <= m.version and o.authors is null)
 				and not exists (select 1 from rejudgements q where q.group_id = $1 and q.lineage_id = m.lineage_id
 					and q.run_id is null)
-				and (m.author = '' or exists (select 1 from memories o where o.group_id = $1 and o.lineage_id = m.lineage_id
-					and o.author = '' and o.content_hash = m.content_hash))
-				and exists (select 1 from groups g where g.group_id = $1 and case g.private when '' then 1 < (
+				and exists (select 1 from groups g where g.group_id = $1 and case g.private when '' then 2 < (
 					select count(*) from (select 1 from known k
 						join entities e on e.group_id = $1 and e.entity_id = k.entity_id
-						where e.kind = 'person' and e.status = 'active' limit 2) two)
+						where e.kind = 'person' and e.status = 'active' limit 3) three)
 					else g.private = 'off' end)`
 
 	// Who is called what in a group, by its entities and by whoever has written in it. Whose name is not
@@ -156,12 +165,20 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 		proved := q.Platform && slices.ContainsFunc(accounts[0], func(a string) bool { return slices.Contains(accounts[1], a) })
 		switch {
 		case !proved && !q.Force:
-			return fmt.Errorf("no account of the same id and platform proves that they are the same person; "+
-				"`reverie entity link --force --reason WHY` links them without proof: %w", reverie.ErrConflict)
+			return fmt.Errorf("no account proves that they are the same person: that takes one account id in both, and ids of groups "+
+				"of one platform, such as telegram-1; `reverie entity link --force --reason WHY` links them without: %w", reverie.ErrConflict)
 		case !proved && strings.TrimSpace(q.Reason) == "":
 			return fmt.Errorf("a link without proof needs a reason: %w", reverie.ErrInvalid)
 		}
 		for _, ends := range [][2]reverie.EntityEnd{{q.A, q.B}, {q.B, q.A}} {
+			others, err := pg.Select[int](ctx, t, othersQuery, ends[0].GroupID, ends[1].GroupID)
+			switch {
+			case err != nil:
+				return err
+			case others[0] >= mostGroups:
+				return fmt.Errorf("group %q is linked with %d groups, and with more its searches would be slow; `reverie entity unlink` "+
+					"makes room: %w", ends[0].GroupID, others[0], reverie.ErrConflict)
+			}
 			if err := t.Exec(ctx, linkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID, proved,
 				q.Reason, l.db.Now()); err != nil {
 				return err

@@ -1,8 +1,8 @@
 -- +goose Up
 -- compatible with: 17
 
--- Whether a group is a private chat, of which no other group reads: '' is while one person's
--- account at most is known in it.
+-- Whether a group is a private chat, of which no other group reads: '' is while two people's
+-- accounts at most are known in it.
 alter table groups
     add column private text not null default '',
     add constraint groups_private check (private in ('', 'on', 'off'));

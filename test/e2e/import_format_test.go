@@ -105,7 +105,10 @@ func TestImportChats(t *testing.T) {
 	}
 	s.run("groups", "set", "open", "--private", "off").want(t, 0)
 	for _, group := range []string{"one", "two", "open"} {
-		s.run("import", filepath.Dir(slack)+"/chatlab_lines.jsonl", "--group", group).want(t, 1)
+		o := s.run("import", filepath.Dir(slack)+"/chatlab_lines.jsonl", "--group", group).want(t, 1)
+		if said := strings.Contains(o.stderr, "takes in a private chat"); said != (group != "open") {
+			t.Errorf("that %s becomes private is said: %t", group, said)
+		}
 	}
 	if got := strings.Join(s.rows(`select group_id, private from groups where private <> '' order by 1`), " "); got != "one|on open|off slack-D04PAIR|on two|on" {
 		t.Errorf("of private chats are %q", got)

@@ -14,6 +14,7 @@ const others = "../../internal/ingest/memories/testdata/"
 func TestImportOthers(t *testing.T) {
 	s := newStage(t)
 	s.run("groups", "add", "g1").want(t, 0)
+	own := filepath.Join(t.TempDir(), "g1.jsonl")
 	o := s.run("memory", "import", others+"mem0.json", "--group", "g1")
 	o.want(t, 1)
 	if !strings.Contains(o.stdout, "imported 2 of mem0 4; 0 known already, 1 ended, 1 refused") || !strings.Contains(o.stderr, "results 3") {
@@ -25,6 +26,16 @@ func TestImportOthers(t *testing.T) {
 	if o := s.run("memory", "import", others+"mem0.json", "--group", "g1"); !strings.Contains(o.stdout, "imported 0 of mem0 4; 2 known already") {
 		t.Errorf("again: %s", o.stdout)
 	}
+	if o := s.run("memory", "import", others+"mem0.json", "--group", "g1", "--dry-run"); !strings.Contains(o.stdout, "would import 0 of mem0 4; 2 known already, 1 ended, 1 refused") {
+		t.Errorf("compared, and not written: %s", o.stdout)
+	}
+	if o := s.run("memory", "import", others+"mem0_oss.json", "--group", "g1", "--dry-run").want(t, 0); !strings.Contains(o.stdout, "would import 2 of mem0 3; 0 known already, 1 ended") {
+		t.Errorf("what ends later holds: %s", o.stdout)
+	}
+	s.run("memory", "import", others+"nothing.json", "--group", "g1").want(t, 2, "no memory was found")
+	s.run("memory", "import", "memory_import_others_test.go", "--group", "g1").want(t, 2, "no memory was found")
+	s.run("memory", "export", "g1", "-o", own).want(t, 0)
+	s.run("memory", "import", own, "--group", "g1").want(t, 2, "without, its own")
 	s.run("memory", "import", others+"graphiti.json", "--group", "g1", "--dry-run").want(t, 0)
 	s.run("memory", "import", others+"graphiti.json", "--group", "g1").want(t, 0)
 	s.run("memory", "import", others+"list.md", "--group", "g1").want(t, 0)

@@ -243,7 +243,7 @@ func TestWebhooksCommands(t *testing.T) {
 	says(0, "1 event to send again", "webhooks", "replay", id, "--from", "evt_"+s.one(`select event_id from webhook_events`))
 	s.run("webhooks", "replay", id).want(t, 2, "--from 24h")
 	s.run("webhooks", "replay", id, "--from", "yesterday").want(t, 2, "2026-01-15")
-	s.run("webhooks", "replay", "019b8a52-5c3e-7000-8000-000000000001", "--from", "1h").want(t, 1, "not found")
+	s.run("webhooks", "replay", "019b8a52-5c3e-7000-8000-000000000001", "--from", "1h").want(t, 1, "not found", "webhooks list")
 	r.mu.Lock()
 	r.fails = func() bool { return true }
 	r.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 var (
 	marks   = regexp.MustCompile(`zq\d+x`)
 	foreign = regexp.MustCompile(`mq(g\d+-[a-z])\d+x`)
-	called  = regexp.MustCompile(`\b(?:Lin|Mia|Ada)\b`)
+	called  = regexp.MustCompile(`\b(?:Lin|Mia|Ada|Eve)\b`)
 )
 
 // zq is the mark of a statement.
@@ -38,7 +38,7 @@ func distinct(list []string) []string {
 type version struct {
 	id, lineage, statement, status string
 	authors, makers                []string // of what speaks for its lineage now; of what it was ever made of
-	waits, edited                  bool     // its lineage is to be judged again; a person has worded it
+	waits, edited                  bool     // its lineage is to be judged again; it, or one before it, has words of no message
 }
 
 // versions are those of a group, by plain SQL.
@@ -50,7 +50,9 @@ func (s *saga) versions(group string) (list []version) {
 			coalesce((select string_agg(distinct e.author_id, ' ') from memory_evidence e where e.group_id = m.group_id
 				and e.memory_id = m.memory_id and e.action in ('create', 'update')), ''),
 			exists (select 1 from rejudgements q where q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null),
-			m.author <> ''
+			exists (select 1 from memories o where o.group_id = m.group_id and o.lineage_id = m.lineage_id and o.version <= m.version
+				and (o.author <> '' or o.version = 1) and not exists (select 1 from memory_evidence e where e.group_id = o.group_id
+				and e.memory_id = o.memory_id and e.action in ('create', 'update')))
 			from memories m where m.group_id = $1`, group) {
 		list = append(list, version{row[0], row[1], row[2], row[3], strings.Fields(row[4]), strings.Fields(row[5]),
 			row[6] == "true", row[7] == "true"})
@@ -105,7 +107,7 @@ func (s *saga) allowed(group string, past bool) (list []string) {
 		of := k[2]
 		partakes, _ := s.accounts(group, k[1])
 		theirs, names := s.accounts(of, k[3])
-		private := s.private[of] == "on" || s.private[of] == "" && s.known(of) < 2
+		private := s.private[of] == "on" || s.private[of] == "" && s.known(of) < 3
 		if len(partakes) == 0 || len(theirs) == 0 || private {
 			continue
 		}

@@ -120,7 +120,7 @@ func (h *house) rows(query string, args ...any) (list [][]string) {
 }
 
 // people are who talks in the groups. Each has an account of the same id everywhere.
-var people = []string{"Lin", "Mia", "Ada"}
+var people = []string{"Lin", "Mia", "Ada", "Eve"}
 
 func account(name string) string { return "u-" + strings.ToLower(name) }
 
@@ -156,7 +156,7 @@ func (h *house) saga(seed uint64) *saga {
 		s.groups, s.persons[g] = append(s.groups, g), map[string]string{}
 		here := people
 		if i == 2 && seed%3 == 0 {
-			here = people[:1] // as in a private chat
+			here = people[:2] // as in a private chat
 		}
 		for _, name := range here {
 			s.meet(g, name)

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -66,12 +66,14 @@ class Model:
         self.asked: list[dict[str, Any]] = []
         self.fail = False
         self.answers = 1  # of a stream
+        self.meanwhile: Callable[[], object] = lambda: None  # what happens while it thinks
         model = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 model.asked.append(asked)
+                model.meanwhile()
                 if model.fail:
                     self.send_error(400)
                     return

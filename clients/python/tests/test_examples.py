@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import types
 from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -43,6 +44,10 @@ def told(memory: Middleware) -> None:
 
 def system_of(model: Model) -> str:
     return "\n".join(m["content"] for m in model.asked[-1]["messages"] if m["role"] == "system")
+
+
+async def long_answer(*_: object, **__: object) -> str:
+    return "x" * 9000
 
 
 class Story:
@@ -100,6 +105,19 @@ class Story:
         assert memory.missed == 0
         assert memory.dropped == 0 or not live  # an older server takes no edits
         assert not [t for t in texts(server, self.group) if "remember of me" in t or "忘记我" in t]
+        before = lines(server, self.group)
+
+        def forget() -> None:
+            told(memory)
+            (author,) = {m["author_id"] for m in lines(server, self.group) if "Take your time" in m["text"]}
+            with Reverie(server.url, server.token, group=self.group) as reverie:
+                reverie.forget(author)
+
+        model.meanwhile = forget  # the answer comes after, and is not remembered
+        assert await self.say(10, 18402304, "Take your time.", to_bot=True) == ["At eight."]
+        model.meanwhile = lambda: None
+        told(memory)
+        assert lines(server, self.group) == before
 
 
 # --- NoneBot2 ---
@@ -191,7 +209,9 @@ async def test_nonebot(server: Server, surroundings: Model, operations: set[str]
 # --- aiogram ---
 
 
-async def test_aiogram(server: Server, surroundings: Model, operations: set[str]) -> None:
+async def test_aiogram(
+    server: Server, surroundings: Model, operations: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("aiogram")
     from aiogram import Bot, Dispatcher
     from aiogram.client.session.base import BaseSession
@@ -254,6 +274,9 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
         by_chat = Message(message_id=n, date=at(n), chat=chat, from_user=shared, sender_chat=chat, text=text)
         await dispatcher.feed_update(bot, Update(update_id=n, message=by_chat))
     told(example.memory)
+    assert await Telegram().say(22, 18402302, "/forget_me@other_bot") == []  # an order to another bot
+    monkeypatch.setattr(example.memory, "aprivacy", long_answer)
+    assert await Telegram().say(23, 18402302, "my memories", to_bot=True) == ["x" * 4096]
     (line,) = [m for m in lines(server, f"telegram-{group}") if m["text"] == "The office is closed."]
     assert (line["author_id"], line["author"]) == (f"channel{group}", "Book club")
     thumb = ReactionTypeEmoji(emoji="👍")
@@ -274,7 +297,9 @@ async def test_aiogram(server: Server, surroundings: Model, operations: set[str]
 # --- discord.py ---
 
 
-async def test_discord(server: Server, surroundings: Model, operations: set[str]) -> None:
+async def test_discord(
+    server: Server, surroundings: Model, operations: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     discord = pytest.importorskip("discord")
 
     example = Example("discord.py/bot.py").module
@@ -331,6 +356,9 @@ async def test_discord(server: Server, surroundings: Model, operations: set[str]
             await dispatch("MESSAGE_DELETE_BULK", {"ids": [str(n)], "channel_id": str(channel)})
 
     await Discord().play(example.memory, server, surroundings, operations)
+    with monkeypatch.context() as m:
+        m.setattr(example.memory, "aprivacy", long_answer)
+        assert await Discord().say(23, 18402302, "my memories", to_bot=True) == ["x" * 2000]
     reaction: dict[str, Any] = {
         "user_id": "18402302",
         "channel_id": str(channel),
@@ -363,7 +391,13 @@ async def test_astrbot(
     example = Example("astrbot/main.py").module
     conf = json.loads((ROOT / "examples/astrbot/_conf_schema.json").read_text("utf-8"))
     config = {name: field["default"] for name, field in conf.items()} | {"url": server.url, "token": server.token}
-    star = example.ReverieMemory(None, config)
+    kept = {"aiocqhttp:GroupMessage:1"}  # AstrBot's own conversations
+
+    class Conversations:
+        async def delete_conversations_by_user_id(self, origin: str) -> None:
+            kept.clear()
+
+    star = example.ReverieMemory(types.SimpleNamespace(conversation_manager=Conversations()), config)
     patient(star.memory)
     group = next(numbers)
 
@@ -402,6 +436,7 @@ async def test_astrbot(
             for before in handlers(EventType.OnLLMRequestEvent):
                 await before(star, event, request)
             surroundings.asked.append({"messages": [{"role": "system", "content": request.system_prompt}]})
+            surroundings.meanwhile()
             response = LLMResponse("assistant", completion_text="At eight.")
             for after in handlers(EventType.OnLLMResponseEvent):
                 await after(star, event, response)
@@ -412,6 +447,7 @@ async def test_astrbot(
             assert await self.run(self.event(0, author, "", raw)) == []
 
     await AstrBot().play(star.memory, server, surroundings, operations)
+    assert not kept
     await star.terminate()
 
 

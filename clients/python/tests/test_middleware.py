@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import textwrap
@@ -231,7 +232,9 @@ def test_a_full_queue_drops_and_counts(memory: Middleware, server: Memory) -> No
     assert memory.dropped == 500
     server.away = False
     assert memory.flush()
-    assert [line["id"] for line in server.lines] == [str(i) for i in range(1000)]
+    assert len(server.lines) == 1000
+    # The newest stay; those that were just being told do, too.
+    assert [line["id"] for line in server.lines][100:] == [str(i) for i in range(600, 1500)]
     assert memory.dropped == 500
 
 
@@ -247,20 +250,83 @@ def test_what_reverie_refuses_is_dropped(server: Memory) -> None:
 
 def test_a_message_that_the_server_fails_at_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Retry, "delay", lambda *_: 0.0)
-    heard: list[str] = []
+    stored: list[str] = []
+    tries = 0
 
     def fail(request: httpx.Request) -> httpx.Response:
+        nonlocal tries
+        tries += 1
         if b"poison" in request.content:
-            return httpx.Response(500, json={"status": 500})
-        heard.append(request.url.path)
+            return httpx.Response(500, json={"status": 500, "detail": "a fault"})
+        stored.extend(json.loads(line)["id"] for line in request.content.splitlines())
         return httpx.Response(200, json=ADDED)
 
     with Middleware(Reverie("http://r.test", group="g1", transport=httpx.MockTransport(fail))) as memory:
-        memory.remember({"author": "Ann", "text": "poison"}, group="g2")
-        memory.remember({"author": "Ann", "text": "x"})
+        memory.remember({"id": str(i), "author": "Ann", "text": "poison" if i == 70 else "x"} for i in range(100))
         assert memory.flush(60)
         assert memory.dropped == 1
-    assert heard == ["/v1/groups/g1/messages"]
+    assert stored == [str(i) for i in range(100) if i != 70]
+    assert 8 < tries < 40
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(409, json={"detail": "later"}, headers={"Retry-After": "1"}),
+        httpx.Response(429, json={"detail": "later"}),
+        httpx.Response(504, text="<html>"),
+    ],
+)
+def test_what_passes_is_waited_for(monkeypatch: pytest.MonkeyPatch, answer: httpx.Response) -> None:
+    monkeypatch.setattr(Retry, "delay", lambda *_: 0.0)
+    answers = [answer] * 20 + [httpx.Response(200, json=ADDED)]
+    transport = httpx.MockTransport(lambda _: answers.pop(0))
+    with Middleware(Reverie("http://r.test", group="g1", transport=transport)) as memory:
+        memory.remember({"author": "Ann", "text": "x"})
+        assert memory.flush(60)
+        assert (memory.dropped, answers) == (0, [])
+
+
+@pytest.mark.parametrize("group", ["g1", "g2"])
+async def test_an_answer_that_is_begun_before_somebody_is_forgotten(
+    model: Model, memory: Middleware, server: Memory, group: str
+) -> None:
+    """The context knew the person: what the bot says of it is not told after the erasure."""
+    bot = memory.wrap(sync_bot(model), author="Bob")
+    chunks = bot.chat.completions.create(model="m", messages=SAID, stream=True)
+    next(chunks)
+    memory.forget("u1", group=group)
+    assert [line["text"] for line in server.lines if line.get("text")] == ["When do we meet?"]  # told before
+    assert [c for c in chunks if c.choices]
+    assert memory.flush()
+    told = [line["text"] for line in server.lines if line.get("text")]
+    assert told == ["When do we meet?"] + ["At eight."] * (group == "g2")
+    assert len(server.feedback) == (group == "g2")
+
+
+async def test_a_copy_of_the_client_remembers(model: Model, memory: Middleware, server: Memory) -> None:
+    memory.wrap(sync_bot(model)).with_options(timeout=5).chat.completions.create(model="m", messages=SAID)
+    await memory.wrap(async_bot(model)).copy().chat.completions.create(model="m", messages=SAID)
+    assert memory.flush()
+    assert [line["text"] for line in server.lines] == ["When do we meet?", "At eight."] * 2
+
+
+async def test_a_stream_that_breaks(memory: Middleware, server: Memory) -> None:
+    """Nobody knows how much of the answer was seen."""
+
+    class Breaks:
+        class chat:
+            class completions:
+                @staticmethod
+                def create(**_: Any) -> Any:
+                    yield {"choices": [{"delta": {"content": "At "}}]}
+                    raise httpx.ReadError("broken")
+
+    with pytest.raises(httpx.ReadError):
+        list(memory.wrap(Breaks()).chat.completions.create(messages=SAID, stream=True))
+    assert memory.flush()
+    assert [line["text"] for line in server.lines] == ["When do we meet?"]
 
 
 async def test_odd_calls_reach_the_model(memory: Middleware) -> None:
@@ -341,6 +407,28 @@ def test_the_end_of_a_program_flushes() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.count("told")) == (0, 250), done.stderr
+
+
+@pytest.mark.parametrize("wait", ["signal.pause()", "asyncio.run(asyncio.sleep(600))"])
+@pytest.mark.parametrize("mine", [False, True])
+def test_a_signal_flushes(wait: str, mine: bool) -> None:
+    """SIGTERM, unless the program handles it."""
+    program = f"""
+        import asyncio, os, signal, sys, threading
+        import httpx
+        from reverie_memory import Middleware, Reverie
+        def take(request):
+            print("told", flush=True)
+            return httpx.Response(200, json={json.dumps(ADDED)})
+        if {mine}:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+        memory = Middleware(Reverie("http://r.test", group="g", transport=httpx.MockTransport(take)))
+        memory.remember({{"author": "Ann", "text": "x"}})
+        threading.Timer(0, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        {wait}
+    """.replace("true", "True")
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (3 if mine else -signal.SIGTERM, "told\n"), done.stderr
 
 
 @pytest.mark.parametrize("ask", ["memory.turn('x')", "asyncio.run(memory.aturn('x'))"])

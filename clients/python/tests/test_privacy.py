@@ -78,7 +78,8 @@ def test_forgetting_waits_for_what_was_said() -> None:
         memory.flush_timeout = 30
         memory.remember({"author_id": "u1", "text": "x"})
         assert (
-            memory.privacy("forget me", "u1") == "I have forgotten you: 2 messages and 1 memories are erased for good."
+            memory.privacy("forget me", "u1")
+            == "I have forgotten you: 2 messages, with my answers, and 1 memories are erased."
         )
     assert seen == ["messages", "forget"]
 

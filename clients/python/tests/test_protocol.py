@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import httpx
 import pytest
 import reverie_memory
-from reverie_memory import APIError, AsyncReverie, BadAnswer, Message, Retry, Reverie, TimedOut, Unreachable
+from reverie_memory import APIError, AsyncReverie, BadAnswer, Message, Retry, Reverie, TimedOut, Unreachable, _core
 from reverie_memory._core import Lines, path_of
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -147,25 +147,47 @@ async def test_problems(make: Maker, status: int, name: str) -> None:
     assert (e.status, e.title, e.detail, e.request_id) == (status, "T", "why", "r1")
     assert e.errors == [{"location": "query.q", "message": "no"}]
     assert e.problem["head_id"] == "h"
-    assert str(e) == f"{status} T: why (request r1)"
+    assert str(e) == f"{status} T: why (query.q: no) (request r1)"
     assert len(fake.seen) == 1
 
 
 async def test_a_problem_of_a_proxy(make: Maker) -> None:
     fake = Fake(httpx.Response(502, text="<html>Bad Gateway"))
-    with pytest.raises(reverie_memory.Unavailable, match="502 Bad Gateway: <html>"):
+    with pytest.raises(reverie_memory.Unavailable, match="502 Bad Gateway: this is no answer of Reverie"):
         await make(fake, retry=Retry(attempts=2)).get_memory("m1")
     assert len(fake.seen) == 2
 
 
-async def test_an_answer_that_is_no_json(make: Maker) -> None:
-    with pytest.raises(BadAnswer, match="is this the address of Reverie"):
-        await make(Fake(httpx.Response(200, text="<html>"))).get_memory("m1")
+async def test_a_model_is_not_paid_again(make: Maker) -> None:
+    """502 and 504 of Reverie itself are not those of a proxy."""
+    for status in (500, 502, 504):
+        fake = Fake(problem(status, after=0))
+        with pytest.raises(reverie_memory.ServerError):
+            await make(fake).get_memory("m1")
+        assert len(fake.seen) == 1
+
+
+@pytest.mark.parametrize("text", ["<html>", "", "null", "[]", '{"cut":'])
+async def test_an_answer_that_is_no_object(make: Maker, text: str) -> None:
+    with pytest.raises(BadAnswer, match="is this Reverie's address"):
+        await make(Fake(httpx.Response(200, text=text))).get_memory("m1")
+
+
+@pytest.mark.parametrize("address", ["localhost:8470", "127.0.0.1:8470", "ftp://x", "http://"])
+def test_an_address_is_one_of_http(address: str) -> None:
+    for kind in (Reverie, AsyncReverie):
+        with pytest.raises(ValueError, match="base_url"):
+            kind(address)
+
+
+async def test_an_answer_that_cannot_be_unpacked(make: Maker) -> None:
+    with pytest.raises(Unreachable, match="decompress"):
+        await make(Fake(httpx.DecodingError("decompress"))).get_memory("m1")
 
 
 async def test_redirects_get_no_token(make: Maker) -> None:
     fake = Fake(httpx.Response(302, headers={"Location": "http://elsewhere.test/"}))
-    with pytest.raises(reverie_memory.BadRequest, match="302"):
+    with pytest.raises(reverie_memory.BadRequest, match=r"302.*use http://elsewhere\.test/"):
         await make(fake).get_memory("m1")
     assert len(fake.seen) == 1
 
@@ -378,9 +400,16 @@ async def test_evolve_is_waited_for(make: Maker) -> None:
 
 async def test_evolve_is_not_waited_for_forever(make: Maker) -> None:
     fake = Fake(ok({"status": "running"}, 202, Location="/v1/runs/r1"), ok({"run": RUN, "changes": []}))
-    with pytest.raises(TimedOut, match="/v1/runs/r1"):
+    with pytest.raises(TimedOut, match="still goes on"):
         await make(fake).evolve(wait=5)
     assert sum(make.slept) == 5
+
+
+async def test_an_evolve_that_waits_for_its_turn_is_asked_for_again(make: Maker) -> None:
+    reply = {"success": True, "group_id": "g1", "stats": {}, "changes": []}
+    fake = Fake(ok({"success": True, "group_id": "g1", "status": "running"}, 202), ok(reply))
+    assert await make(fake).evolve() == reply
+    assert [r.method for r in fake.seen] == ["POST", "POST"]
 
 
 async def test_the_routes_of_people(make: Maker) -> None:
@@ -439,7 +468,42 @@ def test_path_of() -> None:
     assert path_of("/a/{b}/c/{d}", "x/y", "..") == "/a/x%2Fy/c/%2E%2E"
 
 
-# --- cancellation ---
+# --- streams, and cancellation ---
+
+
+async def test_a_message_of_a_live_stream_waits_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chat goes on, and what was said so far is stored. Cancelling ends the stream, too."""
+    monkeypatch.setattr(_core, "LINGER", 0.01)
+    stored, ended = asyncio.Event(), asyncio.Event()
+
+    def store(request: httpx.Request) -> httpx.Response:
+        stored.set()
+        return ok({"success": True, "group_id": "g1", "new": 1, "known": 0, "bad_count": 0})
+
+    async def chat() -> AsyncIterator[Message]:
+        try:
+            yield {"id": "1", "author": "Ann", "text": "x"}
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with AsyncReverie("http://r.test", group="g1", transport=httpx.MockTransport(store)) as client:
+        task = asyncio.create_task(client.remember(chat()))
+        await asyncio.wait_for(stored.wait(), 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(ended.wait(), 60)
+
+
+async def test_a_stream_that_fails_fails_the_call() -> None:
+    async def chat() -> AsyncIterator[Message]:
+        yield {"id": "1", "author": "Ann", "text": "x"}
+        raise KeyError("chat")
+
+    async with AsyncReverie("http://r.test", group="g1") as client:
+        with pytest.raises(KeyError, match="chat"):
+            await client.remember(chat())
 
 
 async def test_cancelling_ends_the_request() -> None:

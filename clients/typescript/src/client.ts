@@ -6,7 +6,7 @@ import type { components } from "./openapi.js";
 import type { BodyOf, InputOf, OperationId, QueryOf, ReplyOf } from "./operations.js";
 import { allRoutes, isIdempotent } from "./operations.js";
 import type { Answer, CallOptions, Query, TransportOptions } from "./transport.js";
-import { Transport } from "./transport.js";
+import { encode, Transport } from "./transport.js";
 
 type Schemas = components["schemas"];
 
@@ -75,7 +75,7 @@ export class Reverie {
       method, query,
       path: this.#path(template, path ?? {}, options),
       headers: { ...key, ...headers },
-      body: body === undefined ? undefined : raw ? String(body) : JSON.stringify(body),
+      body: body === undefined ? undefined : raw ? String(body) : encode(body),
       contentType: raw ? "application/x-ndjson" : undefined,
       idempotent: isIdempotent(id),
       timeout: longCalls.includes(id) ? longTimeout : undefined,
@@ -289,10 +289,17 @@ export class Reverie {
     return this.request("unlink-entity", { path: { entity_id: entityId }, body: from }, options);
   }
 
-  /** whatAbout is what is remembered of and from a person, by their id on the platform: a page of memories. */
-  whatAbout(authorId: string, options?: GroupOptions & { offset?: number }) {
-    const query = { limit: allRoutes["get-author-memories"][2], offset: options?.offset ?? 0 };
-    return this.request("get-author-memories", { path: { author_id: authorId }, query }, options);
+  /** whatAbout is all that is remembered of and from a person, by their id on the platform. */
+  async whatAbout(authorId: string, options?: GroupOptions): Promise<ReplyOf<"get-author-memories">> {
+    const limit = allRoutes["get-author-memories"][2];
+    const page = (offset: number) => this.request("get-author-memories",
+      { path: { author_id: authorId }, query: offset > 0 ? { limit, offset } : { limit } }, options);
+    const reply = await page(0);
+    for (let more = reply; more.memories.length > 0 && reply.memories.length < reply.total;) {
+      more = await page(reply.memories.length);
+      reply.memories.push(...more.memories);
+    }
+    return reply;
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { components } from "./openapi.js";
 import type { Sleep } from "./transport.js";
+import { encode } from "./transport.js";
 
 /** A message of the chat. */
 export interface NewMessage {
@@ -140,7 +141,7 @@ class Packer {
 
   /** add takes a line in, and tells whether there are enough. */
   add(line: MessageLine): boolean {
-    const text = JSON.stringify(line);
+    const text = encode(line);
     this.#body.push(text, "\n");
     this.#characters += text.length;
     this.lines++;

@@ -1,9 +1,11 @@
 import type { Reverie } from "./client.js";
 import type { MessageLine, NewMessage } from "./messages.js";
 import { watch } from "./completion.js";
+import { NotFoundError, ReverieError } from "./errors.js";
 import { atExit, notAtExit } from "./exit.js";
 import type { BodyOf, ReplyOf } from "./operations.js";
 import type { QueueCounts } from "./queue.js";
+import { failed, fulfil, wishOf } from "./privacy.js";
 import { Queue } from "./queue.js";
 
 type Fetch = typeof globalThis.fetch;
@@ -28,8 +30,10 @@ export interface Turn {
   /** Instead of the client's group. */
   group?: string | undefined;
   session_id?: string | undefined;
-  /** What people have said: it is remembered after the answer. Leave it out if it is remembered already. */
+  /** What people have said: it is remembered. Leave it out if it is remembered already. */
   message?: MessageLine | readonly MessageLine[] | undefined;
+  /** The id of the message that is answered, if it is remembered already: the answer is forgotten with it. */
+  reply_to?: string | undefined;
   /** What the context is about. The last message of the role user. */
   query?: string | undefined;
   /**
@@ -47,6 +51,7 @@ export class Memory {
   readonly #queue: Queue;
   readonly #flushAtExit: number;
   #missed = 0;
+  readonly #forgets = new Map<string, number>(); // of a group: what was begun before one is not told after it
 
   constructor(readonly reverie: Reverie, readonly options: MemoryOptions = {}) {
     const { queueSize = 1000, sendTimeout = 10_000 } = options;
@@ -65,6 +70,22 @@ export class Memory {
     for (const line of [lines].flat() as MessageLine[]) this.#queue.add({ group, line });
   }
 
+  /**
+   * privacy answers "what do you remember of me" and "forget me", in English or Chinese; all else is undefined. Who
+   * says "forget me" is forgotten at once, and for good: ask only if the bot is spoken to.
+   */
+  async privacy(text: string, authorId: string, group?: string): Promise<string | undefined> {
+    const wish = wishOf(text);
+    if (!wish) return undefined;
+    try {
+      if (wish.what === "show") await this.flush();
+      return await fulfil(this, wish, authorId, group);
+    } catch (error) {
+      this.#tell(error);
+      return failed(wish);
+    }
+  }
+
   /** feedback queues what the bot answered. */
   feedback(feedback: BodyOf<"give-feedback">, group?: string): void {
     this.#queue.add({ group, feedback });
@@ -78,6 +99,7 @@ export class Memory {
       const timeout = this.options.contextTimeout ?? 300;
       return await this.reverie.context(query, { group, signal, retries: 0, timeout });
     } catch (error) {
+      if (error instanceof NotFoundError) return undefined; // nothing has been said in the group so far
       this.#missed++;
       this.#tell(error);
       return undefined;
@@ -97,27 +119,24 @@ export class Memory {
   fetch(turn: Turn = {}, fetch: Fetch = globalThis.fetch): Fetch {
     let context: Promise<ReplyOf<"make-context"> | undefined> | undefined; // one for all calls of a turn
     let told = false;
+    const group = turn.group ?? this.reverie.group ?? "";
+    const begun = this.#forgets.get(group);
+    const isStale = () => begun !== this.#forgets.get(group);
     return async (input, init) => {
       const body = completionBody(input, init);
       if (!body) return await fetch(input, init);
       const query = turn.query ?? lastWords(body.messages);
       const session = turn.session_id === undefined ? {} : { session_id: turn.session_id };
       context ??= this.context({ query, ...session }, turn.group, init?.signal ?? undefined);
-      const known = await context;
+      const late = await context;
+      const known = isStale() ? undefined : late;
       const messages = known?.text ? withContext(body.messages, known.text) : body.messages;
-      const tell = (text: string, id: string) => {
-        if (!told) this.remember(turn.message ?? [], turn.group);
-        told = true;
-        if (text) this.#answered(turn, text, id, known?.usage_id);
-      };
-      let response: Response;
-      try {
-        response = await fetch(input, { ...init, body: JSON.stringify({ ...body, messages }) });
-      } catch (error) {
-        tell("", "");
-        throw error;
-      }
-      return watch(response, tell);
+      if (!told && !isStale()) this.remember(turn.message ?? [], turn.group);
+      told = true;
+      const response = await fetch(input, { ...init, body: JSON.stringify({ ...body, messages }) });
+      return watch(response, (text, id) => {
+        if (text && !isStale()) this.#answered(turn, text, id, known?.usage_id);
+      });
     };
   }
 
@@ -138,7 +157,7 @@ export class Memory {
     const name = this.options.name ?? "assistant";
     return (text) => ({ // some servers give the ids of completions twice
       id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
-      session_id: turn.session_id, reply_to: said?.id,
+      session_id: turn.session_id, reply_to: turn.reply_to ?? said?.id,
     });
   }
 
@@ -147,6 +166,23 @@ export class Memory {
       this.options.onError?.(error);
     } catch {
       // It is the bot's, and no reason to stop.
+    }
+  }
+
+  /**
+   * forget erases a person from a group, after all that is queued was sent. Answers that the bot is at are not
+   * remembered after that: they may speak of the person. It throws if the person could not be forgotten.
+   */
+  async forget(authorId: string, group = this.reverie.group): Promise<ReplyOf<"forget-author">> {
+    const mark = () => this.#forgets.set(group ?? "", (this.#forgets.get(group ?? "") ?? 0) + 1);
+    mark();
+    try {
+      if ((await this.flush()).pending > 0) {
+        throw new ReverieError("nobody was forgotten: what is queued would be remembered after that");
+      }
+      return await this.reverie.forget(authorId, { group });
+    } finally {
+      mark();
     }
   }
 

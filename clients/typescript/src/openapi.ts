@@ -50,7 +50,7 @@ export interface paths {
         head?: never;
         /**
          * Edit a memory
-         * @description Makes a new version of an active head with other words, tags, type or date; what is left out stays. With scope alone it says how far the memory reaches. Writing to an old version is a 409 whose head_id and head_version name the lineage's head.
+         * @description Makes a new version of an active head with other words, tags, type or date; what is left out stays. With scope alone it says how far the memory reaches: that needs a token of scope admin. Writing to an old version is a 409 whose head_id and head_version name the lineage's head.
          *
          *     Needs a token of scope write.
          */
@@ -2374,7 +2374,7 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
-            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            /** @description on where no other group reads of it, or off; empty = on while the accounts of two people at most are known in it. */
             private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;
@@ -3071,7 +3071,7 @@ export interface components {
              * @description Messages that wait for a run.
              */
             pending: number;
-            /** @description on where no other group reads of it, or off; empty = on while one person's account at most is known in it. */
+            /** @description on where no other group reads of it, or off; empty = on while the accounts of two people at most are known in it. */
             private: string;
             /** @description After which silence a session ends; empty = as configured. */
             session_silence: string;

@@ -61,6 +61,7 @@ export class Queue {
     const over = new AbortController();
     const late = wait(timeout, over.signal).catch(() => undefined);
     this.#start();
+    this.#delay = 0; // who is in a hurry waits for the first delays
     this.#wake();
     await Promise.race([this.#worker, late]);
     over.abort();

@@ -96,15 +96,17 @@ export class Transport {
     const route = `${call.method} ${call.path}`;
     const limit = timeout ?? call.timeout ?? this.#options.timeout ?? 30_000;
     const stop = new AbortController();
+    const stopped = new Promise<never>((_, reject) => {
+      stop.signal.addEventListener("abort", () => reject(stop.signal.reason));
+    });
     const abort = () => stop.abort(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(() => stop.abort(new TimeoutError(`${route}: no answer within ${limit} ms`)), limit);
     let response: Response;
     let text: string;
     try {
-      const fetch = this.#options.fetch ?? globalThis.fetch;
-      response = await fetch(this.#url(call), this.#init(call, stop.signal));
-      text = await response.text();
+      // Some answers, such as a broken encoding, leave fetch waiting although it was aborted.
+      [response, text] = await Promise.race([this.#fetch(call, stop.signal), stopped]);
     } catch (error) {
       if (stop.signal.aborted) throw stop.signal.reason;
       throw connectionError(route, this.#base, error);
@@ -113,7 +115,13 @@ export class Transport {
       signal?.removeEventListener("abort", abort);
     }
     if (!response.ok) throw problemError(route, response, text);
-    return { status: response.status, headers: response.headers, data: parse(route, text) };
+    return { status: response.status, headers: response.headers, data: parse(route, response, text) };
+  }
+
+  async #fetch(call: Call, signal: AbortSignal): Promise<[Response, string]> {
+    const fetch = this.#options.fetch ?? globalThis.fetch;
+    const response = await fetch(this.#url(call), this.#init(call, signal));
+    return [response, await response.text()];
   }
 
   #url(call: Call): string {
@@ -136,13 +144,21 @@ export class Transport {
   }
 }
 
-function parse(route: string, text: string): unknown {
-  if (text === "") return undefined;
+/** encode makes JSON. Half a surrogate pair, as some platforms cut texts, would be refused. */
+export function encode(value: unknown): string {
+  return JSON.stringify(value, (_, v: unknown) => (typeof v === "string" ? v.toWellFormed() : v));
+}
+
+function parse(route: string, { status }: Response, text: string): unknown {
+  if (status === 204) return undefined;
+  let cause: unknown;
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (error) {
-    throw new ReverieError(`${route}: the answer is no JSON: is there a Reverie at the baseUrl?`, { cause: error });
+    cause = error;
   }
+  throw new ReverieError(`${route}: the answer is no object of JSON: is there a Reverie at the baseUrl?`, { cause });
 }
 
 // Failures before anything was sent.

@@ -84,9 +84,19 @@ describe("requests", () => {
     await expect(client().stats()).rejects.toThrow("use https://elsewhere.example/ as baseUrl");
   });
 
-  test("an answer that is no JSON is an error that says so", async () => {
-    fake.answer((_, response) => void response.end("<html>"));
+  test.each(["<html>", "", "null", "[]", `{"cut":`])("an answer that is no object is an error: %s", async (text) => {
+    fake.answer((_, response) => void response.end(text));
     await expect(client().stats()).rejects.toThrow(ReverieError);
+    await expect(client().stats()).rejects.toThrow("no object of JSON");
+  });
+
+  test("half a surrogate pair is no reason to refuse a text", async () => {
+    fake.answer((seen, response) => json(response, stored(seen)));
+    await client().remember({ ...message(1), text: "cut \ud83d" } as MessageLine);
+    await client().context("cut \ud83d").catch(() => undefined);
+    expect(fake.seen.map((s) => (JSON.parse(s.body) as { text?: string; query?: string }).text ?? "cut \ufffd"))
+      .toEqual(["cut \ufffd", "cut \ufffd"]);
+    expect(fake.seen[1]?.body).toBe(`{"query":"cut \ufffd"}`);
   });
 });
 
@@ -179,6 +189,11 @@ describe("timeouts and cancellation", () => {
     fake.answer(() => undefined);
     await expect(client().stats({ timeout: 20, retries: 1 })).rejects.toBeInstanceOf(TimeoutError);
     expect(fake.seen).toHaveLength(2);
+  });
+
+  test("a fetch that does not hear of the abort is not waited for", async () => {
+    const deaf = () => new Promise<Response>(() => undefined);
+    await expect(client({ fetch: deaf }).stats({ timeout: 20, retries: 0 })).rejects.toBeInstanceOf(TimeoutError);
   });
 
   test("so is one that breaks off in the middle", async () => {
@@ -396,8 +411,18 @@ describe("evolve", () => {
 });
 
 describe("routes that are new", () => {
+  test("tell all about a person", async () => {
+    fake.answer(({ url }, response) => {
+      const at = Number(new URL(url, fake.url).searchParams.get("offset") ?? 0);
+      const memories = Array.from({ length: Math.min(200, 450 - at) }, (_, n) => ({ n: at + n }));
+      json(response, { success: true, total: 450, memories });
+    });
+    const { memories } = await client().whatAbout("u1");
+    expect(memories).toEqual(Array.from({ length: 450 }, (_, n) => ({ n })));
+  });
+
   test("have methods", async () => {
-    fake.answer((_, response) => json(response, { success: true }));
+    fake.answer((_, response) => json(response, { success: true, memories: [], total: 0 }));
     const c = client();
     await c.editMessage("m/1", { text: "new", edited_at: new Date("2026-01-02T03:04:05Z") });
     await c.deleteMessage("m/1");
@@ -414,7 +439,7 @@ describe("routes that are new", () => {
     expect(fake.seen.map((s) => `${s.method} ${s.url} ${s.body}`.trim())).toEqual([
       `PATCH /v1/groups/g1/messages/m%2F1 {"text":"new","edited_at":"2026-01-02T03:04:05.000Z"}`,
       "DELETE /v1/groups/g1/messages/m%2F1",
-      "GET /v1/groups/g1/authors/u%2F1/memories?limit=200&offset=0",
+      "GET /v1/groups/g1/authors/u%2F1/memories?limit=200",
       `POST /v1/groups/g1/authors/u%2F1/forget {"dry_run":true}`,
       `POST /v1/groups/g1/authors/u%2F1/forget {"dry_run":false}`,
       `POST /v1/groups/g1/entities/e1/link {"group_id":"g2","entity_id":"e2"}`,

@@ -101,6 +101,12 @@ describe("a completion", () => {
     expect(memory.counts).toEqual({ sent: 3, dropped: 0, refused: 0, pending: 0, missed: 0 });
   });
 
+  test("answers a message that is remembered already", async () => {
+    await openai({ reply_to: "m9" }).chat.completions.create(body);
+    await memory.flush();
+    expect(told()[0]).toMatchObject({ to: "messages", role: "assistant", reply_to: "m9" });
+  });
+
   test("may be streamed", async () => {
     const words: string[] = [];
     for await (const chunk of await openai().chat.completions.create({ ...body, stream: true })) {
@@ -181,7 +187,33 @@ describe("a completion", () => {
   });
 });
 
+describe("forgetting", () => {
+  test.each(["g1", "g2"])("an answer that is begun before somebody of %s is forgotten", async (group) => {
+    reverie.answer((seen, response) => seen.url.endsWith("/forget") ? json(response, { messages: 1 }) : stores(seen, response));
+    const chunks = (await openai().chat.completions.create({ ...body, stream: true }))[Symbol.asyncIterator]();
+    await chunks.next();
+    expect(await memory.privacy("forget me", "u1", group)).toContain("I have forgotten you");
+    expect(told()).toMatchObject([{ to: "messages", id: "m1" }, { to: "forget" }]); // told before
+    while (!(await chunks.next()).done);
+    await memory.flush();
+    expect(told()).toHaveLength(group === "g1" ? 2 : 4);
+  });
+
+  test("does not happen while something waits that would be remembered after it", async () => {
+    memory = remembering({ flushAtExit: 5 }, `http://127.0.0.1:${await freePort()}`);
+    memory.remember(message);
+    await expect(memory.forget("u1")).rejects.toThrow("nobody was forgotten");
+  });
+});
+
 describe("when Reverie is away", () => {
+  test("a group that is new has no context, and that is no error", async () => {
+    reverie.answer((seen, response) => seen.url.endsWith("/context") ? problem(response, 404, "none") : stores(seen, response));
+    await openai().chat.completions.create(body);
+    expect(memory.counts.missed).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
   test("the bot answers without", async () => {
     memory = remembering({}, `http://127.0.0.1:${await freePort()}`);
     expect((await openai().chat.completions.create(body)).choices[0]?.message.content).toBe("In Oslo 🏔.");

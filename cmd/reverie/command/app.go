@@ -154,9 +154,9 @@ func (a *app) passesOver(f selection, err error) bool {
 }
 
 // close gives back what was opened.
-func (a *app) close() error {
+func (a *app) close(ctx context.Context) error {
 	if a.App == nil {
 		return nil
 	}
-	return a.Close()
+	return a.Close(ctx)
 }

@@ -192,6 +192,8 @@ func newEntityLink(a *app, action string) *cobra.Command {
 			group, named := "", args[i]
 			if at := strings.LastIndex(named, "/"); at >= 0 {
 				group, named = named[:at], named[at+1:]
+			} else if _, _, begins := reverie.IDPrefix(named); !begins && !reverie.IsID(named) {
+				return usageError(fmt.Errorf("entity %q is not an id: say in which group it is, such as g1/%[1]s", named))
 			}
 			e, err := a.entity(ctx, group, named)
 			switch {
@@ -204,7 +206,7 @@ func newEntityLink(a *app, action string) *cobra.Command {
 			}
 		}
 		q.Reason, q.Platform = safety.CleanReason(q.Reason), ingest.SamePlatform(q.A.GroupID, q.B.GroupID)
-		all, said := links.New(a.Store.DB(), ""), "are linked; `reverie memory scope MEMORY person` lets a fact of theirs reach the other group"
+		all, said := links.New(a.Store.DB(), ""), "are linked\n`reverie memory scope MEMORY person` lets a fact of theirs reach the other group"
 		var err error
 		if action == "link" {
 			err = all.Link(ctx, q)
@@ -219,7 +221,7 @@ func newEntityLink(a *app, action string) *cobra.Command {
 			return err
 		}
 		return a.Show(reverie.LinksReply{Success: true, GroupID: q.A.GroupID, EntityID: q.A.EntityID, Links: list}, func() error {
-			return a.Say("%s of %s and %s of %s %s\n", q.A.EntityID, cli.Visible(q.A.GroupID), q.B.EntityID, cli.Visible(q.B.GroupID), said)
+			return a.Say("%s and %s %s\n", cli.Visible(args[0]), cli.Visible(args[1]), said)
 		})
 	})
 	if action == "link" {

@@ -47,6 +47,7 @@ var hints = []struct{ missing, hint string }{
 	{"session ", "`reverie sessions list` shows all sessions"},
 	{"entity ", "`reverie entity list --group G` has the ids"},
 	{"memory ", "`reverie memory list --group G --status all` has the ids"},
+	{"webhook ", "`reverie webhooks list` shows all webhooks"},
 	{"token ", "`reverie token list` shows all tokens"},
 }
 

@@ -203,7 +203,7 @@ var groupSettings = []struct {
 		},
 		configured: func(c *config.Config) string { return c.Team.Name }},
 	{flag: "private", words: []string{"on", "off", asConfigured},
-		usage:  "no other group reads of this one: on, off, or default (on while one person is known in it)",
+		usage:  "no other group reads of this one: on, off, or default (on while two people at most are known in it)",
 		of:     func(g *reverie.Group) *string { return &g.Private },
 		change: func(c *reverie.GroupChange) **string { return &c.Private },
 		write:  "write on, off or default",
@@ -213,7 +213,7 @@ var groupSettings = []struct {
 			}
 			return nil
 		},
-		configured: func(*config.Config) string { return "on while one person is known in it" }},
+		configured: func(*config.Config) string { return "on while two people at most are known in it" }},
 }
 
 func checkDreams(g reverie.Group) error {

@@ -82,7 +82,11 @@ func (a *app) writeMemory(ctx context.Context, e reverie.Edit) error {
 // showEdited shows a memory after a change by hand.
 func (a *app) showEdited(m reverie.Memory) error {
 	return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
-		return a.Say("%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight,
+		scope := ""
+		if m.Reach != "" {
+			scope = "  scope " + string(m.Reach)
+		}
+		return a.Say("%s  v%d  %s  strength %.2f  weight %.2f%s\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight, scope,
 			cli.Visible(m.Statement))
 	})
 }

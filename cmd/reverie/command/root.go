@@ -31,7 +31,7 @@ func Run(ctx context.Context, con cli.Console, args ...string) error {
 	root.SetIn(con.Stdin)
 	root.SetOut(con.Stdout)
 	root.SetErr(con.Stderr)
-	err := errors.Join(root.ExecuteContext(ctx), a.close())
+	err := errors.Join(root.ExecuteContext(ctx), a.close(ctx))
 	if err != nil {
 		fmt.Fprintln(con.Stderr, "reverie:", cli.VisibleLines(err))
 	}

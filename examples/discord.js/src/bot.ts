@@ -4,8 +4,6 @@ import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
 import type OpenAI from "openai";
 import type { NewMessage, Reverie } from "reverie-memory";
 import { Memory } from "reverie-memory";
-import type { Privacy } from "./privacy.js";
-import { asked, describe, words } from "./privacy.js";
 
 export interface Options {
   reverie: Reverie;
@@ -22,7 +20,7 @@ const longest = 2000; // characters of a message of Discord
 
 /** createBot makes a client that is not logged in yet. Its memory is closed after it. */
 export function createBot({ reverie, openai, model, api }: Options): { client: Client; memory: Memory } {
-  const memory = new Memory(reverie, { onError: (error) => console.warn(String(error)) });
+  const memory = new Memory(reverie, { name: "discord.js", onError: (error) => console.warn(String(error)) });
   const client = new Client({
     intents: [
       GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages,
@@ -33,47 +31,21 @@ export function createBot({ reverie, openai, model, api }: Options): { client: C
     ...(api !== undefined && { rest: { api } }),
   });
 
-  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
-  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
-
   const listen = async (message: Message): Promise<void> => {
     if (message.author.bot || message.system) return;
     const toBot = !message.inGuild() || (client.user && message.mentions.has(client.user, { ignoreEveryone: true }));
-    const text = plain(message, client);
-    // What people say to each other is no order.
-    const privacy = toBot || text.startsWith("/") ? asked(text) : undefined;
-    if (privacy) return await reply(message, await answerPrivately(message, privacy));
     const said = toReverie(message, client);
     const group = groupOf(message);
-    memory.remember(said, group); // at once: an edit or a "forget me" may come before the answer
+    // What people say to each other is no order.
+    const wish = toBot || said.text.startsWith("/") ? await memory.privacy(said.text, message.author.id, group) : undefined;
+    if (wish) return await reply(message, wish);
+    memory.remember(said, group);
     if (!openai || !said.text || !toBot) return;
-    const question = { group, author: message.author.id, forgotten: false };
-    asking.add(question);
-    try {
-      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
-        model,
-        messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
-      });
-      const answer = done.choices[0]?.message.content ?? "";
-      if (answer && !question.forgotten) memory.remember(answerTo(said, answer), group);
-      await reply(message, answer);
-    } finally {
-      asking.delete(question);
-    }
-  };
-
-  const answerPrivately = async (message: Message, { about, language }: Privacy): Promise<string> => {
-    const options = { group: groupOf(message) };
-    try {
-      const { pending } = await memory.flush(2000); // what came later would be remembered
-      if (pending > 0) return words[language].failed;
-      if (about === "memories") return describe(await reverie.whatAbout(message.author.id, options), language);
-      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === message.author.id;
-      return words[language].forgotten((await reverie.forget(message.author.id, options)).messages);
-    } catch (error) {
-      console.warn(String(error));
-      return words[language].failed;
-    }
+    const done = await memory.wrap(openai, { group, reply_to: said.id }).chat.completions.create({
+      model,
+      messages: [{ role: "system", content: persona }, { role: "user", content: `${said.author}: ${said.text}` }],
+    });
+    await reply(message, done.choices[0]?.message.content ?? "");
   };
 
   client.on(Events.MessageCreate, (message) => {
@@ -108,14 +80,6 @@ function toReverie(message: Message, client: Client): NewMessage {
     text: plain(message, client),
     sent_at: message.createdAt,
     reply_to: message.reference?.messageId,
-  };
-}
-
-function answerTo(said: NewMessage, text: string): NewMessage {
-  const name = "discord.js";
-  return {
-    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
-    reply_to: said.id,
   };
 }
 

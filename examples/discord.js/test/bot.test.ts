@@ -109,13 +109,13 @@ test("people are told what is remembered of them, and are forgotten", async () =
   await stored(/502: forget me/);
   expect(discord.sent).toHaveLength(before);
   const toBot = { mentions: [bot] };
-  expect(await asks(ann, "<@900> What do you remember of me?", toBot)).toMatch(/^I have \d+ of your messages/);
-  expect(await asks(ann, "<@900> 你记得我什么？", toBot)).toMatch(/^我存有你的 \d+ 条消息/);
+  expect(await asks(ann, "<@900> What do you remember of me?", toBot)).toMatch(/^I keep \d+ of your messages/);
+  expect(await asks(ann, "<@900> 你记得我什么？", toBot)).toMatch(/^我保存了你的 \d+ 条消息/);
   expect(await asks(ann, "/forget_me")).toMatch(/^I have forgotten you: \d+ messages/);
   await stored(/501:|allergic to nuts/, false);
   await stored(/502: .*I live in Oslo\./);
-  expect(await asks(ann, "/what do you remember of me")).toBe("I remember nothing of you here.");
-  expect(await asks(bob, "<@900> 忘记我", toBot)).toMatch(/^我已经忘记你：\d+ 条消息/);
+  expect(await asks(ann, "/what do you remember of me")).toBe("I remember nothing of you.");
+  expect(await asks(bob, "<@900> 忘记我", toBot)).toMatch(/^我已经忘记你了：永久删除了 \d+ 条消息/);
   await stored(/Oslo/, false);
 });
 

@@ -4,8 +4,6 @@ import { h, Schema } from "koishi";
 import OpenAI from "openai";
 import type { NewMessage } from "reverie-memory";
 import { Memory, Reverie } from "reverie-memory";
-import type { Privacy } from "./privacy.js";
-import { asked, describe, words } from "./privacy.js";
 
 export const name = "reverie-memory";
 
@@ -27,16 +25,16 @@ export const Config: Schema<Config> = Schema.object({
   modelKey: Schema.string().role("secret"),
 });
 
+/** When what was queued is sent: Koishi does not wait for it. */
+export let closed: Promise<unknown> = Promise.resolve();
+
 const persona = "You are a friendly member of this chat. "
   + "Answer in the language of the message, in at most three sentences.";
 
 export function apply(ctx: Context, config: Config): void {
   const reverie = new Reverie({ baseUrl: config.baseUrl, token: config.token });
-  const memory = new Memory(reverie, { onError: (error) => ctx.logger(name).warn(String(error)) });
+  const memory = new Memory(reverie, { name: "koishi", onError: (error) => ctx.logger(name).warn(String(error)) });
   const openai = config.modelKey ? new OpenAI({ apiKey: config.modelKey, baseURL: config.modelUrl }) : undefined;
-
-  /** Questions that a model answers now, and whether their authors were forgotten meanwhile. */
-  const asking = new Set<{ group: string; author: string; forgotten: boolean }>();
 
   // Commands do not come here, so no command is remembered.
   ctx.middleware(async (session, next) => {
@@ -45,25 +43,18 @@ export function apply(ctx: Context, config: Config): void {
     const { appel, content, prefix } = session.stripped;
     const toBot = session.isDirect || appel;
     // What people say to each other is no order.
-    const privacy = toBot || prefix || content.startsWith("/") ? asked(content) : undefined;
-    if (privacy) return h.text(await privately(session, privacy));
-    memory.remember(message, group); // at once: an edit or a "forget me" may come before the answer
+    const spokenTo = toBot || prefix || content.startsWith("/");
+    const wish = spokenTo ? await memory.privacy(content, session.userId ?? "", group) : undefined;
+    if (wish) return h.text(wish);
+    memory.remember(message, group);
     if (!openai || !message.text || !toBot) return next();
-    const question = { group, author: session.userId ?? "", forgotten: false };
-    asking.add(question);
-    try {
-      const done = await memory.wrap(openai, { group, answer: false }).chat.completions.create({
-        model: config.model,
-        messages: [
-          { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
-        ],
-      });
-      const answer = done.choices[0]?.message.content ?? "";
-      if (answer && !question.forgotten) memory.remember(answerTo(message, answer), group);
-      return h.text(answer);
-    } finally {
-      asking.delete(question);
-    }
+    const done = await memory.wrap(openai, { group, reply_to: message.id }).chat.completions.create({
+      model: config.model,
+      messages: [
+        { role: "system", content: persona }, { role: "user", content: `${message.author}: ${message.text}` },
+      ],
+    });
+    return h.text(done.choices[0]?.message.content ?? "");
   });
 
   ctx.on("message-updated", (session) => {
@@ -75,23 +66,7 @@ export function apply(ctx: Context, config: Config): void {
     memory.remember({ id: idOf(session), deleted_at: new Date() }, groupOf(session));
   });
 
-  /** privately answers when nothing waits that would be remembered later. */
-  const privately = async (session: Session, { about, language }: Privacy): Promise<string> => {
-    const options = { group: groupOf(session) };
-    const author = session.userId ?? "";
-    try {
-      const { pending } = await memory.flush(2000);
-      if (pending > 0) return words[language].failed;
-      if (about === "memories") return describe(await reverie.whatAbout(author, options), language);
-      for (const q of asking) q.forgotten ||= q.group === options.group && q.author === author;
-      return words[language].forgotten((await reverie.forget(author, options)).messages);
-    } catch (error) {
-      ctx.logger(name).warn(String(error));
-      return words[language].failed;
-    }
-  };
-
-  ctx.on("dispose", async () => void await memory.close());
+  ctx.on("dispose", () => void (closed = memory.close()));
 }
 
 /** groupOf names a chat as `reverie import` does: by its platform and id. */
@@ -111,14 +86,6 @@ function messageOf(session: Session): NewMessage {
     text: plain(session.elements ?? []),
     sent_at: new Date(session.timestamp || Date.now()),
     reply_to: session.quote?.id,
-  };
-}
-
-function answerTo(said: NewMessage, text: string): NewMessage {
-  const name = "koishi";
-  return {
-    id: crypto.randomUUID(), author: name, author_id: name, role: "assistant", text, sent_at: new Date(),
-    reply_to: said.id,
   };
 }
 

@@ -20,6 +20,6 @@ app.plugin(memory, new memory.Config({
 }));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void app.stop().then(() => process.exit(0)));
+  process.once(signal, () => void app.stop().then(() => memory.closed).then(() => process.exit(0)));
 }
 void app.start();

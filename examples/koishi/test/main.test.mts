@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import { WebSocketServer } from "ws";
-import { Fake, json } from "../../../clients/typescript/test/fake.js";
+import { Fake, json, problem } from "../../../clients/typescript/test/fake.js";
 
 test("what a OneBot tells comes to Reverie, also at the end of the process", async () => {
   const onebot = new WebSocketServer({ host: "127.0.0.1", port: 0 });
@@ -41,8 +41,16 @@ test("what a OneBot tells comes to Reverie, also at the end of the process", asy
   }));
   await expect.poll(() => reverie.seen.length, { timeout: 30_000 }).toBe(2);
   expect(reverie.seen[1]?.url).toBe("/v1/groups/onebot-private-7/messages"); // not those of the group 7
+  reverie.answer((_, response) => problem(response, 503, "away"));
+  socket.send(JSON.stringify({
+    ...event, post_type: "message", message_type: "group", sub_type: "normal", message_id: 44, group_id: 7, user_id: 501,
+    message: [{ type: "text", data: { text: "The end." } }], raw_message: "The end.", font: 0, sender: { user_id: 501, nickname: "Ann" },
+  }));
+  await expect.poll(() => reverie.seen.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  reverie.answer((_, response) => json(response, { success: true, new: 1, known: 0, bad_count: 0 }));
   bot.kill("SIGTERM");
   expect(await once(bot, "exit")).toEqual([0, null]);
+  expect(reverie.seen.map((s) => s.body).join("")).toContain("The end.");
   onebot.close();
   await reverie.stop();
 });

@@ -92,14 +92,14 @@ describe("in a group", () => {
       await ann.shouldNotReply(words);
       await stored(new RegExp(`ann: ${words}`));
     }
-    await ann.shouldReply(`<at id="514"/> what do you remember of me?`, /^I have \d+ of your messages/);
-    await ann.shouldReply(`<at id="514"/> 你记得我什么？`, /^我存有你的 \d+ 条消息/);
+    await ann.shouldReply(`<at id="514"/> what do you remember of me?`, /^I keep \d+ of your messages/);
+    await ann.shouldReply(`<at id="514"/> 你记得我什么？`, /^我保存了你的 \d+ 条消息/);
     await ann.shouldReply("/forget_me", /^I have forgotten you: \d+ messages/);
     await stored(/ann:/, false);
     await stored(/allergic to nuts/, false);
     await stored(/bob: Hello, I live in Oslo\./);
-    await ann.shouldReply("/what do you remember of me", "I remember nothing of you here.");
-    await app.mock.client("bob", "club").shouldReply(`<at id="514"/> 忘记我`, /^我已经忘记你：\d+ 条消息/);
+    await ann.shouldReply("/what do you remember of me", "I remember nothing of you.");
+    await app.mock.client("bob", "club").shouldReply(`<at id="514"/> 忘记我`, /^我已经忘记你了：永久删除了 \d+ 条消息/);
     await stored(/Oslo/, false);
   });
 });

@@ -2,16 +2,21 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -57,18 +62,22 @@ func place(address string) (group, part, query string) {
 func (s *Server) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	text, err := s.textOf(ctx, req.Params.URI)
 	if err != nil {
-		return nil, err
+		return nil, s.refused(ctx, "resource", err)
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: textType, Text: text}}}, nil
 }
 
+// refused is an error of a resource as a client is told it: by a code, too.
+func (s *Server) refused(ctx context.Context, what string, err error) error {
+	code := int64(jsonrpc.CodeInvalidParams)
+	if problem.Of(err, s.service.Now()).Status >= http.StatusInternalServerError {
+		code = jsonrpc.CodeInternalError
+	}
+	return &jsonrpc.Error{Code: code, Message: s.plain(ctx, what, err).Error()}
+}
+
 // textOf is what stands at an address.
 func (s *Server) textOf(ctx context.Context, address string) (text string, err error) {
-	defer func() {
-		if err != nil {
-			err = s.plain(ctx, "resource", err)
-		}
-	}()
 	defer caught(&err)
 	ctx, leave, err := s.asking(ctx)
 	defer leave()
@@ -108,39 +117,25 @@ func (s *Server) memoriesText(ctx context.Context, group string) (string, error)
 
 // subscription is what somebody waits for.
 type subscription struct {
-	group  string
-	since  time.Time // of the newest change that is told
-	number int       // of who wait
+	said   [sha256.Size]byte // of the text when it was last told of
+	number int               // of who wait
 }
 
-func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) (err error) {
-	defer func() {
-		if err != nil {
-			err = s.plain(ctx, "subscribe", err)
-		}
-	}()
-	group, part, _ := place(req.Params.URI)
-	if part != "memories" {
-		return fmt.Errorf("resource %q: %w", req.Params.URI, reverie.ErrNotFound)
+func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+	uri := req.Params.URI
+	if _, part, _ := place(uri); part != "memories" {
+		return s.refused(ctx, "subscribe", problem.New(http.StatusUnprocessableEntity, "subscribe to "+memoriesURI+": nothing else tells of changes"))
 	}
-	ctx, leave, err := s.asking(ctx)
-	defer leave()
+	text, err := s.textOf(ctx, uri)
 	if err != nil {
-		return err
-	}
-	if _, err := s.service.Group(ctx, group); err != nil {
-		return err
-	}
-	last, err := s.service.LastChanges(ctx, []string{group})
-	if err != nil {
-		return err
+		return s.refused(ctx, "subscribe", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub, ok := s.subscribed[req.Params.URI]
+	sub, ok := s.subscribed[uri]
 	if !ok {
-		sub = &subscription{group: group, since: last[group]}
-		s.subscribed[req.Params.URI] = sub
+		sub = &subscription{said: sha256.Sum256([]byte(text))}
+		s.subscribed[uri] = sub
 	}
 	sub.number++
 	return nil
@@ -162,49 +157,43 @@ func (s *Server) watch(ctx context.Context) {
 	if s.opts.Tick == nil {
 		return
 	}
-	for {
+	for down := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.opts.Tick():
 		}
-		if err := s.tell(ctx); err != nil && ctx.Err() == nil {
+		err := s.tell(ctx)
+		if err != nil && !down && ctx.Err() == nil {
 			s.service.Log.WarnContext(ctx, "changes of resources could not be looked for", "error", err)
 		}
+		down = err != nil
 	}
 }
 
-func (s *Server) tell(ctx context.Context) error {
+// tell looks whether what stands at an address has changed, whatever has changed it.
+func (s *Server) tell(ctx context.Context) (err error) {
 	s.mu.Lock()
-	groups := map[string]bool{}
-	for _, sub := range s.subscribed {
-		groups[sub.group] = true
-	}
+	uris := slices.Collect(maps.Keys(s.subscribed))
 	s.mu.Unlock()
-	if len(groups) == 0 {
-		return nil
+	for _, uri := range uris {
+		text, failed := s.textOf(ctx, uri) // by a token that may be revoked by now
+		if failed == nil && s.changed(uri, sha256.Sum256([]byte(text))) {
+			failed = s.server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri})
+		}
+		err = errors.Join(err, failed)
 	}
-	ctx, leave, err := s.asking(ctx) // whose token may be revoked by now
-	defer leave()
-	if err != nil {
-		return err
-	}
-	last, err := s.service.LastChanges(ctx, slices.Collect(maps.Keys(groups)))
-	if err != nil {
-		return err
-	}
-	var changed []string
+	return err
+}
+
+// changed notes what an address says now, and tells whether it is subscribed to and has said something else.
+func (s *Server) changed(uri string, said [sha256.Size]byte) bool {
 	s.mu.Lock()
-	for uri, sub := range s.subscribed {
-		if at, ok := last[sub.group]; ok && !at.Equal(sub.since) {
-			sub.since, changed = at, append(changed, uri)
-		}
+	defer s.mu.Unlock()
+	sub, ok := s.subscribed[uri]
+	if !ok || sub.said == said {
+		return false
 	}
-	s.mu.Unlock()
-	for _, uri := range changed {
-		if err := s.server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-			return err
-		}
-	}
-	return nil
+	sub.said = said
+	return true
 }

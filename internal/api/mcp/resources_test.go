@@ -1,12 +1,14 @@
 package mcp_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"reverie/internal/api/mcp"
@@ -43,8 +45,9 @@ func TestResources(t *testing.T) {
 	}
 	for _, uri := range []string{mcp.MemoriesURI(theirs), mcp.MemoriesURI("nobody"), "reverie://groups//memories", mcp.MemoriesURI(ours) + "/x",
 		"reverie://groups/" + theirs + "/context?query=x", "reverie://elsewhere/x/memories", "file:///etc/passwd"} {
-		if r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
-			t.Errorf("%s: %+v", uri, r)
+		r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		if coded, ok := errors.AsType[*jsonrpc.Error](err); !ok || coded.Code != jsonrpc.CodeInvalidParams || coded.Message == "" {
+			t.Errorf("%s: %+v %v", uri, r, err)
 		}
 	}
 }
@@ -91,12 +94,15 @@ func TestSubscription(t *testing.T) {
 		t.Error("it is not there")
 	}
 	want("only once")
+	_, err := h.db().Exec(`update memories set status = 'held' where group_id = $1 and statement like '%Saturdays'`, ours)
+	h.check(err)
+	want("what leaves no change in the log, as an erasure does", uri)
 	h.check(s.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}))
 	h.remember(ours, reverie.KindGroup, "the group meets on Sundays")
 	want("after the end")
 
 	h.check(s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
-	_, err := h.store.RevokeToken(t.Context(), token[4:16])
+	_, err = h.store.RevokeToken(t.Context(), token[4:16])
 	h.check(err)
 	h.remember(ours, reverie.KindGroup, "the group meets on Mondays")
 	want("with a token that was revoked")

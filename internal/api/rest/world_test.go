@@ -82,7 +82,7 @@ func (p place) of(op *huma.Operation) place {
 }
 
 // One of the ids is all that a path can be confused by.
-const hostileGroup = "a/b%2F?#..;一 群&x=1"
+const hostileGroup = "telegram-a/b%2F?#..;一 群&x=1"
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
@@ -101,7 +101,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	w.handler = s.Handler()
-	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "their group", "MARK-OF-THEIRS")
+	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "telegram-their group", "MARK-OF-THEIRS")
 	w.mine.link = fmt.Sprintf(`{"group_id":%q,"entity_id":%q}`, w.theirs.group, w.theirs.entity)
 	w.mine.team, w.theirs.team = w.gather(t, "atlas", w.mine.mark), w.gather(t, "boreas", w.theirs.mark)
 	w.all = w.token(t, "", reverie.ScopeAdmin)

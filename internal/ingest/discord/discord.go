@@ -18,7 +18,7 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "discord",
+	Name: "discord", Platform: "Discord",
 	Title: "DiscordChatExporter, JSON",
 	Signs: []export.Sign{{Sure: 95, Paths: "guild channel messages|dateRange"}},
 	Tell:  tell,

@@ -76,6 +76,8 @@ func (b *Bad) Unwrap() error { return b.Err }
 type Format struct {
 	Name  string // for --format: slack
 	Title string // for people: Slack export (zip or folder)
+	// Platform is whose accounts people are known by, where an id is one person's on all of its servers.
+	Platform string
 	// Signs, and Head where they do not do, say how sure the beginning of a file is of this format.
 	Signs []Sign
 	Head  func(head []byte) int
@@ -380,7 +382,7 @@ type HeldRecord struct {
 	At int64 // when its text was edited, 0 where it never was
 }
 
-// How much is held: a change counts if no more lies between it and its message.
+// How much is held: of a message with more behind it a change is told by itself.
 const (
 	holdMost  = 5000
 	holdBytes = 8 << 20
@@ -421,21 +423,28 @@ func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
 	if errors.Is(err, errStopped) || t.ctx.Err() != nil {
 		return err
 	}
-	return cmp.Or(h.flush(0, 0), h.tellGone(), err)
+	return cmp.Or(h.flush(0, 0), h.tellAhead(), err)
 }
 
-// tellGone tells which messages were taken back that this export does not have, or had long before.
-func (h *Hold) tellGone() error {
+// tellAhead tells what became of messages that this export does not have, or had long before.
+func (h *Hold) tellAhead() error {
 	for _, key := range slices.SortedFunc(maps.Keys(h.ahead), func(a, b ChangeTarget) int { return cmp.Compare(a.ID, b.ID) }) {
-		if key.Kind != ChangeGone {
-			continue
-		}
-		r := Record{Chat: h.ahead[key].chat, Place: "message " + key.ID, Change: &reverie.MessageChange{ID: key.ID, Deleted: true}}
-		if err := h.tell(r); err != nil {
+		if err := h.tellChange(h.ahead[key]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (h *Hold) tellChange(c Change) error {
+	became := reverie.MessageChange{ID: c.ID, Deleted: c.Kind == ChangeGone}
+	switch c.Kind {
+	case ChangeThread: // of a session that was counted
+		return nil
+	case ChangeEdit:
+		became.Text, became.EditedAt, became.By = &c.Text, time.UnixMilli(c.At), c.By
+	}
+	return h.tell(Record{Chat: c.chat, Place: "message " + c.ID, Change: &became})
 }
 
 // Add holds a record and does what it changes.
@@ -446,7 +455,9 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 		h.held += len(target.Message.Text) - before
 	} else if c.ID != "" {
 		c.chat = r.Chat
-		h.remember(c)
+		if err := h.remember(c); err != nil {
+			return err
+		}
 	}
 	id := r.Message.ID
 	for _, key := range []ChangeTarget{{ChangeEdit, id, r.Message.AuthorID}, {ChangeGone, id, ""},
@@ -463,14 +474,18 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 	return h.flush(holdMost, holdBytes)
 }
 
-// remember keeps a change for a message that may come later, of several edits the last.
-func (h *Hold) remember(c Change) {
+// remember keeps a change for a message that may come later, of several edits the last. What is too much is told.
+func (h *Hold) remember(c Change) error {
 	known, found := h.ahead[c.ChangeTarget]
-	if found && known.At >= c.At || len(h.ahead) >= holdMost || h.kept+len(c.Text) > holdBytes {
-		return
+	switch {
+	case found && known.At >= c.At:
+		return nil
+	case len(h.ahead) >= holdMost || h.kept+len(c.Text) > holdBytes:
+		return h.tellChange(c)
 	}
 	h.kept += len(c.Text) - len(known.Text)
 	h.ahead[c.ChangeTarget] = c
+	return nil
 }
 
 // change does to a record what another one says.

@@ -23,7 +23,7 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:   "matrix",
+	Name: "matrix", Platform: "Matrix",
 	Title:  "Matrix: Element's JSON export (or its zip), or events of a room",
 	Signs:  signs,
 	Folder: func(files fs.FS) int { return export.Surest(export.HeadOf(files, file(files)), signs...) },

@@ -33,7 +33,7 @@ type Memory struct {
 	Statement string
 	SaidAt    time.Time // zero where the export does not say
 	Tags      []string
-	Ended     bool // the other system says that it holds no more
+	Ends      time.Time // since when the other system says that it holds no more; zero where it does not
 }
 
 // listed is the system of a list of statements.
@@ -59,9 +59,9 @@ var systems = func() []system {
 // patterns are where exports keep their objects: in an array of the document, or one or two keys down.
 var patterns = []string{"[]", "*[]", "*.*[]"}
 
-// Read tells the memories of a file in its order. A [*export.Bad] is of one part of the file, and the rest
-// follows; any other error is the last.
-func Read(r io.Reader) iter.Seq2[Memory, error] {
+// Read tells the memories of a file in its order: of JSON, or of a list where the file may be one. A [*export.Bad] is
+// of one part of the file, and the rest follows; any other error is the last.
+func Read(r io.Reader, list bool) iter.Seq2[Memory, error] {
 	plain, head, err := export.Decode(r)
 	if err != nil {
 		return func(yield func(Memory, error) bool) { yield(Memory{}, err) }
@@ -70,6 +70,9 @@ func Read(r io.Reader) iter.Seq2[Memory, error] {
 	first, more, _ := bytes.Cut(head, []byte("\n"))
 	switch {
 	case !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")):
+		if !list || bytes.IndexByte(head, 0) >= 0 {
+			return func(func(Memory, error) bool) {}
+		}
 		return fromLines(export.TextLines(plain))
 	case json.Valid(first) && len(bytes.TrimSpace(more)) > 0:
 		return fromJSON(export.JSONLines(plain))
@@ -147,11 +150,19 @@ func of(v map[string]any) (list []Memory) {
 		return nil
 	}
 	s := systems[i]
-	m := Memory{System: s.Name, ID: first(v, "id", "uuid"), Ended: first(v, s.Ended...) != ""}
-	for _, at := range s.Said {
-		if said, err := export.Time(first(v, at), time.UTC); err == nil {
+	m := Memory{System: s.Name, ID: first(v, "id", "uuid")}
+	for _, at := range slices.Backward(s.Said) {
+		if said, ok := when(first(v, at)); ok {
 			m.SaidAt = said
-			break
+		}
+	}
+	for _, at := range s.Ended {
+		value := first(v, at)
+		if value == "" || value == "false" {
+			continue
+		}
+		if ends, _ := when(value); m.Ends.IsZero() || ends.Before(m.Ends) {
+			m.Ends = ends
 		}
 	}
 	for _, field := range s.Tags {
@@ -172,6 +183,18 @@ func of(v map[string]any) (list []Memory) {
 		}
 	}
 	return list
+}
+
+// when is the time that a text is, or its date; what is neither is long ago.
+func when(s string) (at time.Time, ok bool) {
+	at, err := export.Time(s, time.UTC)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, s)
+	}
+	if err != nil {
+		return time.Unix(0, 0), false
+	}
+	return at, true
 }
 
 // fits tells whether an object is a memory of the system.
@@ -234,5 +257,5 @@ func plain(value any) string {
 }
 
 // ErrNone is said of a file in which no memory was found.
-var ErrNone = fmt.Errorf("no memory was found in it; Reverie reads exports of mem0, Zep, Graphiti, Letta and ChatGPT, "+
-	"and lists with a statement a line: %w", reverie.ErrInvalid)
+var ErrNone = fmt.Errorf("no memory was found in it; with --group, Reverie reads exports of mem0, Zep, Graphiti, Letta and "+
+	"ChatGPT, and lists with a statement a line, in .txt or .md or from standard input; without, its own: %w", reverie.ErrInvalid)

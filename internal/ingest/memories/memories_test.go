@@ -14,6 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// noon is when the exports are read.
+var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
 // TestRead reads an export of each system, and compares what was found with what is written down.
 func TestRead(t *testing.T) {
 	files, err := filepath.Glob("testdata/*")
@@ -31,7 +34,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got strings.Builder
-		for m, err := range memories.Read(f) {
+		for m, err := range memories.Read(f, true) {
 			if err != nil {
 				fmt.Fprintf(&got, "error: %v\n", err)
 				continue
@@ -40,7 +43,7 @@ func TestRead(t *testing.T) {
 			if !m.SaidAt.IsZero() {
 				said = m.SaidAt.UTC().Format(time.RFC3339)
 			}
-			fmt.Fprintf(&got, "%s\t%s\t%s\t%s\t%s\t%v\tended %v\n", m.Place, m.System, m.ID, m.Statement, said, m.Tags, m.Ended)
+			fmt.Fprintf(&got, "%s\t%s\t%s\t%s\t%s\t%v\tended %v\n", m.Place, m.System, m.ID, m.Statement, said, m.Tags, !m.Ends.IsZero() && m.Ends.Before(noon))
 		}
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
@@ -72,7 +75,7 @@ func TestReadBroken(t *testing.T) {
 	}
 	cut := strings.Index(string(text), "6d1e")
 	found, failed := 0, 0
-	for _, err := range memories.Read(strings.NewReader(string(text[:cut]))) {
+	for _, err := range memories.Read(strings.NewReader(string(text[:cut])), true) {
 		if err != nil {
 			failed++
 		} else {
@@ -81,6 +84,15 @@ func TestReadBroken(t *testing.T) {
 	}
 	if found != 2 || failed != 1 {
 		t.Errorf("%d found and %d errors; want 2 and 1", found, failed)
+	}
+}
+
+// TestReadNoList: what is no list by its name, or no text, holds no memory.
+func TestReadNoList(t *testing.T) {
+	for text, list := range map[string]bool{"package main\n\nfunc main() {}\n": false, "\x7fELF\x02\x00\x00\nabc\n": true} {
+		for m, err := range memories.Read(strings.NewReader(text), list) {
+			t.Errorf("of %q: %+v, %v", text, m, err)
+		}
 	}
 }
 
@@ -93,7 +105,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for m, err := range memories.Read(strings.NewReader(text)) {
+		for m, err := range memories.Read(strings.NewReader(text), true) {
 			if err == nil && (m.Statement == "" || m.System == "") {
 				t.Errorf("%+v of %q", m, text)
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history",
+var Format = export.Format{Name: "onebot", Platform: "QQ", Title: "OneBot 11 events, or answers to get_group_msg_history",
 	Signs: append(export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.At(places...),
 		export.Sign{Sure: 90, Paths: "message_type message_id sender"}.At(places...)...),
 	Tell: func(t *export.Teller, src export.Source) error {

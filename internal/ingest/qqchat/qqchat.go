@@ -23,7 +23,7 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "qq",
+var Format = export.Format{Name: "qq", Platform: "QQ",
 	Title: "QQ: JSON of QQChatExporter (file, folder or zip), or QQ's own text", Signs: signs,
 	Head: knowsText, Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
 

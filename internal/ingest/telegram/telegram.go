@@ -24,7 +24,7 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:   "telegram",
+	Name: "telegram", Platform: "Telegram",
 	Title:  "Telegram Desktop export in JSON (result.json, or its folder)",
 	Signs:  signs,
 	Folder: func(files fs.FS) int { return 95 * min(1, len(telegramFiles(files))) },

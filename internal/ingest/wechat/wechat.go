@@ -15,7 +15,7 @@ import (
 
 // Format is what the package reads.
 var Format = export.Format{
-	Name:  "wechat",
+	Name: "wechat", Platform: "WeChat",
 	Title: "WeChat: JSON of WeFlow or echotrace",
 	Signs: []export.Sign{{Sure: 95, Paths: "weflow session.wxid"}, {Sure: 95, Paths: "session.wxid messages[].senderUsername"},
 		{Sure: 80, Paths: "session.wxid session.displayName|session.nickname"}},

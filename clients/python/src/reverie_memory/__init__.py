@@ -11,6 +11,7 @@
 from . import models
 from ._async import AsyncReverie
 from ._core import Message, Reaction, Retry
+from ._privacy import wish_of
 from ._sync import Reverie
 from .errors import (
     APIError,
@@ -58,4 +59,5 @@ __all__ = [
     "WebhookEvent",
     "models",
     "verify_webhook",
+    "wish_of",
 ]

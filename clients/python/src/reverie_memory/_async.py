@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import httpx
 
@@ -17,6 +18,7 @@ from ._core import (
     Reaction,
     Retry,
     Time,
+    address,
     each_async,
     evolved,
     next_wait,
@@ -51,7 +53,7 @@ class AsyncReverie(AsyncOperations):
         self.retry = retry or Retry()
         auth = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(
-            base_url=base_url,
+            base_url=address(base_url),
             headers={"User-Agent": "reverie-memory-python", "Accept": "application/json", **auth, **(headers or {})},
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
             transport=transport,
@@ -78,13 +80,15 @@ class AsyncReverie(AsyncOperations):
         """Stores messages: one, a list, or a stream of any length.
 
         They go out in batches, and each batch is sent again if its answer is lost: a message that is known stays
-        as it was. Edits, deletions and reactions are lines, too; see `Message`.
+        as it was. A message of an async stream waits a second for others at most. Edits, deletions and reactions are
+        lines, too; see `Message`.
         """
         group = self._group(group)
         lines = Lines(group)
-        async for message in each_async(messages):
-            if lines.add(message):
-                await self._send_lines(lines, group, timeout)
+        async with aclosing(each_async(messages)) as stream:
+            async for message in stream:
+                if lines.batch if message is None else lines.add(message):
+                    await self._send_lines(lines, group, timeout)
         if lines.batch:
             await self._send_lines(lines, group, timeout)
         return lines.end()
@@ -227,20 +231,24 @@ class AsyncReverie(AsyncOperations):
         call: Call[models.EvolveReply | models.RunningReply] = Call(
             "POST", path_of("/memory/evolve/{group_id}", self._group(group)), query={"days": days}
         )
-        response = await self._respond(call, timeout)
-        reply = call.answer(response)
-        if response.status_code != 202:
-            return reply  # type: ignore[return-value]
-        while location := response.headers.get("Location", ""):
-            look: Call[models.RunReply] = Call("GET", self._client.base_url.join(location).raw_path.decode())
-            run = await self._send(look, timeout)
-            if run["run"]["status"] != "running":
-                return evolved(run)
-            if wait <= 0:
-                raise TimedOut(f"the run still goes on; look at {location}")
-            await self._sleep(min(poll, wait))
-            wait -= poll
-        raise TimedOut("the run waits for its turn; ask again later")
+        while True:
+            response = await self._respond(call, timeout)
+            reply = call.answer(response)
+            if response.status_code != 202:
+                return cast(models.EvolveReply, reply)
+            if location := response.headers.get("Location"):
+                break
+            wait = await self._pause(poll, wait)  # the run waits for its turn: ask again, which joins it
+        look: Call[models.RunReply] = Call("GET", self._client.base_url.join(location).raw_path.decode())
+        while (run := await self._send(look, timeout))["run"]["status"] == "running":
+            wait = await self._pause(poll, wait)
+        return evolved(run)
+
+    async def _pause(self, seconds: float, left: float) -> float:
+        if left <= 0:
+            raise TimedOut("the run still goes on; ask again later, which joins it")
+        await self._sleep(min(seconds, left))
+        return left - seconds
 
     # --- what becomes of messages, and of people's wishes ---
 
@@ -355,7 +363,7 @@ class AsyncReverie(AsyncOperations):
                 if response.is_success:
                     return response
                 error, again = call.refused(response)
-            except httpx.TransportError as e:
+            except httpx.RequestError as e:
                 error, again = call.failed(e)
                 error.__cause__ = e
             await self._sleep(next_wait(self.retry, attempt, error, again))

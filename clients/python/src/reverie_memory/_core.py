@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import random
 import uuid
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -108,7 +109,7 @@ class Call(Generic[T]):
             timeout=client.timeout if timeout is None else timeout,
         )
 
-    def failed(self, e: httpx.TransportError) -> tuple[Unreachable, bool]:
+    def failed(self, e: httpx.RequestError) -> tuple[Unreachable, bool]:
         """The error of a lost connection, and whether the request may be sent again.
 
         What was not sent may be in any case.
@@ -121,21 +122,26 @@ class Call(Generic[T]):
     def refused(self, response: httpx.Response) -> tuple[APIError, bool]:
         """The error of an answer that is none of 2xx, and whether the request may be sent again.
 
-        After 429, and after 409 with a Retry-After, the server has done nothing.
+        After 429, and after 409 with a Retry-After, the server has done nothing. 502 and 504 of Reverie itself tell
+        of its model, which would be paid for again.
         """
-        error = error_of(problem_of(response), retry_after(response))
-        status, asked = response.status_code, error.retry_after is not None
-        undone = status == 429 or (status == 409 and asked)
-        return error, undone or (self.idempotent and (asked or status in (502, 503, 504)))
+        problem, ours = problem_of(response)
+        error = error_of(problem, retry_after(response))
+        status = response.status_code
+        undone = status == 429 or (status == 409 and error.retry_after is not None)
+        away = status == 503 or (status in (502, 504) and not ours)
+        return error, undone or (self.idempotent and away)
 
     def answer(self, response: httpx.Response) -> T:
-        if response.status_code == 204 or not response.content:
+        if response.status_code == 204:
             return None  # type: ignore[return-value]
         try:
-            value: T = response.json()
-        except ValueError as e:
-            raise BadAnswer(f"{self.method} {self.path}: the answer is no JSON; is this the address of Reverie?") from e
-        return value
+            value = response.json()
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise BadAnswer(f"{self.method} {self.path}: the answer is no object of JSON; is this Reverie's address?")
+        return cast(T, value)
 
 
 def next_wait(retry: Retry, attempt: int, error: Exception, again: bool) -> float:
@@ -147,22 +153,30 @@ def next_wait(retry: Retry, attempt: int, error: Exception, again: bool) -> floa
     return max(wait, asked or 0)
 
 
-def problem_of(response: httpx.Response) -> dict[str, Any]:
-    """The problem of an answer; one is made for answers of what stands in between, such as a proxy."""
+def problem_of(response: httpx.Response) -> tuple[dict[str, Any], bool]:
+    """The problem of an answer, and whether it is Reverie's. For a proxy's answer one is made."""
     try:
         problem = response.json()
     except ValueError:
         problem = None
-    if not isinstance(problem, dict):
-        problem = {"detail": response.text[:300]}
-    return {
-        "type": "about:blank",
-        "title": response.reason_phrase,
-        "detail": "",
-        "instance": response.headers.get("X-Request-Id", ""),
-        **problem,
-        "status": response.status_code,
-    }
+    ours = isinstance(problem, dict) and isinstance(problem.get("detail"), str)
+    if not ours:
+        problem = {"title": response.reason_phrase, "detail": _not_ours(response)}
+    return {"type": "about:blank", "title": "", "instance": "", **problem, "status": response.status_code}, ours
+
+
+def _not_ours(response: httpx.Response) -> str:
+    if to := response.headers.get("Location"):
+        return f"the server sends this elsewhere: use {to} as base_url, if you trust it"
+    return "this is no answer of Reverie: look at the base_url, and at what stands between"
+
+
+def address(base_url: str) -> str:
+    """The address, if it is one."""
+    url = httpx.URL(base_url)
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError(f"base_url {base_url} is no http or https address")
+    return base_url
 
 
 def retry_after(response: httpx.Response) -> float | None:
@@ -212,6 +226,7 @@ def encode(value: Any) -> bytes:
 
 BATCH_MESSAGES = 500
 BATCH_BYTES = 1 << 20
+LINGER = 1.0  # seconds that a message of a stream waits for others
 
 
 class Lines:
@@ -305,7 +320,7 @@ def _is_change(line: Mapping[str, Any]) -> bool:
     return any(line.get(k) is not None for k in ("edited_at", "deleted_at", "reactions"))
 
 
-def each(messages: Messages) -> Iterator[Message]:
+def each(messages: Messages) -> Generator[Message, None, None]:
     """The messages of one, several or a stream."""
     if isinstance(messages, Mapping):
         yield messages  # type: ignore[misc]
@@ -313,13 +328,51 @@ def each(messages: Messages) -> Iterator[Message]:
     yield from messages
 
 
-async def each_async(messages: AnyMessages) -> AsyncIterator[Message]:
-    if isinstance(messages, AsyncIterable):
-        async for message in messages:
+@dataclass
+class _End:
+    error: Exception | None = None
+
+
+async def each_async(messages: AnyMessages) -> AsyncGenerator[Message | None, None]:
+    """The same, also of a stream that goes on as long as the chat does.
+
+    None says that a message has waited long enough for others. The stream is read in a task of its own, one message
+    ahead.
+    """
+    if not isinstance(messages, AsyncIterable):
+        for message in each(messages):
             yield message
         return
-    for message in each(messages):
-        yield message
+    ahead: asyncio.Queue[Message | _End] = asyncio.Queue(maxsize=1)
+
+    async def read() -> None:
+        end = _End()
+        try:
+            async for message in messages:
+                await ahead.put(message)
+        except Exception as e:
+            end.error = e
+        await ahead.put(end)
+
+    now = asyncio.get_running_loop().time
+    reader, due = asyncio.create_task(read()), None
+    try:
+        while True:
+            try:
+                got = await asyncio.wait_for(ahead.get(), None if due is None else due - now())
+            except asyncio.TimeoutError:
+                due = None
+                yield None
+                continue
+            if isinstance(got, _End):
+                if got.error is not None:
+                    raise got.error
+                return
+            due = due or now() + LINGER
+            yield got
+    finally:
+        reader.cancel()
+        await asyncio.wait({reader})
 
 
 def evolved(reply: models.RunReply) -> models.EvolveReply:

@@ -132,8 +132,9 @@ class Operations(ABC):
         timeout: float | None = None,
     ) -> models.MemoryReply:
         """Edit a memory. Makes a new version of an active head with other words, tags, type or date; what is left
-        out stays. With scope alone it says how far the memory reaches. Writing to an old version is a 409 whose
-        head_id and head_version name the lineage's head. Needs a token of scope write.
+        out stays. With scope alone it says how far the memory reaches: that needs a token of scope admin.
+        Writing to an old version is a 409 whose head_id and head_version name the lineage's head. Needs a token
+        of scope write.
         """
         call: Call[models.MemoryReply] = Call(
             "PATCH",

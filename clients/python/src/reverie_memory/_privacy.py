@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ._sync import Reverie
 from .errors import NotFound, ReverieError
+
+if TYPE_CHECKING:
+    from .middleware import Middleware
 
 log = logging.getLogger("reverie_memory")
 
@@ -36,7 +39,7 @@ _TEXTS = {
         "show": "I keep {messages} of your messages, and remember {total} things from you or about you.",
         "more": "… and {n} more.",
         "how": "Write “forget me”, and I erase all of it for good.",
-        "forgot": "I have forgotten you: {messages} messages and {memories} memories are erased for good.",
+        "forgot": "I have forgotten you: {messages} messages, with my answers, and {memories} memories are erased.",
         "failed": "I cannot do that at the moment, and nothing has changed. Please ask again later.",
     },
     "zh": {
@@ -44,7 +47,7 @@ _TEXTS = {
         "show": "我保存了你的 {messages} 条消息，记得 {total} 件你说过的或与你有关的事。",
         "more": "……还有 {n} 件。",
         "how": "对我说“忘记我”，我就会永久删除这一切。",
-        "forgot": "我已经忘记你了：永久删除了 {messages} 条消息和 {memories} 条记忆。",
+        "forgot": "我已经忘记你了：永久删除了 {messages} 条消息（包括我的回答）和 {memories} 条记忆。",
         "failed": "我现在做不到，什么都没有改变。请稍后再试。",
     },
 }
@@ -57,22 +60,21 @@ def wish_of(text: str) -> Wish | None:
     return next((wish for wish, pattern in _WISHES.items() if re.fullmatch(pattern, words)), None)
 
 
-def fulfil(client: Reverie, wish: Wish, author_id: str, group: str) -> str:
+def fulfil(memory: Middleware, wish: Wish, author_id: str, group: str) -> str:
     """Does what a person wants, and says what was done."""
     say = _TEXTS[wish.language]
     try:
-        return _show(client, say, author_id, group) if wish.what == "show" else _forget(client, say, author_id, group)
+        if wish.what == "show":
+            return _show(memory.client, say, author_id, group)
+        receipt = memory.forget(author_id, group=group)
+        return say["forgot"].format(messages=receipt.get("messages", 0), memories=receipt.get("erased", 0))
     except NotFound:
-        if not _known(client, group):
+        if not _known(memory.client, group):
             return say["nothing"]
         log.exception("this server cannot show or forget a person")
     except ReverieError:
         log.exception("a person's wish was not fulfilled")
     return say["failed"]
-
-
-def failed(wish: Wish) -> str:
-    return _TEXTS[wish.language]["failed"]
 
 
 def _show(client: Reverie, say: dict[str, str], author_id: str, group: str) -> str:
@@ -84,11 +86,6 @@ def _show(client: Reverie, say: dict[str, str], author_id: str, group: str) -> s
     if len(memories) > LISTED:
         lines.append(say["more"].format(n=len(memories) - LISTED))
     return "\n".join([*lines, say["how"]])
-
-
-def _forget(client: Reverie, say: dict[str, str], author_id: str, group: str) -> str:
-    receipt = client.forget(author_id, group=group)
-    return say["forgot"].format(messages=receipt.get("messages", 0), memories=receipt.get("erased", 0))
 
 
 def _known(client: Reverie, group: str) -> bool:

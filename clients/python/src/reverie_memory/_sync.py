@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import httpx
 
@@ -18,6 +19,7 @@ from ._core import (
     Reaction,
     Retry,
     Time,
+    address,
     each,
     evolved,
     next_wait,
@@ -52,7 +54,7 @@ class Reverie(Operations):
         self.retry = retry or Retry()
         auth = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.Client(
-            base_url=base_url,
+            base_url=address(base_url),
             headers={"User-Agent": "reverie-memory-python", "Accept": "application/json", **auth, **(headers or {})},
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
             transport=transport,
@@ -79,13 +81,15 @@ class Reverie(Operations):
         """Stores messages: one, a list, or a stream of any length.
 
         They go out in batches, and each batch is sent again if its answer is lost: a message that is known stays
-        as it was. Edits, deletions and reactions are lines, too; see `Message`.
+        as it was. A message of an async stream waits a second for others at most. Edits, deletions and reactions are
+        lines, too; see `Message`.
         """
         group = self._group(group)
         lines = Lines(group)
-        for message in each(messages):
-            if lines.add(message):
-                self._send_lines(lines, group, timeout)
+        with closing(each(messages)) as stream:
+            for message in stream:
+                if lines.batch if message is None else lines.add(message):
+                    self._send_lines(lines, group, timeout)
         if lines.batch:
             self._send_lines(lines, group, timeout)
         return lines.end()
@@ -228,20 +232,24 @@ class Reverie(Operations):
         call: Call[models.EvolveReply | models.RunningReply] = Call(
             "POST", path_of("/memory/evolve/{group_id}", self._group(group)), query={"days": days}
         )
-        response = self._respond(call, timeout)
-        reply = call.answer(response)
-        if response.status_code != 202:
-            return reply  # type: ignore[return-value]
-        while location := response.headers.get("Location", ""):
-            look: Call[models.RunReply] = Call("GET", self._client.base_url.join(location).raw_path.decode())
-            run = self._send(look, timeout)
-            if run["run"]["status"] != "running":
-                return evolved(run)
-            if wait <= 0:
-                raise TimedOut(f"the run still goes on; look at {location}")
-            self._sleep(min(poll, wait))
-            wait -= poll
-        raise TimedOut("the run waits for its turn; ask again later")
+        while True:
+            response = self._respond(call, timeout)
+            reply = call.answer(response)
+            if response.status_code != 202:
+                return cast(models.EvolveReply, reply)
+            if location := response.headers.get("Location"):
+                break
+            wait = self._pause(poll, wait)  # the run waits for its turn: ask again, which joins it
+        look: Call[models.RunReply] = Call("GET", self._client.base_url.join(location).raw_path.decode())
+        while (run := self._send(look, timeout))["run"]["status"] == "running":
+            wait = self._pause(poll, wait)
+        return evolved(run)
+
+    def _pause(self, seconds: float, left: float) -> float:
+        if left <= 0:
+            raise TimedOut("the run still goes on; ask again later, which joins it")
+        self._sleep(min(seconds, left))
+        return left - seconds
 
     # --- what becomes of messages, and of people's wishes ---
 
@@ -356,7 +364,7 @@ class Reverie(Operations):
                 if response.is_success:
                     return response
                 error, again = call.refused(response)
-            except httpx.TransportError as e:
+            except httpx.RequestError as e:
                 error, again = call.failed(e)
                 error.__cause__ = e
             self._sleep(next_wait(self.retry, attempt, error, again))

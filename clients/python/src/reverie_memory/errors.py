@@ -35,13 +35,19 @@ class APIError(ReverieError):
         self.status: int = problem["status"]
         self.title: str = problem.get("title", "")
         self.detail: str = problem.get("detail", "")
-        self.errors: list[dict[str, Any]] = problem.get("errors") or []
+        errors = problem.get("errors")
+        self.errors: list[dict[str, Any]] = (
+            [e for e in errors if isinstance(e, dict)] if isinstance(errors, list) else []
+        )
         """What is wrong with the request: `location` and `message` of each."""
         self.request_id: str = problem.get("instance", "")
         """Finds the request in the server's log."""
         self.retry_after = retry_after
         """After how many seconds the server would be asked again."""
         text = f"{self.status} {self.title}: {self.detail}"
+        if self.errors:
+            more = (f"{e.get('location', 'request')}: {e.get('message', '')}" for e in self.errors)
+            text += f" ({'; '.join(more)})"
         if self.request_id:
             text += f" (request {self.request_id})"
         super().__init__(text)

@@ -4,21 +4,20 @@
     bot = memory.wrap(OpenAI(), group="g1", author="Ann")
     bot.chat.completions.create(model=..., messages=[...])
 
-What goes to Reverie goes through a bounded queue and one thread. If Reverie is away, the queue fills; what finds
-no room is dropped and counted.
+What goes to Reverie goes through a bounded queue and one thread. If Reverie is away, the queue keeps the newest; what
+finds no room is dropped and counted.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import copy
 import inspect
 import logging
 import queue
 import re
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -27,9 +26,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from . import models
 from ._core import Message, Messages, Reaction, Retry, each, line_of
-from ._privacy import failed, fulfil, wish_of
+from ._exit import at_exit, not_at_exit
+from ._privacy import fulfil, wish_of
 from ._sync import Reverie
-from .errors import NotFound, ServerError, TooManyRequests, Unreachable
+from .errors import APIError, NotFound, ReverieError, ServerError, Unreachable
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -43,7 +43,7 @@ _BEFORE = (
 _AFTER = "\n</reverie_memory>"
 _END = re.compile(r"</(?=reverie_memory)", re.IGNORECASE)
 _BATCH = 100
-_FAULTS = 8  # after so many faults of the server something is dropped
+_FAULTS = 8  # after so many faults of the server, a line of the batch may be why
 _LONGEST_QUERY = 10_000
 
 
@@ -58,27 +58,32 @@ class Outbox:
 
     def __init__(self, client: Reverie, size: int) -> None:
         self.dropped = 0
-        """What was not told: there was no room, no time at the end, or Reverie refused it."""
+        """What was not told: there was no room, no time at the end, or Reverie refused it or failed at it."""
         self._client, self._size = client, size
         self._jobs: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._taken = 0  # jobs that the thread tells now
+        self._most = _BATCH
+        self._faults = 0
+        self._failures = 0  # in a row
         self._closing = False
         self._hurry = threading.Event()  # ends the wait between two attempts
         self._thread: threading.Thread | None = None
 
-    def put(self, job: _Job) -> bool:
-        """Queues a job, and tells whether there was room. It never waits."""
+    def put(self, job: _Job) -> None:
+        """Queues a job; without room, the oldest goes. It never waits."""
         with self._changed:
-            if self._closing or len(self._jobs) + self._taken >= self._size:
+            if self._closing:
                 self.dropped += 1
-                return False
+                return
             self._jobs.append(job)
+            while self._jobs and len(self._jobs) + self._taken > self._size:
+                self._jobs.popleft()
+                self.dropped += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="reverie-memory", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
-        return True
 
     def flush(self, timeout: float) -> bool:
         """Waits until all is told, and tells whether it is."""
@@ -98,44 +103,71 @@ class Outbox:
         self._hurry.set()
 
     def _run(self) -> None:
-        while True:
+        while jobs := self._take():
+            dropped = self._tell(jobs)
             with self._changed:
-                self._changed.wait_for(lambda: self._jobs or self._closing)
                 if self._closing:
-                    return
-                jobs = [self._jobs.popleft()]
-                while self._jobs and len(jobs) < _BATCH and _together(jobs[0], self._jobs[0]):
-                    jobs.append(self._jobs.popleft())
-                self._taken = len(jobs)
-            told = self._tell(jobs)
-            with self._changed:
-                self.dropped += max(0, self._taken - told)
+                    return  # all of it is counted
                 self._taken = 0
+                if dropped is None:
+                    self._jobs.extendleft(reversed(jobs))
+                self.dropped += dropped or 0
                 self._changed.notify_all()
+            if dropped is None and self._hurry.wait(Retry().delay(self._failures)):
+                self._hurry.clear()
+                self._failures = 0  # who is in a hurry waits for the first delays
 
-    def _tell(self, jobs: list[_Job]) -> int:
-        """Tells jobs until Reverie has heard or refused them, and says how many it has heard."""
-        attempt = 0
-        while True:
-            try:
-                if jobs[0].tell is not None:
-                    jobs[0].tell(self._client)
-                    return 1
+    def _take(self) -> list[_Job]:
+        """Feedback, or all lines of one group that come next; nothing at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._closing)
+            jobs: list[_Job] = []
+            while self._jobs and len(jobs) < self._most and (not jobs or _together(jobs[0], self._jobs[0])):
+                jobs.append(self._jobs.popleft())
+            self._taken = len(jobs)
+            return jobs
+
+    def _tell(self, jobs: list[_Job]) -> int | None:
+        """Tells jobs, and says how many of them are dropped; None if all of them are to be told again."""
+        try:
+            refused = 0
+            if jobs[0].tell is not None:
+                jobs[0].tell(self._client)
+            else:
                 lines = [cast(Message, j.line) for j in jobs]
-                return len(lines) - self._client.remember(lines, group=jobs[0].group)["bad_count"]
-            except (Unreachable, ServerError, TooManyRequests) as e:
-                if attempt == 0:
-                    log.warning("Reverie is away, and the bot goes on: %s", e)
-                attempt += 1
-                if attempt == _FAULTS and type(e) is ServerError:  # it may be what was told
-                    return 0
-            except Exception as e:
+                refused = self._client.remember(lines, group=jobs[0].group)["bad_count"]
+        except Exception as e:
+            if not _passes(e):
                 log.warning("Reverie did not take what it was told: %s", e)
-                return 0
-            self._hurry.wait(Retry().delay(min(attempt, 8)))
-            if self._closing:
-                return 0
-            self._hurry.clear()
+                return len(jobs)
+            if self._failures == 0:
+                log.warning("Reverie is away, and the bot goes on: %s", e)
+            self._failures = min(self._failures + 1, 8)
+            return 1 if self._is_to_blame(e, len(jobs)) else None
+        self._failures = 0
+        if self._most == _BATCH:
+            self._faults = 0
+        self._most = min(_BATCH, 2 * self._most)
+        return refused
+
+    def _is_to_blame(self, error: Exception, jobs: int) -> bool:
+        """Tells whether the one job that was told makes the server fail. Of several, fewer are told next."""
+        if not isinstance(error, ServerError) or error.status != 500:
+            return False
+        self._faults += 1
+        if self._faults < _FAULTS:
+            return False
+        self._most = (jobs + 1) // 2
+        if jobs == 1:
+            self._faults = 0
+        return jobs == 1
+
+
+def _passes(error: Exception) -> bool:
+    """Tells whether the same may be taken later."""
+    if isinstance(error, APIError):
+        return error.status >= 500 or error.status == 429 or error.retry_after is not None
+    return isinstance(error, ReverieError)
 
 
 def _together(a: _Job, b: _Job) -> bool:
@@ -149,7 +181,7 @@ class _Threads:
         self._name, self._most = name, most
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come while it is held
         self._closed = False
 
     def submit(self, call: Callable[[], R]) -> Future[R]:
@@ -200,11 +232,11 @@ class _About:
 class Turn:
     """One question to a bot: what it should know before, and what Reverie is told after."""
 
-    def __init__(self, middleware: Middleware, about: _About, reply: models.ContextReply | None) -> None:
+    def __init__(self, middleware: Middleware, about: _About, begun: int, reply: models.ContextReply | None) -> None:
         self.text = reply["text"].strip() if reply else ""
         """What is remembered; empty if that is nothing, or Reverie is away."""
         self.usage_id = reply.get("usage_id") if reply else None
-        self._middleware, self._about = middleware, about
+        self._middleware, self._about, self._begun = middleware, about, begun
         self._told = False
 
     @property
@@ -212,13 +244,30 @@ class Turn:
         """The text as a system message, marked as data; empty if there is none."""
         return _BEFORE + _END.sub("</ ", self.text) + _AFTER if self.text else ""
 
+    def _is_stale(self) -> bool:
+        return self._begun != self._middleware._forgets[self._about.group]
+
+    def asked(self, messages: Sequence[Any]) -> None:
+        """Gives the user's message back, unless the call goes on with an earlier one, such as after a tool."""
+        about = self._about
+        if not about.remember_user or self._is_stale() or not messages or _get(messages[-1], "role") != "user":
+            return
+        with _going_on():
+            if text := _text(_get(messages[-1], "content")):
+                line = Message(author=str(_get(messages[-1], "name") or about.author), text=text)
+                if about.author_id:
+                    line["author_id"] = about.author_id
+                self._middleware.remember(_named(line, about.session, about.message_id), group=about.group)
+
     def answered(self, answer: str | None, *, message_id: str | None = None) -> None:
-        """Gives the bot's answer back, once."""
-        if not answer or self._told:
+        """Gives the bot's answer back, once; not if somebody was forgotten meanwhile."""
+        if not answer or self._told or self._is_stale():
             return
         self._told = True
         about = self._about
         line = Message(author=about.bot, text=answer, role="assistant")
+        if about.message_id:
+            line["reply_to"] = about.message_id
         self._middleware.remember(_named(line, about.session, message_id), group=about.group)
         if usage_id := self.usage_id:
             self._middleware.outbox.put(
@@ -254,8 +303,9 @@ class Middleware:
         self._once.retry = Retry(attempts=1)
         self.outbox = Outbox(self._once, queue_size)
         self._asking = _Threads("reverie-context", 8)
+        self._forgets: Counter[str] = Counter()  # of a group: what was begun before one is not told after it
         self._closed = False
-        atexit.register(self.close)
+        at_exit(self)
 
     @property
     def dropped(self) -> int:
@@ -278,11 +328,11 @@ class Middleware:
         return self.outbox.flush(self.flush_timeout if timeout is None else timeout)
 
     def close(self) -> None:
-        """Flushes, ends the threads and closes the client. The program's end does it, too."""
+        """Flushes, ends the threads and closes the client. The program's end does it, too, also that by SIGTERM."""
         if self._closed:
             return
         self._closed = True
-        atexit.unregister(self.close)
+        not_at_exit(self)
         self.outbox.close(self.flush_timeout)
         self._asking.close()
         self.client.close()
@@ -311,9 +361,23 @@ class Middleware:
         wish = wish_of(text)
         if wish is None:
             return None
-        if not self.flush() and wish.what == "forget":  # what the person has said would come in after
-            return failed(wish)
-        return fulfil(self.client, wish, author_id, self.client._group(group))
+        if wish.what == "show":
+            self.flush()
+        return fulfil(self, wish, author_id, self.client._group(group))
+
+    def forget(self, author_id: str, *, group: str | None = None) -> models.ForgetReply:
+        """Erases a person from the group, after all that is queued was told. It cannot be undone.
+
+        Answers that the bot is at are not told after that: they may speak of the person.
+        """
+        name = self.client._group(group)
+        self._forgets[name] += 1
+        try:
+            if not self.flush():
+                raise Unreachable("nobody was forgotten: what is queued would be told after that")
+            return self.client.forget(author_id, group=name)
+        finally:
+            self._forgets[name] += 1
 
     async def aprivacy(self, text: str, author_id: str, *, group: str | None = None) -> str | None:
         """The same for async bots."""
@@ -321,18 +385,33 @@ class Middleware:
             return None
         return await asyncio.wrap_future(self._asking.submit(lambda: self.privacy(text, author_id, group=group)))
 
-    def turn(self, query: str, *, group: str | None = None, session: str | None = None, bot: str | None = None) -> Turn:
-        """Asks for what the bot should know, for as long as a bot may wait."""
-        return self._turn(query, _About(self.client._group(group), session, bot or self.bot))
+    def turn(
+        self,
+        query: str,
+        *,
+        group: str | None = None,
+        session: str | None = None,
+        message_id: str | None = None,
+        bot: str | None = None,
+    ) -> Turn:
+        """Asks for what the bot should know, for as long as a bot may wait. The id is that of the question."""
+        return self._turn(query, _About(self.client._group(group), session, bot or self.bot, message_id=message_id))
 
     async def aturn(
-        self, query: str, *, group: str | None = None, session: str | None = None, bot: str | None = None
+        self,
+        query: str,
+        *,
+        group: str | None = None,
+        session: str | None = None,
+        message_id: str | None = None,
+        bot: str | None = None,
     ) -> Turn:
         """The same for async bots."""
-        return await self._aturn(query, _About(self.client._group(group), session, bot or self.bot))
+        about = _About(self.client._group(group), session, bot or self.bot, message_id=message_id)
+        return await self._aturn(query, about)
 
     def _turn(self, query: str, about: _About) -> Turn:
-        reply = None
+        begun, reply = self._forgets[about.group], None
         try:
             future = self._ask(query, about)
             try:
@@ -341,15 +420,15 @@ class Middleware:
                 future.cancel()
         except Exception as e:
             self._miss(e)
-        return Turn(self, about, reply)
+        return Turn(self, about, begun, reply)
 
     async def _aturn(self, query: str, about: _About) -> Turn:
-        reply = None
+        begun, reply = self._forgets[about.group], None
         try:
             reply = await asyncio.wait_for(asyncio.wrap_future(self._ask(query, about)), self.context_timeout)
         except Exception as e:
             self._miss(e)
-        return Turn(self, about, reply)
+        return Turn(self, about, begun, reply)
 
     def _ask(self, query: str, about: _About) -> Future[models.ContextReply]:
         return self._asking.submit(
@@ -383,25 +462,13 @@ class Middleware:
         """An OpenAI client whose chat.completions remember: `create`, `parse` and `stream`, sync or async.
 
         Before a call the context comes in as a system message. After it, the last message of the user and the answer
-        are given back. It is cheap: wrap anew for each group, or even for each message, to name its author and id. A
-        bot that remembers all messages of its chat itself says `remember_user=False`.
+        are given back. It is cheap: wrap anew for each group, or even for each message, to name its author and id:
+        where that is forgotten, so is the answer. A bot that remembers all messages of its chat itself says
+        `remember_user=False`.
         """
         name = self.client._group(group)
         about = _About(name, session, bot or self.bot, author, author_id, message_id, remember_user)
-        completions: Any = client.chat.completions  # type: ignore[attr-defined]
-        chat = _Proxy(client.chat, {"completions": _Completions(self, about, completions)})  # type: ignore[attr-defined]
-        return cast(C, _Proxy(client, {"chat": chat}))
-
-    def _begin(self, about: _About, messages: Sequence[Any]) -> None:
-        """Gives the user's message back, unless the call goes on with an earlier one, such as after a tool."""
-        if not about.remember_user or not messages or _get(messages[-1], "role") != "user":
-            return
-        with _going_on():
-            if text := _text(_get(messages[-1], "content")):
-                line = Message(author=str(_get(messages[-1], "name") or about.author), text=text)
-                if about.author_id:
-                    line["author_id"] = about.author_id
-                self.remember(_named(line, about.session, about.message_id), group=about.group)
+        return cast(C, _Client(self, about, client))
 
 
 def _named(line: Message, session: str | None, message_id: str | None) -> Message:
@@ -424,6 +491,20 @@ class _Proxy:
         return getattr(self._reverie_target, name)
 
 
+class _Client(_Proxy):
+    def __init__(self, middleware: Middleware, about: _About, target: Any) -> None:
+        completions = _Completions(middleware, about, target.chat.completions)
+        overrides: dict[str, Any] = {"chat": _Proxy(target.chat, {"completions": completions})}
+        for name in ("with_options", "copy"):
+            if copied := getattr(target, name, None):
+                overrides[name] = _around_copy(middleware, about, copied)
+        super().__init__(target, overrides)
+
+
+def _around_copy(middleware: Middleware, about: _About, copied: Callable[..., Any]) -> Callable[..., _Client]:
+    return lambda *args, **kwargs: _Client(middleware, about, copied(*args, **kwargs))
+
+
 class _Completions(_Proxy):
     def __init__(self, middleware: Middleware, about: _About, target: Any) -> None:
         self._reverie, self._about = middleware, about
@@ -438,7 +519,7 @@ class _Completions(_Proxy):
         def create(*args: Any, **kwargs: Any) -> Any:
             messages = _messages(kwargs)
             turn = m._turn(_query(messages), about)
-            m._begin(about, messages)
+            turn.asked(messages)
             result = call(*args, **_with_context(kwargs, messages, turn))
             if kwargs.get("stream"):
                 return _Stream(result, turn)
@@ -449,7 +530,7 @@ class _Completions(_Proxy):
         async def acreate(*args: Any, **kwargs: Any) -> Any:
             messages = _messages(kwargs)
             turn = await m._aturn(_query(messages), about)
-            m._begin(about, messages)
+            turn.asked(messages)
             result = await call(*args, **_with_context(kwargs, messages, turn))
             if kwargs.get("stream"):
                 return _AsyncStream(result, turn)
@@ -479,7 +560,7 @@ class _AnyManager:
 class _Manager(_AnyManager):
     def __enter__(self) -> Any:
         turn = self._m._turn(_query(self._messages), self._about)
-        self._m._begin(self._about, self._messages)
+        turn.asked(self._messages)
         self._manager = self._call(turn)
         self._stream = _Stream(self._manager.__enter__(), turn)
         return self._stream
@@ -492,7 +573,7 @@ class _Manager(_AnyManager):
 class _AsyncManager(_AnyManager):
     async def __aenter__(self) -> Any:
         turn = await self._m._aturn(_query(self._messages), self._about)
-        self._m._begin(self._about, self._messages)
+        turn.asked(self._messages)
         self._manager = self._call(turn)
         self._stream = _AsyncStream(await self._manager.__aenter__(), turn)
         return self._stream
@@ -503,7 +584,7 @@ class _AsyncManager(_AnyManager):
 
 
 class _AnyStream(_Proxy):
-    """A stream that gives the answer back when it ends, however it does."""
+    """A stream that gives the answer back when it ends or is left; if it breaks, nobody knows what was seen of it."""
 
     def __init__(self, target: Any, turn: Turn) -> None:
         super().__init__(target, {})
@@ -515,6 +596,16 @@ class _AnyStream(_Proxy):
             self._pieces.append(_piece(chunk))
         return chunk
 
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as e:
+            if isinstance(e, Exception) and not isinstance(e, StopIteration | StopAsyncIteration):
+                self._pieces.clear()
+            self.end()
+            raise
+
     def end(self) -> None:
         with _going_on():
             self._turn.answered("".join(self._pieces))
@@ -525,11 +616,8 @@ class _Stream(_AnyStream):
         return self
 
     def __next__(self) -> Any:
-        try:
+        with self._ending():
             return self.hear(next(self._reverie_target))
-        except BaseException:
-            self.end()
-            raise
 
     def __enter__(self) -> Any:
         self._reverie_target.__enter__()
@@ -549,11 +637,8 @@ class _AsyncStream(_AnyStream):
         return self
 
     async def __anext__(self) -> Any:
-        try:
+        with self._ending():
             return self.hear(await self._reverie_target.__anext__())
-        except BaseException:
-            self.end()
-            raise
 
     async def __aenter__(self) -> Any:
         await self._reverie_target.__aenter__()

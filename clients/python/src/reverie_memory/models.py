@@ -1118,7 +1118,9 @@ class _GroupReply(TypedDict):
     pending: int
     """Messages that wait for a run."""
     private: str
-    """on where no other group reads of it, or off; empty = on while one person's account at most is known in it."""
+    """on where no other group reads of it, or off; empty = on while the accounts of two people at most are known
+    in it.
+    """
     session_silence: str
     """After which silence a session ends; empty = as configured."""
     state: str
@@ -1616,7 +1618,9 @@ class _OneGroupReply(TypedDict):
     pending: int
     """Messages that wait for a run."""
     private: str
-    """on where no other group reads of it, or off; empty = on while one person's account at most is known in it."""
+    """on where no other group reads of it, or off; empty = on while the accounts of two people at most are known
+    in it.
+    """
     session_silence: str
     """After which silence a session ends; empty = as configured."""
     state: str

@@ -8,15 +8,16 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, cast
 
 from .errors import WebhookError
 
 
 class WebhookEvent(TypedDict):
-    """An event. The same `webhook-id` may come again: treat it once."""
+    """An event. It may come again, with the same id: treat it once."""
 
+    id: str
     type: str
     """Such as memory.created or run.failed."""
     timestamp: str
@@ -26,14 +27,14 @@ class WebhookEvent(TypedDict):
 def verify_webhook(
     headers: Mapping[str, str],
     body: bytes | str,
-    secret: str,
+    secret: str | Sequence[str],
     *,
     tolerance: float = 300.0,
     now: float | None = None,
 ) -> WebhookEvent:
     """Returns the event of a webhook, or raises WebhookError if its signature or time is not right.
 
-    `body` is the body as it came, byte for byte.
+    `body` is the body as it came, byte for byte. While a secret is being replaced, give the old and the new one.
     """
     got = {k.lower(): v for k, v in headers.items()}
     try:
@@ -45,21 +46,29 @@ def verify_webhook(
         raise WebhookError("webhook-timestamp is no number") from None
     if abs(age) > tolerance:
         raise WebhookError(f"it was sent {age:.0f} seconds ago: too old, or a clock is wrong")
+    raw = body.encode() if isinstance(body, str) else bytes(body)
+    signed, given = f"{name}.{sent}.".encode() + raw, _signatures(signatures)
+    keys = [_key(one) for one in ([secret] if isinstance(secret, str) else secret)]
+    wants = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
+    if not any(hmac.compare_digest(want, one) for want in wants for one in given):
+        raise WebhookError("the signature is not that of the body")
+    try:
+        event = json.loads(raw)
+    except ValueError:
+        raise WebhookError("the body is no JSON") from None
+    if not isinstance(event, dict):
+        raise WebhookError("the body is no event")
+    return cast(WebhookEvent, event | {"id": name})
+
+
+def _key(secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (ValueError, binascii.Error):
         raise WebhookError("the secret is not one of a webhook: it begins with whsec_") from None
     if not key:  # anybody could sign with it
         raise WebhookError("the secret is empty: give the one that begins with whsec_")
-    raw = body.encode() if isinstance(body, str) else bytes(body)
-    want = hmac.new(key, f"{name}.{sent}.".encode() + raw, hashlib.sha256).digest()
-    if not any(hmac.compare_digest(want, one) for one in _signatures(signatures)):
-        raise WebhookError("the signature is not that of the body")
-    try:
-        event: WebhookEvent = json.loads(raw)
-    except ValueError:
-        raise WebhookError("the body is no JSON") from None
-    return event
+    return key
 
 
 def _signatures(header: str) -> list[bytes]:
