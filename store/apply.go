@@ -211,9 +211,8 @@ func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if plan.HeldAll {
 		status = reverie.ChunkHeld
 	}
-	err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
+	return t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
 		pg.AsJSON(plan.Stats))
-	return err
 }
 
 // batch is the steps of one chunk on their way into the memories.
@@ -420,8 +419,7 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	if err != nil {
 		return err
 	}
-	err = rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
-	return err
+	return rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
 }
 
 // version is the memory that a create or update step makes. An update inherits

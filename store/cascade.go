@@ -283,6 +283,5 @@ func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head reverie.
 			return err
 		}
 	}
-	err := t.Exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
-	return err
+	return t.Exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
 }

@@ -67,6 +67,5 @@ func InsertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string,
 		rows.Add(c.ID, c.Action, c.MemoryID, c.OldID, c.OldStatement, c.NewStatement, c.Summary, c.Version,
 			pg.JSON[any]{V: append([]reverie.Evidence{}, c.Evidence...)}, c.UndoneRunID)
 	}
-	err := rows.Exec(ctx, t, insertChangesQuery, groupID, runID, no, at)
-	return err
+	return rows.Exec(ctx, t, insertChangesQuery, groupID, runID, no, at)
 }

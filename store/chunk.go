@@ -114,9 +114,8 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
+			return t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
 				s.db.Now())
-			return err
 		},
 	})
 }
@@ -141,8 +140,7 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 
 // adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
 func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to string) error {
-	err := t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
-	return err
+	return t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
 }
 
 const DecisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
@@ -199,8 +197,7 @@ func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.T
 			named(d.TargetID, held[d.TargetID]), named(d.MemoryID, plan.HeldAll || held[d.MemoryID]), pg.ValidText(d.Reason),
 			candidatesJSON(d.Candidates), d.Model, d.PromptVersion, d.PromptSHA256, d.Calls, named(d.MemoryID, false))
 	}
-	err := rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
-	return err
+	return rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
 }
 
 // candidatesJSON writes candidates as a JSON array, never null. They repeat what a
@@ -238,7 +235,6 @@ func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []r
 			ids = append(ids, st.Head.MemoryID)
 		}
 	}
-	err := t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids,
+	return t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusalsJSON(refused), ids,
 		lineages, at)
-	return err
 }

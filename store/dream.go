@@ -291,8 +291,7 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	for _, s := range plan.Dream.Sessions {
 		rows.Add(s.ID, s.LastAt, s.Total.Messages)
 	}
-	err = rows.Exec(ctx, t, coverSessionsQuery, plan.GroupID)
-	return err
+	return rows.Exec(ctx, t, coverSessionsQuery, plan.GroupID)
 }
 
 const (

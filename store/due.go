@@ -196,9 +196,8 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 			}
 			noted = rule.Next(noted, pg.ValidText(reason), at.UTC())
 			noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-			err = t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
+			return t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
 				noted.UpdatedAt)
-			return err
 		},
 	}.ByID(relockGroup(groupID)))
 	return noted, err

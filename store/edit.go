@@ -67,9 +67,8 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			_, err := LockGroup(ctx, t, e.GroupID)
 			return err
 		}
-		err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
+		return t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
 			for update`, e.GroupID, e.MemoryID)
-		return err
 	}))
 	if err != nil {
 		return reverie.Memory{}, err
@@ -191,10 +190,9 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 
 // endHead ends a head, as of when it ended before if it did.
 func endHead(ctx context.Context, t *pg.Tx, head reverie.Memory, becomes reverie.Status, at time.Time) error {
-	err := t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
+	return t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at, string(becomes))
-	return err
 }
 
 // ValueSummary says what a value was and is, since the statements do not.

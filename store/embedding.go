@@ -143,8 +143,7 @@ func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, b
 		if err != nil {
 			return err
 		}
-		err = t.Exec(ctx, query, append([]any{groupID, model, keys, array}, further...)...)
-		return err
+		return t.Exec(ctx, query, append([]any{groupID, model, keys, array}, further...)...)
 	}})
 }
 

@@ -285,8 +285,7 @@ func (b *entityBatch) insertEntities(ctx context.Context, t *pg.Tx) error {
 	for _, e := range b.Creates {
 		rows.Add(e.ID, e.Kind, e.Subject)
 	}
-	err := rows.Exec(ctx, t, insertEntitiesQuery, b.GroupID, b.RunID, b.at)
-	return err
+	return rows.Exec(ctx, t, insertEntitiesQuery, b.GroupID, b.RunID, b.at)
 }
 
 func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
@@ -302,8 +301,7 @@ func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
 	for _, n := range b.Names {
 		add(n.EntityID, n)
 	}
-	err := rows.Exec(ctx, t, insertNamesQuery, b.GroupID, b.RunID, b.at)
-	return err
+	return rows.Exec(ctx, t, insertNamesQuery, b.GroupID, b.RunID, b.at)
 }
 
 func (b *entityBatch) moveClaims(ctx context.Context, t *pg.Tx) error {
@@ -314,8 +312,7 @@ func (b *entityBatch) moveClaims(ctx context.Context, t *pg.Tx) error {
 			rows.Add(st.HeadID, st.Action == reverie.ActionUpdate, c.Strength, c.Confidence, c.LastSupportedAt)
 		}
 	}
-	err := rows.Exec(ctx, t, moveClaimsQuery, b.GroupID, b.at)
-	return err
+	return rows.Exec(ctx, t, moveClaimsQuery, b.GroupID, b.at)
 }
 
 func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
@@ -327,8 +324,7 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 				c.TargetID, c.Self, c.ContentHash, c.Confidence, c.Strength, c.CreatedAt, c.LastSupportedAt)
 		}
 	}
-	err := rows.Exec(ctx, t, insertClaimsQuery, b.GroupID, b.RunID, b.at)
-	return err
+	return rows.Exec(ctx, t, insertClaimsQuery, b.GroupID, b.RunID, b.at)
 }
 
 func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
@@ -339,8 +335,7 @@ func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
 			rows.Add(c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt, e.LocalDate)
 		}
 	}
-	err := rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
-	return err
+	return rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
 }
 
 const (
@@ -382,6 +377,5 @@ func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *s
 			pg.ValidText(c.Reason), pg.JSON[any]{V: c.Evidence},
 			c.UndoneRun)
 	}
-	err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)
-	return err
+	return rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)
 }

@@ -249,6 +249,5 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 		o.GroupID, o.RunID, o.CreatedAt, o.Status = plan.GroupID, plan.RunID, at, reverie.ObservationWaiting
 		rows.Add(o.ID, o.Subject, pg.JSON[any]{V: o}, o.Postponed, o.LastAt, o.ExpiresAt)
 	}
-	err = rows.Exec(ctx, t, insertObservationsQuery, plan.GroupID, plan.RunID, at)
-	return err
+	return rows.Exec(ctx, t, insertObservationsQuery, plan.GroupID, plan.RunID, at)
 }

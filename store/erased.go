@@ -144,6 +144,5 @@ func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.Str
 	if err != nil {
 		return err
 	}
-	err = t.Exec(ctx, markRowsQuery, groupID, marks)
-	return err
+	return t.Exec(ctx, markRowsQuery, groupID, marks)
 }

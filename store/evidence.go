@@ -43,6 +43,5 @@ func InsertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string
 				e.LocalDate, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
 		}
 	}
-	err := rows.Exec(ctx, t, insertEvidenceQuery, groupID, runID, at)
-	return err
+	return rows.Exec(ctx, t, insertEvidenceQuery, groupID, runID, at)
 }

@@ -199,8 +199,7 @@ func ActiveNights(ctx context.Context, t *pg.Tx, groupID string) ([]string, erro
 func (s *Store) Talk(ctx context.Context, groupID string, dates []string) error {
 	what := fmt.Sprintf("write when group %q talked", groupID)
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
-		err := t.Exec(ctx, `insert into active_nights (group_id, night) select $1, unnest($2::date[])
+		return t.Exec(ctx, `insert into active_nights (group_id, night) select $1, unnest($2::date[])
 			on conflict (group_id, night) do nothing`, groupID, pq.StringArray(dates))
-		return err
 	}})
 }

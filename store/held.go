@@ -31,11 +31,10 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 			heads = append(heads, st.Head)
 		}
 	}
-	err := t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
+	return t.Exec(ctx, `insert into held_plans (`+HeldColumns+`, heads)
 		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
 		plan.GroupID, plan.RunID, plan.ChunkNo, plan.Kind, pg.AsJSON(plan.Held), plan.HeldAll,
 		plan.HeldReason, s.db.Now(), pg.AsJSON(heads))
-	return err
 }
 
 // ApplyHeld applies those steps of a waiting plan that a person approved, under

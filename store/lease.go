@@ -131,8 +131,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 		What:  fmt.Sprintf("release the lease of group %q", lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
-			return err
+			return t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 		},
 	})
 }

@@ -203,8 +203,7 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 		}
 		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens, m.EditedAt)
 	}
-	err := rows.Exec(ctx, t, importQuery, a.groupID)
-	return err
+	return rows.Exec(ctx, t, importQuery, a.groupID)
 }
 
 // CountPending counts a group's pending messages sent in [since, until); zero

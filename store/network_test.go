@@ -459,7 +459,7 @@ func TestLockTimeout(t *testing.T) {
 	plan := w.plan(create("likes tea"))
 	tx := must(raw(t).Begin())(t)
 	defer func() { _ = tx.Rollback() }()
-	err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
+	_, err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
 	check(t, err)
 	wantErr(t, second(w.Apply(t.Context(), w.lease, plan)), reverie.ErrConflict)
 }

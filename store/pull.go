@@ -43,8 +43,7 @@ func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []rev
 		if fresh == 0 {
 			return nil
 		}
-		err := t.Exec(ctx, countPulledQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID), fresh, s.db.Now())
-		return err
+		return t.Exec(ctx, countPulledQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID), fresh, s.db.Now())
 	})
 }
 

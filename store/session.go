@@ -434,10 +434,9 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 	if err := t.Get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
-	err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
+	return t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
 		covered.Turns, covered.Tokens,
 		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
-	return err
 }
 
 const (
@@ -535,9 +534,8 @@ func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason stri
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		noted = rule.Next(setbackOf(session), pg.ValidText(reason), s.db.Now())
 		noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-		err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
+		return t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
 			noted.ParkedAt)
-		return err
 	})
 	return noted, err
 }
@@ -549,8 +547,7 @@ func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule re
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.db.Now())
 		retry = next.RetryAt.Truncate(time.Microsecond)
-		err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
-		return err
+		return t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
 	})
 	return retry, err
 }

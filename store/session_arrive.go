@@ -239,8 +239,7 @@ func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	if err := t.Exec(ctx, moveUsesQuery, a.groupID, from, to); err != nil {
 		return err
 	}
-	err := t.Exec(ctx, dropSessionsQuery, a.groupID, from)
-	return err
+	return t.Exec(ctx, dropSessionsQuery, a.groupID, from)
 }
 
 // A session that messages came to before its last is no longer all dreamt of, although

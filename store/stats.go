@@ -177,8 +177,7 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 
 // InsertCall is [Store.RecordCall] in a transaction, for a call that has its id and time.
 func InsertCall(ctx context.Context, t *pg.Tx, c reverie.Call) error {
-	err := t.Exec(ctx, recordCallQuery, callValues(c)...)
-	return err
+	return t.Exec(ctx, recordCallQuery, callValues(c)...)
 }
 
 func callValues(c reverie.Call) []any {

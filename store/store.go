@@ -127,9 +127,8 @@ func AtInstant(at, recorded string) (versions, active string) {
 // keepValues keeps what the values of a version, which is locked, were before a person
 // changed them.
 func keepValues(ctx context.Context, t *pg.Tx, groupID, memoryID string, at time.Time) error {
-	err := t.Exec(ctx, InsertValues+`null, $3::timestamptz from memories m where m.group_id = $1
+	return t.Exec(ctx, InsertValues+`null, $3::timestamptz from memories m where m.group_id = $1
 		and m.memory_id = $2`, groupID, memoryID, at)
-	return err
 }
 
 // ErrDryRun takes back what a dry run did.

@@ -78,8 +78,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 		if err != nil {
 			return pg.NotFoundIfEmpty(err, "token %q", id)
 		}
-		err = t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
-		return err
+		return t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
 	}})
 	return token, err
 }
@@ -110,10 +109,9 @@ func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error
 			return err
 		}
 		// Again, if the reply to the first commit was lost, it changes nothing.
-		err := t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
+		return t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
 			values ($1, $2, $3, $4::timestamptz, $5::timestamptz) on conflict (group_id, sha256) do nothing`,
 			p.GroupID, p.SHA256, p.TokenID, p.CreatedAt, p.ExpiresAt)
-		return err
 	}})
 }
 

@@ -145,6 +145,5 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 	if err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
 	}
-	err = t.Exec(ctx, AddNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
-	return err
+	return t.Exec(ctx, AddNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
 }

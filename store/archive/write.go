@@ -326,8 +326,7 @@ func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
 	if err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
 		return err
 	}
-	err := t.Exec(ctx, queries["move_numbers"], b.json())
-	return err
+	return t.Exec(ctx, queries["move_numbers"], b.json())
 }
 
 // groupRecord is the row of a group's record.

@@ -300,8 +300,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
 	if e.counts.Nothing() && len(e.theirs) == 0 {
-		err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
-		return err
+		return e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
 	}
 	copies, err := ask[int](ctx, e.t, "copies", e.values)
 	if err != nil {
@@ -313,9 +312,8 @@ func (e *eraser) verdict(ctx context.Context) error {
 
 // countReceipt writes into the receipt what was done.
 func (e *eraser) countReceipt(ctx context.Context) error {
-	err := e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
+	return e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
 		and erasure_id = $2`, e.group(), e.values["erasure"], pg.JSON[reverie.ErasureCounts]{V: e.counts})
-	return err
 }
 
 func (e *eraser) leave(what string, rows int, why string) {

@@ -488,7 +488,6 @@ func (e *eraser) measure(ctx context.Context) error {
 		}
 	}
 	e.recount(sessions)
-	err = tokens.Exec(ctx, e.t, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[])
+	return tokens.Exec(ctx, e.t, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[])
 		as u (id, tokens) where m.group_id = $1 and m.message_id = u.id`, e.group())
-	return err
 }

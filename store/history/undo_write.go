@@ -109,8 +109,7 @@ func bringBack(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
 			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.decayedAt(), w.Held)
 		}
 	}
-	err := rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
-	return err
+	return rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
 }
 
 // change is the log's row of what was done to a lineage.

@@ -33,8 +33,7 @@ func (d *DB) QueryRows(ctx context.Context, what string, read func(*sql.Rows) er
 // Exec writes by one statement that is safe to repeat, in a transaction of its own.
 func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
 	return d.Run(ctx, Work{What: what, Prepare: true, Do: func(ctx context.Context, t *Tx) error {
-		err := t.Exec(ctx, query, args...)
-		return err
+		return t.Exec(ctx, query, args...)
 	}})
 }
 

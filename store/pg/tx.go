@@ -57,8 +57,7 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 			return err
 		}
 		if len(page) < rows {
-			err := t.Exec(ctx, `close pages`)
-			return err
+			return t.Exec(ctx, `close pages`)
 		}
 	}
 }

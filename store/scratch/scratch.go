@@ -66,8 +66,7 @@ func New(ctx context.Context, live *store.Store) (*Store, error) {
 			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it",
 				reverie.ErrConfiguration)
 		}
-		err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.schema))
-		return err
+		return t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.schema))
 	}})
 	if err != nil {
 		return nil, err
@@ -127,7 +126,6 @@ func (x *Store) Drop(ctx context.Context) error {
 	}
 	return errors.Join(closed, x.live.DB().Run(ctx, pg.Work{What: "remove the schema " + x.schema,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
-			return err
+			return t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.schema)+` cascade`)
 		}}))
 }

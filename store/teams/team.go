@@ -249,9 +249,8 @@ func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) er
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
+			return t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
 				pg.JSON[any]{V: c.Theirs}, s.db.Now())
-			return err
 		}})
 }
 
@@ -305,8 +304,7 @@ func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 	if err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
 		return err
 	}
-	err := t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
-	return err
+	return t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
 }
 
 // sharedQuery finds the memory of a team that a group's memory was made into.

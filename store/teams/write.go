@@ -345,6 +345,5 @@ func (s *Teams) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reveri
 		at); err != nil {
 		return err
 	}
-	err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
-	return err
+	return t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, l.Resolution, at)
 }
