@@ -52,8 +52,8 @@ const (
 
 	foundIn  = `t.memory_id, t.long, w.lexeme from`
 	andAsked = `t cross join lateral unnest(t.words) as w (lexeme, positions, weights) where w.lexeme in (select lexeme from asked)`
-	shares   = `select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)))
-				/ coalesce((select sum(idf) from weighed where written), 'infinity'), 1) as share from`
+	shares   = `select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)) order by w.lexeme)
+				/ coalesce((select sum(idf order by lexeme) from weighed where written), 'infinity'), 1) as share from`
 	ofEach = ` f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id) s using (memory_id)`
 	scored = `coalesce(share, 0) as share,
 			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score from`
