@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -208,4 +209,25 @@ func TestReaderThatCannotBe(t *testing.T) {
 	look(reader, "of pulls")
 	exec(`alter table pulls owner to current_user; grant select (sha256) on api_tokens to %s`, reader)
 	look(reader, "of api_tokens")
+}
+
+// One statement by itself is confined, too: sent as it is, as it is prepared, and prepared.
+func TestReaderOfOneStatement(t *testing.T) {
+	s := pgtest.Open(t, pg.Options{MaxConns: 1})
+	for _, id := range []string{"g1", "g2"} {
+		check(t, s.AddGroup(t.Context(), reverie.Group{ID: id}))
+	}
+	for range 4 {
+		for _, c := range []struct {
+			ctx  context.Context
+			want error
+		}{
+			{store.AsReader(t.Context(), "g1"), reverie.ErrNotFound}, {t.Context(), nil},
+			{store.AsReader(t.Context(), "g2"), nil}, {store.AsReader(t.Context()), reverie.ErrNotFound},
+		} {
+			if _, err := s.PlanSeal(c.ctx, "g2", "text"); !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		}
+	}
 }

@@ -114,6 +114,10 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
+	if settings, ok := ctx.Value(settingsKey{}).(Settings); err == nil && ok && c.over == nil {
+		// From here on the next request is the query's: both are one transaction, that ends with it.
+		err = c.set(ctx, settings)
+	}
 	switch {
 	case err != nil:
 	case st != nil:
@@ -122,6 +126,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		rows, err = c.driverConn.QueryContext(ctx, query, args)
 	}
 	if err != nil {
+		if c.over == nil {
+			c.link.queue.drop()
+		}
 		return nil, c.broken(ctx, err)
 	}
 	return utcRows{rows}, nil
@@ -235,6 +242,11 @@ func (c *conn) begin(ctx context.Context, begin string, settings Settings) error
 	if _, err := c.keepBack(ctx, begin, nil); err != nil {
 		return err
 	}
+	return c.set(ctx, settings)
+}
+
+// set has the next request begin with settings.
+func (c *conn) set(ctx context.Context, settings Settings) error {
 	query, args := settings.query()
 	_, err := c.keepBack(context.WithValue(ctx, preparingKey{}, true), query, args)
 	return err

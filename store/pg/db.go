@@ -67,8 +67,9 @@ type DB struct {
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
 
-	db   *sql.DB
-	opts Options
+	db    *sql.DB
+	opts  Options
+	plain bool
 
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
 	heldBack atomic.Int64  // how many of conns are held back
@@ -80,11 +81,11 @@ type DB struct {
 // Open connects and pings. Wrong settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	opts = opts.WithDefaults()
-	db, err := Connect(opts)
+	db, plain, err := connect(opts)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
+	d := &DB{db: db, opts: opts, plain: plain, conns: make(chan struct{}, opts.MaxConns),
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
@@ -97,9 +98,14 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 // Connect opens a plain pool with the settings of opts: for migrations and other work whose
 // statements cannot run in a transaction. It does not ping.
 func Connect(opts Options) (*sql.DB, error) {
-	opts = opts.WithDefaults()
+	db, _, err := connect(opts.WithDefaults())
+	return db, err
+}
+
+// connect also tells whether the connections are plain: see connector.
+func connect(opts Options) (_ *sql.DB, plain bool, err error) {
 	if opts.URL == "" {
-		return nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
+		return nil, false, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
 	}
 	cfg, err := pq.NewConfig(opts.URL)
 	if err != nil {
@@ -107,7 +113,7 @@ func Connect(opts Options) (*sql.DB, error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, false, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	cfg.BinaryParameters = true
 	if cfg.SSLMode == "" {
@@ -132,14 +138,15 @@ func Connect(opts Options) (*sql.DB, error) {
 	}
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, false, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
-	db := sql.OpenDB(connector{pqConnector, cfg.SSLMode == pq.SSLModeDisable})
+	plain = cfg.SSLMode == pq.SSLModeDisable
+	db := sql.OpenDB(connector{pqConnector, plain})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, nil
+	return db, plain, nil
 }
 
 // Ping asks the server for a sign of life.

@@ -61,8 +61,11 @@ func (d *DB) queryOnce(ctx context.Context, confined Settings, read func(context
 	if len(confined) == 0 {
 		return read(ctx, d.db)
 	}
-	t, err := d.db.BeginTx(withSettings(ctx, append(d.opts.bounds(d.opts.LockTimeout, false), confined...)),
-		&sql.TxOptions{ReadOnly: true})
+	settings := append(append(d.opts.bounds(d.opts.LockTimeout, false), "transaction_read_only", "on"), confined...)
+	if d.plain {
+		return read(withSettings(ctx, settings), d.db)
+	}
+	t, err := d.db.BeginTx(withSettings(ctx, settings), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

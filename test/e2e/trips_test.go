@@ -1,6 +1,13 @@
 package e2e
 
-import "testing"
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"reverie/internal/reverie"
+)
 
 // A night of many groups asks PostgreSQL no more than it does now, by group: one round
 // trip more is one for each of thousands, and where the database is a network away each
@@ -25,6 +32,38 @@ func TestTripsOfANight(t *testing.T) {
 		for text, times := range wire.texts {
 			if times >= len(groups.groups) {
 				t.Logf("%.1f a group: %.100s", each(int64(times)), text)
+			}
+		}
+	}
+}
+
+// A context asks no more than it does now, whether the reader's role confines it or not.
+func TestTripsOfAContext(t *testing.T) {
+	s := newStage(t)
+	groups := crowdOf(1, 1)
+	s.settle(groups, func(string, int) []string { return []string{"note Chess is on Mondays"} })
+	for role, most := range map[string]int64{"": 4, "reverie_reader": 4} {
+		wire := newCountingProxy(t, s.url)
+		_, base := s.serve([]string{"REVERIE_DATABASE_URL=" + wire.url, "REVERIE_EMBED_PROVIDER=offline",
+			"REVERIE_DATABASE_READER_ROLE=" + role, "REVERIE_DATABASE_MAX_CONNS=1"}, "serve")
+		ask1 := func() {
+			_, err := ask[reverie.ContextReply](t.Context(), http.MethodPost, base+"/v1/groups/"+url.PathEscape(groups.groups[0])+"/context",
+				strings.NewReader(`{"query":"when is chess?"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			ask1()
+		}
+		before := wire.counted()
+		ask1()
+		got := wire.counted().minus(before)
+		t.Logf("%q: %d round trips, %d statements", role, got.trips, got.statements)
+		if got.trips > most {
+			t.Errorf("at most %d", most)
+			for text, n := range wire.texts {
+				t.Logf("%d %.90s", n, text)
 			}
 		}
 	}
