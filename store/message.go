@@ -26,10 +26,10 @@ const (
 	// group, if that was planned while the table was empty.
 	// Of what was erased the hash alone is known. What a program answers to it was erased, too.
 	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256,
-			w.edited_at
+			w.edited_at, w.reactions
 		from unnest($2::text[], $4::text[]) as k (id, answered) left join lateral (select case when m.pruned_at is null
-			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end as text_sha256, m.edited_at
-			from messages m where m.group_id = $1 and m.message_id = k.id limit 1) w on true
+			then encode(sha256(convert_to(m.text, 'UTF8')), 'hex') else '' end as text_sha256, m.edited_at,
+				m.reactions from messages m where m.group_id = $1 and m.message_id = k.id limit 1) w on true
 		where w.text_sha256 is not null or not $3::bool and (select true from unnest(array[k.id, k.answered]) as k (id)
 			cross join lateral (select 1 from erased_messages e where e.group_id = $1
 				and e.message_sha256 = ` + ErasedMessageHash + ` limit 1) e limit 1)`
@@ -42,15 +42,15 @@ const (
 	// erased answers nothing.
 	importQuery = `with m as (
 			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
-				outcome, tokens, edited_at)
+				outcome, tokens, edited_at, reactions)
 			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id,
 				case when exists (select 1 from erased_messages e cross join (select u.reply_to as id) k
 					where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `) then '' else u.reply_to end,
-				u.filter, case when u.filter <> '' then 'filtered' end, u.tokens, u.edited_at
+				u.filter, case when u.filter <> '' then 'filtered' end, u.tokens, u.edited_at, u.reactions
 			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
-				$10::text[], $11::int[], $12::timestamptz[])
+				$10::text[], $11::int[], $12::timestamptz[], $13::jsonb[])
 				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens,
-					edited_at, no)
+					edited_at, reactions, no)
 			order by u.no
 			returning message_id, sent_at, session_id, filter)
 		insert into message_uses (group_id, job, message_id, sent_at, session_id)
@@ -143,6 +143,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 		Erased     bool
 		TextSHA256 string     `db:"text_sha256"`
 		EditedAt   *time.Time `db:"edited_at"`
+		Reactions  pg.JSON[[]reverie.Reaction]
 	}](ctx, t, knownMessagesQuery, groupID, ids, erased, answered)
 	if err != nil {
 		return res, err
@@ -161,10 +162,14 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 		case found:
 			stored := known[i]
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
-			if c, news := m.Since(stored.EditedAt, same); news && (c.Deleted || stored.TextSHA256 != "") {
-				res.Changes = append(res.Changes, c)
-			} else if !same && stored.TextSHA256 != "" {
+			c := m.Since(stored.EditedAt, stored.Reactions.V, same)
+			if stored.TextSHA256 == "" { // its text is kept no longer
+				c.Text = nil
+			} else if !same && c.Text == nil && !c.Deleted {
 				res.Changed++
+			}
+			if !c.Nothing() {
+				res.Changes = append(res.Changes, c)
 			}
 		case m.Deleted: // noted, so that an older export does not bring it
 			res.Changes = append(res.Changes, reverie.MessageChange{ID: m.ID, Deleted: true})
@@ -201,7 +206,8 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 		if i < len(a.messages) {
 			tokens = a.tokens[i]
 		}
-		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens, m.EditedAt)
+		rows.Add(m.ID, m.AuthorID, m.Author, m.Role, m.Text, m.SentAt, m.SessionID, m.ReplyTo, m.Filter, tokens, m.EditedAt,
+			pg.JSON[[]reverie.Reaction]{V: append([]reverie.Reaction{}, m.Reactions...)})
 	}
 	return rows.Exec(ctx, t, importQuery, a.groupID)
 }

@@ -79,7 +79,7 @@ func readAnything(t *testing.T, name string, src ingest.Source) {
 		t.Fatalf("the counts do not add up: %+v, %d bad", first.Counts, first.Bad)
 	}
 	for _, m := range s.list {
-		if again := m; again.Normalize() != nil || again != m || !utf8.ValidString(m.ID+m.AuthorID+m.Author+m.Text+m.SessionID+m.ReplyTo) || strings.Contains(m.ID+m.Text, "\x00") {
+		if again := m; again.Normalize() != nil || !reflect.DeepEqual(again, m) || !utf8.ValidString(m.ID+m.AuthorID+m.Author+m.Text+m.SessionID+m.ReplyTo) || strings.Contains(m.ID+m.Text, "\x00") {
 			t.Fatalf("stored: %+v", m)
 		}
 	}
@@ -126,7 +126,7 @@ func FuzzJSONL(f *testing.F) {
 		byID := func(a, b reverie.Message) int { return strings.Compare(a.ID, b.ID) }
 		slices.SortFunc(s.list, byID)
 		slices.SortFunc(other.list, byID)
-		if !slices.Equal(s.list, other.list) {
+		if !reflect.DeepEqual(s.list, other.list) {
 			t.Fatalf("%+v\nin another order %+v", s.list, other.list)
 		}
 	})

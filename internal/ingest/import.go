@@ -192,6 +192,9 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	if m.Deleted = r.Gone; m.Deleted {
 		m.Text = ""
 	}
+	if r.Reactions != nil {
+		m.Reactions = append([]reverie.Reaction{}, reverie.Reacted(reverie.StorableReactions(r.Reactions))...)
+	}
 	err := m.Normalize()
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead
@@ -347,9 +350,9 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		im.held -= len(b.messages)
 		b.messages = nil // or its texts would live as long as the import
 		for _, c := range res.Changes {
-			b.changes, im.held = append(b.changes, c), im.held+1
-			im.bytes += size(c)
+			im.held, im.bytes = im.held+1, im.bytes+size(c)
 		}
+		b.changes = append(res.Changes, b.changes...) // what came later counts last
 	}
 	changer, _ := im.store.(Changer)
 	for len(b.changes) > 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -146,7 +147,7 @@ func TestLine(t *testing.T) {
 				return
 			}
 			c.want.GroupID = "g"
-			if counts(res) != [4]int{1, 1, 0, 0} || len(said) != 0 || len(s.list) != 1 || s.list[0] != c.want {
+			if counts(res) != [4]int{1, 1, 0, 0} || len(said) != 0 || len(s.list) != 1 || !reflect.DeepEqual(s.list[0], c.want) {
 				t.Errorf("%+v, said %q, stored %+v", res, said, s.list)
 			}
 		})

@@ -52,7 +52,6 @@ func TestMatrixEvent(t *testing.T) {
 		"a check of keys":      {`"content":{"msgtype":"m.key.verification.request","body":"x"}`, "Ada event: "},
 		"a sticker":            {`"content":{"body":"smile","url":"mxc://x/y"},"type":"m.sticker"`, "Ada: "},
 		"an older poll":        {`"type":"org.matrix.msc3381.poll.start","content":{"org.matrix.msc3381.poll.start":{"question":{"org.matrix.msc1767.text":"When?"},"answers":[{"id":"1","org.matrix.msc1767.text":"now"}]}}`, "Ada: When?\n- now"},
-		"a reaction":           {`"type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$0","key":"+"}}`, "Ada event: "},
 		"a name":               {`"type":"m.room.name","content":{"name":"Moths"}`, "Ada event: named the room Moths"},
 		"one who is removed":   {`"type":"m.room.member","state_key":"@b:x","content":{"membership":"leave"},"unsigned":{"prev_content":{"membership":"join"}}`, "Ada event: removed b"},
 		"another picture":      {`"type":"m.room.member","state_key":"@b:x","content":{"membership":"join","displayname":"Bo"},"unsigned":{"prev_content":{"membership":"join"}}`, "Ada event: "},
@@ -163,4 +162,32 @@ func FuzzMatrix(f *testing.F) {
 		sure(t, "matrix", file("x.json", content))
 		readAnything(t, "matrix", file("x.json", content))
 	})
+}
+
+// TestMatrixReactions: events that are not all of a room add reactions to a message and take them back, whichever
+// comes first. Element's export tells all that there are.
+func TestMatrixReactions(t *testing.T) {
+	reacts := func(to, key string) string {
+		return `"type":"m.reaction","content":{"m.relates_to":{"rel_type":"m.annotation","event_id":"$` + to + `","key":"` + key + `"}}`
+	}
+	events := []string{matrixEvent("1", "a", 1, `"content":{"msgtype":"m.text","body":"x"}`),
+		matrixEvent("2", "b", 2, reacts("1", "+")), matrixEvent("3", "c", 3, reacts("1", "+")), matrixEvent("4", "b", 4, reacts("1", ":moth:")),
+		matrixEvent("5", "b", 5, `"type":"m.room.redaction","redacts":"$2","content":{}`), matrixEvent("6", "b", 6, reacts("0", "-")),
+		matrixEvent("7", "a", 7, reacts("1", strings.Repeat("long", 30)))}
+	first, all := []string{}, []string{}
+	for _, of := range []string{`[%s]`, `{"room_name":"R","messages":[%s]}`} {
+		f, err := ingest.Named("matrix")
+		check(t, err)
+		for r, err := range f.Read(t.Context(), file("x.json", fmt.Sprintf(of, strings.Join(events, ","))), ingest.ReadOptions{}) {
+			check(t, err)
+			if r.Change != nil {
+				first = append(first, fmt.Sprint(r.Change.ID, r.Change.Reactions))
+			}
+			if r.Message.ID == "$1" {
+				all = append(all, fmt.Sprint(r.Reactions))
+			}
+		}
+	}
+	same(t, first, "$0[{- @b:x 1}]", "$1[{+ @b:x 0} {+ @c:x 1} {:moth: @b:x 1}]", "$0[{- @b:x 1}]")
+	same(t, all, "[]", "[{+ @b:x 0} {+ @c:x 1} {:moth: @b:x 1}]")
 }

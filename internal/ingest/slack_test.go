@@ -31,9 +31,16 @@ func toldBy(t testing.TB, name string, src ingest.Source, opts ingest.ReadOption
 			return lines, err
 		}
 		m := r.Message
-		if c := r.Change; c != nil && m.ID == "" {
-			lines = append(lines, fmt.Sprintf("%s %s becomes %s by %s", r.Chat.ID, c.ID, *c.Text, c.By))
-			continue
+		if c := r.Change; c != nil {
+			if c.Text != nil {
+				lines = append(lines, fmt.Sprintf("%s %s becomes %s by %s", r.Chat.ID, c.ID, *c.Text, c.By))
+			}
+			if len(c.Reactions) > 0 {
+				lines = append(lines, fmt.Sprintf("%s %s has %v", r.Chat.ID, c.ID, c.Reactions))
+			}
+			if m.ID == "" {
+				continue
+			}
 		}
 		line := fmt.Sprintf("%s %s %s", r.Chat.ID, m.ID, m.Author)
 		for _, part := range []struct{ sign, is string }{{"^", m.ReplyTo}, {"/", m.SessionID}} {

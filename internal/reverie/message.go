@@ -60,6 +60,8 @@ type Message struct {
 
 	Cut     bool `db:"-" json:"-"` // its text is the beginning of a longer one
 	Deleted bool `db:"-" json:"-"` // its platform says so; what was stored of it is to go
+
+	Reactions []Reaction `db:"-" json:"-"` // all that it has by its platform; nil: that says nothing of them
 }
 
 // Bounds of a message, in bytes. They keep one bad line from filling memory;
@@ -108,16 +110,24 @@ func (m *Message) Normalize() error {
 	return nil
 }
 
-// Since is what became of the message since it was stored with a text as of then, or the same
+// Since is what became of the message since it was stored with these reactions and a text as of then, or the same
 // text, if its platform says so.
-func (m Message) Since(editedAt *time.Time, same bool) (c MessageChange, changed bool) {
-	switch {
-	case m.Deleted && !same:
-		return MessageChange{ID: m.ID, Deleted: true}, true
-	case m.Deleted || m.EditedAt == nil || editedAt != nil && !m.EditedAt.After(*editedAt):
-		return c, false
+func (m Message) Since(editedAt *time.Time, had []Reaction, same bool) MessageChange {
+	c := MessageChange{ID: m.ID, Deleted: m.Deleted && !same}
+	if m.Deleted {
+		return c
 	}
-	return MessageChange{ID: m.ID, Text: &m.Text, Filter: m.Filter, EditedAt: *m.EditedAt}, true
+	if m.EditedAt != nil && (editedAt == nil || m.EditedAt.After(*editedAt)) {
+		c.Text, c.Filter, c.EditedAt = &m.Text, m.Filter, *m.EditedAt
+	}
+	if m.Reactions != nil && !slices.Equal(had, m.Reactions) {
+		gone := slices.Clone(had)
+		for i := range gone {
+			gone[i].Count = 0
+		}
+		c.Reactions = MergeReactions(gone, m.Reactions)
+	}
+	return c
 }
 
 // checkNames refuses what cannot be stored of the strings.

@@ -49,7 +49,7 @@ func (c *MessageChange) Normalize() error {
 	switch {
 	case c.ID == "":
 		return fmt.Errorf("id is missing: %w", ErrInvalid)
-	case c.Text == nil && !c.Deleted && len(c.Reactions) == 0:
+	case c.Nothing():
 		return fmt.Errorf("it changes nothing: give text with edited_at, deleted_at, or reactions: %w", ErrInvalid)
 	case c.Text != nil && (c.EditedAt.Year() < 1970 || c.EditedAt.Year() > 9999):
 		return fmt.Errorf("edited_at is missing or out of range: %w", ErrInvalid)
@@ -63,6 +63,9 @@ func (c *MessageChange) Normalize() error {
 	}
 	return nil
 }
+
+// Nothing tells whether it changes nothing.
+func (c MessageChange) Nothing() bool { return c.Text == nil && !c.Deleted && len(c.Reactions) == 0 }
 
 func (r Reaction) check() error {
 	for _, s := range []string{r.Emoji, r.AuthorID} {
@@ -107,6 +110,12 @@ func MergeReactions(have, later []Reaction) []Reaction {
 // Reacted are the reactions that were not taken back.
 func Reacted(list []Reaction) []Reaction {
 	return slices.DeleteFunc(slices.Clone(list), func(r Reaction) bool { return r.Count == 0 })
+}
+
+// StorableReactions are those that can be stored, in order of emoji and author.
+func StorableReactions(list []Reaction) []Reaction {
+	list = slices.DeleteFunc(slices.Clone(list), func(r Reaction) bool { return r.check() != nil })
+	return MergeReactions(nil, list)
 }
 
 // CountReactions says how often each emoji was given.

@@ -119,7 +119,7 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 		n := state[c.ID]
 		news := n.news(c)
 		switch {
-		case n.Erased, c.By != "" && c.By != n.Author, news.Text == nil && !news.Deleted && news.Reactions == nil:
+		case n.Erased, c.By != "" && c.By != n.Author, news.Nothing():
 			res.Same++
 			continue
 		case news.Deleted:

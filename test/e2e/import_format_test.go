@@ -167,3 +167,46 @@ func TestImportTruncated(t *testing.T) {
 		t.Errorf("%s messages of g9", got)
 	}
 }
+
+// TestImportReactions: a message has the reactions that the newest import of it says, and an import that says nothing
+// new changes nothing.
+func TestImportReactions(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	by := func(emoji string, count int, users ...string) string {
+		var list []string
+		for _, u := range users {
+			list = append(list, `{"id":"`+u+`","name":"`+u+`"}`)
+		}
+		return fmt.Sprintf(`{"emoji":{"id":"","name":%q},"count":%d,"users":[%s]}`, emoji, count, strings.Join(list, ","))
+	}
+	for i, c := range []struct{ reactions, want, reacted string }{
+		{`,"reactions":[` + by("👍", 3, "u1", "u2") + `,` + by("lantern", 1, "u1") + `]`, "👍 u1 1, 👍 u2 1, 👍  1, lantern u1 1", ""},
+		{`,"reactions":[` + by("lantern", 1, "u1") + `,` + by("👍", 3, "u2", "u1") + `]`, "👍 u1 1, 👍 u2 1, 👍  1, lantern u1 1", ""},
+		{`,"reactions":[` + by("👍", 1, "u2") + `]`, "👍 u2 1", "1"},
+		{``, "👍 u2 1", ""},
+		{`,"reactions":[]`, "", "1"},
+		{`,"reactions":[]`, "", ""},
+		{`,"reactions":[` + by("👍", 1, "u1") + `]`, "👍 u1 1", "1"},
+	} {
+		message := func(id, reactions string) string {
+			return `{"id":"` + id + `","type":"Default","timestamp":"2026-01-15T20:00:00+00:00","content":"x","author":{"id":"u1","name":"Suki"}` + reactions + `}`
+		}
+		path := filepath.Join(t.TempDir(), "deck.json")
+		text := `{"guild":{"id":"1","name":"Ferry"},"channel":{"id":"2","name":"deck"},"messages":[` + message("7", c.reactions) + `,` + message("8", "") + `]}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		doc := s.run("import", path, "--json").document(t)
+		reacted := ""
+		if n := doc["reacted"]; n != nil {
+			reacted = fmt.Sprint(n)
+		}
+		got := s.one(`select coalesce(string_agg(concat_ws(' ', r ->> 'emoji', coalesce(r ->> 'author_id', ''), r ->> 'count'), ', '
+			order by r ->> 'emoji' collate "C" desc, r ->> 'author_id'), '')
+			from messages cross join jsonb_array_elements(reactions) r where message_id = '7'`)
+		if got != c.want || reacted != c.reacted {
+			t.Errorf("import %d: %q, %q have other reactions; want %q, %q", i+1, got, reacted, c.want, c.reacted)
+		}
+	}
+}

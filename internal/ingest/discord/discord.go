@@ -92,8 +92,12 @@ type message struct {
 		MessageID export.Text `json:"messageId"`
 		ChannelID export.Text `json:"channelId"`
 	} `json:"reference"`
-	Forwarded *content `json:"forwardedMessage"`
+	Forwarded *content        `json:"forwardedMessage"`
+	Reactions json.RawMessage `json:"reactions"`
 }
+
+// reactions of newer versions of the exporter have users.
+var reactions = export.Reactions{Emoji: "emoji.name|emoji.code", Count: "count", By: "users.id"}
 
 type user struct {
 	ID       export.Text `json:"id"`
@@ -120,7 +124,7 @@ func (d *reader) record(part export.Part) error {
 		return export.Missing("author", "author")
 	}
 	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: m.Edited != "",
-		Event: !said[string(m.Type)]}
+		Event: !said[string(m.Type)], Reactions: reactions.Of(m.Reactions, nil)}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), EditedAt: m.Edited.When(d.Zone), Author: m.Author.label(), SentAt: at}
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)

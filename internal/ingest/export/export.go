@@ -47,6 +47,8 @@ type Record struct {
 	Place   string          // where it stands, for people: "line 12", "general/2026-01-15.json, message 4"
 	Message reverie.Message // id, author, text and so on; no group
 	Edited  bool            `json:",omitempty"` // it has another text than it was sent with
+	// Reactions are all that the message has, as the export tells; nil where it tells of none at all.
+	Reactions []reverie.Reaction `json:",omitempty"`
 	// Change is what became of a message since; one whose Message has no id tells nothing else.
 	Change *reverie.MessageChange `json:",omitempty"`
 	// Bot tells that a program wrote it, Event that it is nobody's words: a join, a new
@@ -472,6 +474,27 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 	h.byID[id] = &r
 	h.held += len(r.Message.Text)
 	return h.flush(holdMost, holdBytes)
+}
+
+// React does what says that somebody reacts to a message, or takes that back.
+func (h *Hold) React(r Record, id string, reactions ...reverie.Reaction) error {
+	if id == "" {
+		return nil
+	}
+	target, list := h.byID[id], reverie.StorableReactions(reactions)
+	switch {
+	case len(list) == 0:
+		return nil
+	case target == nil:
+		return h.tell(Record{Chat: r.Chat, Place: r.Place, Change: &reverie.MessageChange{ID: id, Reactions: list}})
+	case target.Reactions != nil:
+		target.Reactions = reverie.MergeReactions(target.Reactions, list)
+		return nil
+	case target.Record.Change == nil:
+		target.Record.Change = &reverie.MessageChange{ID: id}
+	}
+	target.Record.Change.Reactions = reverie.MergeReactions(target.Record.Change.Reactions, list)
+	return nil
 }
 
 // remember keeps a change for a message that may come later, of several edits the last. What is too much is told.

@@ -4,6 +4,7 @@ package googlechat
 
 import (
 	"cmp"
+	"encoding/json"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -89,6 +90,8 @@ func (s *space) chat(id string) export.Chat {
 		Private: strings.HasPrefix(s.folder, "DM ") && len(s.members) < 3}
 }
 
+var reactions = export.Reactions{Emoji: "emoji.unicode|emoji.custom_emoji.shortcode", By: "reactor_emails", Omitted: true}
+
 // take reads one message. What answers in a topic makes a session of it.
 func (s *space) take(h *export.Hold, part export.Part) error {
 	var m struct {
@@ -99,6 +102,7 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 		Text    export.Text       `json:"text"`
 		State   export.Text       `json:"message_state"`
 		Quoted  export.JSONFields `json:"quoted_message_metadata"`
+		React   json.RawMessage   `json:"reactions"`
 	}
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
@@ -111,7 +115,8 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 	case by.Name+by.Email == "":
 		return export.Missing("author", "creator")
 	}
-	r := export.HeldRecord{Record: export.Record{Chat: s.chat(string(m.ID)), Place: part.Place, Bot: by.Type == "Bot"}}
+	r := export.HeldRecord{Record: export.Record{Chat: s.chat(string(m.ID)), Place: part.Place, Bot: by.Type == "Bot",
+		Reactions: reactions.Of(m.React, nil)}}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by.Email, by.Name), Author: cmp.Or(by.Name, by.Email),
 		SentAt: at, Text: string(m.Text), ReplyTo: m.Quoted.Str("message_id")}
 	if m.ID == "" {

@@ -67,7 +67,7 @@ func tell(t *export.Teller, src export.Source) error {
 		defer f.Close()
 		src.Reader, src.Head = f, export.HeadOf(src.Files, name)
 	}
-	m := reader{names: map[string]string{}, rooms: map[string]string{}}
+	m := reader{names: map[string]string{}, rooms: map[string]string{}, reactions: map[string]reaction{}}
 	if found := roomID.FindSubmatch(src.Head); found != nil {
 		m.room = string(found[1])
 	}
@@ -87,6 +87,13 @@ type reader struct {
 	named string            // the room, by the export
 	names map[string]string // of people, by their ids
 	rooms map[string]string // names of rooms, by their ids
+
+	reactions map[string]reaction // by their events, for those that are taken back
+}
+
+type reaction struct {
+	to string // the message
+	reverie.Reaction
 }
 
 // matrixEvent is one event.
@@ -139,12 +146,40 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	r := export.HeldRecord{Record: export.Record{Chat: chat, Place: part.Place}}
 	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender),
 		SentAt: at}
+	if m.named != "" { // Element writes all that came after a message
+		r.Reactions = []reverie.Reaction{}
+	}
+	of := m.reacts(e)
+	if err := h.React(r.Record, of.to, of.Reaction); err != nil {
+		return err
+	}
 	c, err := m.read(e, &r)
 	if err != nil {
 		return &export.Bad{Reason: "not decrypted", Err: err}
 	}
 	return h.Add(r, c)
 }
+
+// reacts is the reaction that an event is, or that it takes back.
+func (m *reader) reacts(e matrixEvent) reaction {
+	relates := e.Content.Fields("m.relates_to")
+	of := reaction{relates.Str("event_id"), reverie.Reaction{Emoji: relates.Str("key"), AuthorID: e.Sender, Count: 1}}
+	switch {
+	case e.Type == "m.room.redaction":
+		of = m.reactions[e.redacted()]
+		of.Count = 0
+	case e.Type != "m.reaction":
+		return reaction{}
+	case e.Unsigned["redacted_because"] != nil:
+		of.Count = 0
+	case len(m.reactions) < export.MaxNames:
+		m.reactions[e.ID] = of
+	}
+	return of
+}
+
+// redacted is the event that a redaction takes back.
+func (e matrixEvent) redacted() string { return cmp.Or(e.Redacts, e.Content.Str("redacts")) }
 
 // learn remembers names.
 func (m *reader) learn(e matrixEvent, room string) {
@@ -166,8 +201,7 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 	switch {
 	case e.Type == "m.room.redaction":
 		r.Event = true
-		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
-			ID: cmp.Or(e.Redacts, e.Content.Str("redacts"))}, At: e.at}, nil
+		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone, ID: e.redacted()}, At: e.at}, nil
 	case len(e.Content) == 0 || len(e.Unsigned.Fields("redacted_because")) > 0:
 		r.Event, r.Gone = true, e.Unsigned["redacted_because"] != nil || e.Unsigned["redacted_by"] != nil
 		return export.Change{}, nil

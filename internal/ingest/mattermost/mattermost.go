@@ -56,7 +56,11 @@ type post struct {
 	Created export.Text       `json:"create_at"`
 	Deleted export.Mark       `json:"delete_at"`
 	Replies []json.RawMessage `json:"replies"`
+
+	Reactions json.RawMessage `json:"reactions"`
 }
+
+var reactions = export.Reactions{Emoji: "emoji_name", By: "user", Omitted: true}
 
 // take reads one line. What says who and what there is stands in front of the posts.
 func (m *reader) take(part export.Part) error {
@@ -158,7 +162,8 @@ func (m *reader) record(chat export.Chat, place string, p post) (export.Record, 
 	u := m.users[p.User]
 	hook := export.TextOf(p.Props["from_webhook"]) == "true"
 	r := export.Record{Chat: chat, Place: place, Bot: u.bot || hook || export.TextOf(p.Props["from_bot"]) == "true",
-		Event: strings.HasPrefix(string(p.Type), "system_") || p.Deleted != "", Gone: p.Deleted != ""}
+		Event: strings.HasPrefix(string(p.Type), "system_") || p.Deleted != "", Gone: p.Deleted != "",
+		Reactions: reactions.Of(p.Reactions, nil)}
 	r.Message = reverie.Message{ID: m.ids.ID(chat.ID, string(p.Created), p.User), AuthorID: p.User, SentAt: at,
 		Author: cmp.Or(u.Displayed, p.User), Text: string(p.Message)}
 	if name := p.Props.Str("override_username"); hook && name != "" {

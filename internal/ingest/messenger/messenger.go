@@ -120,7 +120,7 @@ func (th *thread) tell(name string, parts export.Parts) error {
 		case author == "":
 			return export.Missing("author", "sender_name")
 		}
-		r := export.Record{Chat: chat, Place: part.Place}
+		r := export.Record{Chat: chat, Place: part.Place, Reactions: reactions.Of(m.React, decoded)}
 		r.Message = reverie.Message{ID: th.ids.ID(chat.ID, stamp, author), AuthorID: author, Author: author, SentAt: at}
 		r.Message.Text, r.Event = m.said(author)
 		r.Gone = m.unsent()
@@ -138,8 +138,14 @@ type meta string
 var highLetters = text.NewPattern(`[\x{80}-\x{ff}]+`)
 
 func (m *meta) UnmarshalJSON(raw []byte) error {
-	s := string(export.As[export.Text](raw))
-	*m = meta(highLetters.ReplaceAllStringFunc(s, func(run string) string {
+	*m = meta(decoded(string(export.As[export.Text](raw))))
+	return nil
+}
+
+var reactions = export.Reactions{Emoji: "reaction", By: "actor", Omitted: true}
+
+func decoded(s string) string {
+	return highLetters.ReplaceAllStringFunc(s, func(run string) string {
 		var octets []byte
 		for _, c := range run {
 			octets = append(octets, byte(c))
@@ -148,8 +154,7 @@ func (m *meta) UnmarshalJSON(raw []byte) error {
 			return run
 		}
 		return string(octets)
-	}))
-	return nil
+	})
 }
 
 // message is one message, in either form.
@@ -161,6 +166,7 @@ type message struct {
 	Call    json.RawMessage `json:"call_duration"` // in seconds
 	Unsent  json.RawMessage `json:"is_unsent"`
 	Share   json.RawMessage `json:"share"`
+	React   json.RawMessage `json:"reactions"`
 
 	SenderName meta            `json:"senderName"`
 	Timestamp  export.Text     `json:"timestamp"`

@@ -10,8 +10,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -58,7 +60,12 @@ type event struct {
 		Nickname export.Text `json:"nickname"`
 		Card     export.Text `json:"card"`
 	} `json:"sender"`
-	Anonymous export.JSONFields `json:"anonymous"` // some write "" or false where there is none
+	Anonymous export.JSONFields `json:"anonymous"`        // some write "" or false where there is none
+	Liked     json.RawMessage   `json:"emoji_likes_list"` // of a history of NapCat
+	Likes     json.RawMessage   `json:"likes"`            // of a notice of NapCat or LLOneBot
+	IsAdd     json.RawMessage   `json:"is_add"`
+	Code      export.Text       `json:"code"` // of a notice of Lagrange
+	Operator  export.Text       `json:"operator_id"`
 }
 
 // take reads one event and holds it, for it may be taken back soon. What is nothing of a
@@ -80,11 +87,15 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 	if err != nil {
 		return &export.Bad{Reason: "no chat", Err: err}
 	}
+	if notice && notices[string(e.NoticeType)] == reacted {
+		return e.react(h, export.Record{Chat: chat, Place: part.Place})
+	}
 	if notice {
 		return o.notice(h, e, export.Record{Chat: chat, Place: part.Place, Event: true}, at)
 	}
 	r := export.Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" ||
 		e.UserID != "" && e.UserID == e.SelfID}
+	r.Reactions = likes.Of(e.Liked, emoji)
 	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)),
 		Author: e.label(), SentAt: at}
 	if name := export.TextOf(e.Anonymous["name"]); name != "" {
@@ -140,11 +151,40 @@ func (e event) label() string {
 	return string(cmp.Or(e.UserID, e.Sender.UserID))
 }
 
+// likes are reactions, in a history with counts and in notices one by one.
+var likes = export.Reactions{Emoji: "emoji_id", Count: "likes_cnt"}
+
+// emoji is what an id stands for: a letter's number, or that of one of QQ's own faces.
+func emoji(id string) string {
+	if n, err := strconv.Atoi(id); err == nil && n >= 0x2000 && n <= unicode.MaxRune {
+		return string(rune(n))
+	}
+	return id
+}
+
+// react passes on that somebody reacts to a message, or takes that back.
+func (e event) react(h *export.Hold, r export.Record) error {
+	list := likes.Of(e.Likes, emoji)
+	if e.Code != "" {
+		list = []reverie.Reaction{{Emoji: emoji(string(e.Code)), Count: 1}}
+	}
+	for i := range list {
+		list[i].AuthorID, list[i].Count = string(cmp.Or(e.Operator, e.UserID)), 1
+		if string(e.IsAdd) == "false" || e.SubType == "remove" {
+			list[i].Count = 0
+		}
+	}
+	return h.React(r, string(e.MessageID), list...)
+}
+
+// reacted is what notices of reactions say.
+const reacted = "+"
+
 // notices are the notices that are told, and what they say; "-" is nothing.
 var notices = map[string]string{
 	"group_recall": "-", "friend_recall": "-", "group_increase": "joined", "group_decrease": "left",
 	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted",
-	"friend_add": "became a friend",
+	"friend_add": "became a friend", "group_msg_emoji_like": reacted, "reaction": reacted,
 }
 
 // notice tells what happened in a chat. What takes a message back takes its text, too,

@@ -5,6 +5,7 @@ package rocketchat
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"reverie/internal/ingest/export"
@@ -18,7 +19,7 @@ var Format = export.Format{
 	Title: "Rocket.Chat: a room's JSON export, messages of its API or database",
 	Signs: append(stored.At("", "[]", "messages[]"), export.Sign{Sure: 85, Paths: "msg username ts"}),
 	Tell: func(t *export.Teller, src export.Source) error {
-		r := reader{Teller: t, room: cmp.Or(export.Title(src.Name), "room")}
+		r := reader{Teller: t, room: cmp.Or(export.Title(src.Name), "room"), users: map[string]string{}}
 		if export.Surest(src.Head, stored.At("messages[]")...) > 0 {
 			return t.Each(export.JSONParts(src.Reader, "messages[]"), r.take)
 		}
@@ -33,7 +34,12 @@ type reader struct {
 	*export.Teller
 	room string
 	ids  export.Ordinals
+
+	users map[string]string // ids of those who have written, by what reactions call them
 }
+
+// called reads what reactions call an emoji or a person.
+func (r *reader) called(name string) string { return cmp.Or(r.users[name], strings.Trim(name, ":")) }
 
 // message is one message: of an export it has a username in the place of u, and no ids.
 type message struct {
@@ -55,6 +61,7 @@ type message struct {
 		Name     string `json:"name"`
 	} `json:"u"`
 	Attachments json.RawMessage `json:"attachments"`
+	Reactions   json.RawMessage `json:"reactions"`
 }
 
 // when is a time as text, or as databases write it: {"$date": "…"}, {"$date": {"$numberLong": "…"}}.
@@ -90,6 +97,12 @@ func (r *reader) take(part export.Part) error {
 	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != "",
 		Gone: m.ID != "" && m.Kind+m.Type == "rm", Edited: m.Edited != ""}
 	rec.Bot = by == rocketCat || len(export.JSONFieldsOf(m.Bot)) > 0
+	if len(r.users) < export.MaxNames {
+		r.users[by] = cmp.Or(m.User.ID, by)
+	}
+	if m.ID != "" { // the export of a room never tells any
+		rec.Reactions = export.Reactions{By: "usernames", Omitted: true}.Of(m.Reactions, r.called)
+	}
 	said := string(m.Text)
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(m.User.ID, by), SentAt: at, SessionID: string(m.Thread),
 		EditedAt: m.Edited.When(time.UTC),

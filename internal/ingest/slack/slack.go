@@ -232,7 +232,10 @@ type message struct {
 	Hidden      export.Mark     `json:"is_hidden_by_limit"` // in the place of what a plan does not show any more
 	Attachments json.RawMessage `json:"attachments"`
 	Blocks      json.RawMessage `json:"blocks"`
+	Reactions   json.RawMessage `json:"reactions"`
 }
+
+var reactions = export.Reactions{Emoji: "name", Count: "count", By: "users", Omitted: true}
 
 // record reads one message.
 func (s *reader) record(chat export.Chat, part export.Part) error {
@@ -247,8 +250,8 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	if err != nil {
 		return err
 	}
-	r := export.Record{Chat: chat, Place: part.Place, Edited: m.Edited != "", Message: reverie.Message{ID: string(m.TS), SentAt: at, EditedAt: m.Edited.When(s.Zone),
-		SessionID: string(m.ThreadTS)}}
+	r := export.Record{Chat: chat, Place: part.Place, Edited: m.Edited != "", Reactions: reactions.Of(m.Reactions, nil)}
+	r.Message = reverie.Message{ID: string(m.TS), SentAt: at, EditedAt: m.Edited.When(s.Zone), SessionID: string(m.ThreadTS)}
 	if m.ThreadTS != m.TS {
 		r.Message.ReplyTo = string(m.ThreadTS)
 	}

@@ -91,6 +91,11 @@ func person(id string) string {
 	return strings.TrimPrefix(id[strings.LastIndexByte(id, '/')+1:], "8:orgid:")
 }
 
+var (
+	reactions    = export.Reactions{Emoji: "reactionType", By: "user.user.id"}
+	ownReactions = export.Reactions{Emoji: "key", By: "users.mri", Omitted: true}
+)
+
 // own reads a message of one's own export.
 func (r *reader) own(h *export.Hold, part export.Part) error {
 	var m struct {
@@ -113,7 +118,8 @@ func (r *reader) own(h *export.Hold, part export.Part) error {
 		return err
 	}
 	by := cmp.Or(person(string(m.From)), r.chat.ID)
-	rec := export.Record{Chat: r.chat, Place: part.Place, Bot: strings.HasPrefix(by, "28:")}
+	rec := export.Record{Chat: r.chat, Place: part.Place, Bot: strings.HasPrefix(by, "28:"),
+		Reactions: ownReactions.Of(m.Properties["emotions"], person)}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, Author: cmp.Or(string(m.Name), by), SentAt: at}
 	switch rec.Gone = export.As[export.Mark](m.Properties["deletetime"]) != ""; {
 	case rec.Gone:
@@ -144,6 +150,7 @@ type message struct {
 
 	Attachments []export.JSONFields `json:"attachments"`
 	Replies     []json.RawMessage   `json:"replies"`
+	Reactions   json.RawMessage     `json:"reactions"`
 }
 
 // graph reads a message of Microsoft Graph, and the answers within a post.
@@ -166,7 +173,8 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	}
 	by = cmp.Or(by, chat)
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: len(user) == 0 && len(app) > 0,
-		Event: m.Type != "message" || m.Deleted != "", Gone: m.Deleted != "", Edited: m.Edited != ""}
+		Event: m.Type != "message" || m.Deleted != "", Gone: m.Deleted != "", Edited: m.Edited != "",
+		Reactions: reactions.Of(m.Reactions, nil)}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, EditedAt: m.Edited.When(time.UTC),
 		Author: cmp.Or(user.Str("displayName"), app.Str("displayName"), by)}
 	if m.Deleted == "" {

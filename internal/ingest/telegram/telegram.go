@@ -158,6 +158,7 @@ type message struct {
 	Rich     rich            `json:"rich_message"` // in the place of text
 	Place    export.Text     `json:"place_name"`
 	Buttons  json.RawMessage `json:"inline_bot_buttons"`
+	React    json.RawMessage `json:"reactions"`
 	Poll     *struct {
 		Question telegramText `json:"question"`
 		Answers  []entry      `json:"answers"`
@@ -167,6 +168,9 @@ type message struct {
 		Answers []entry      `json:"answers"`
 	} `json:"todo_list"`
 }
+
+// reactions name the last authors, and of emoji of somebody's own making only files.
+var reactions = export.Reactions{Emoji: "emoji|document_id|type", Count: "count", By: "recent.from_id", Omitted: true}
 
 // entry is an answer of a poll, or a line of a list.
 type entry struct {
@@ -256,7 +260,7 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 	if err != nil {
 		return err
 	}
-	c.last, r.Edited = at, m.Edited+m.EditUnix != ""
+	c.last, r.Edited, r.Reactions = at, m.Edited+m.EditUnix != "", reactions.Of(m.React, nil)
 	r.Message = reverie.Message{ID: string(m.ID), SentAt: at, EditedAt: cmp.Or(m.EditUnix, m.Edited).When(zone)}
 	if m.Type != "message" {
 		r.Event = true

@@ -125,6 +125,8 @@ type reader struct {
 	streams    map[string]string // names by id
 	recipients map[string]recipient
 	members    map[string][]string // of direct messages among several, by the recipient's id
+
+	reactions map[string][]reverie.Reaction // of an export, by the message's id
 }
 
 type user struct {
@@ -163,6 +165,7 @@ type message struct {
 	Edited      export.Mark     `json:"last_edit_timestamp"`
 	EditTime    export.Mark     `json:"last_edit_time"`
 	ContentType string          `json:"content_type"`
+	Reactions   json.RawMessage `json:"reactions"`
 }
 
 // tell tells messages; stream is the id of the channel that they are of, or "" where they
@@ -197,7 +200,10 @@ func (z *reader) record(part export.Part, stream string) error {
 	}
 	u := z.author(m, sender)
 	r := export.Record{Chat: chat, Place: part.Place, Bot: u.bot, Event: u.system || m.Type == "2",
-		Edited: m.Edited+m.EditTime != ""}
+		Edited: m.Edited+m.EditTime != "", Reactions: reactions.Of(m.Reactions, nil)}
+	if list := z.reactions[string(m.ID)]; list != nil || z.reactions != nil && len(z.reactions) < export.MaxNames {
+		r.Reactions = append([]reverie.Reaction{}, list...)
+	}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, EditedAt: cmp.Or(m.Edited, m.EditTime).When(z.Zone), Author: u.name, SentAt: at}
 	if channel {
 		r.Message.SessionID = topic(string(m.Subject))
@@ -205,6 +211,8 @@ func (z *reader) record(part export.Part, stream string) error {
 	r.Message.Text, r.Message.ReplyTo = z.text(m, u.name)
 	return z.Tell(r)
 }
+
+var reactions = export.Reactions{Emoji: "emoji_name", By: "user_id|user.id"}
 
 // topic is a topic as it is called before and after it is resolved.
 func topic(subject string) string {
@@ -286,6 +294,9 @@ func (z *reader) tables(files fs.FS, name string) error {
 			IsBot     bool        `json:"is_bot"`
 			Kind      export.Text `json:"type"`
 			Of        export.Text `json:"type_id"`
+			Message   export.Text `json:"message"`
+			Emoji     string      `json:"emoji_name"`
+			User      export.Text `json:"user_profile"`
 		}](part.Value)
 		if row.ID == "" {
 			return
@@ -298,6 +309,11 @@ func (z *reader) tables(files fs.FS, name string) error {
 		case "zerver_recipient[]":
 			z.recipients[id] = recipient{kind: string(row.Kind), id: string(row.Of)}
 			people = people || row.Kind == zulipPeople
+		case "zerver_reaction[]":
+			of := string(row.Message)
+			if list := z.reactions[of]; list != nil || len(z.reactions) < export.MaxNames {
+				z.reactions[of] = append(list, reverie.Reaction{Emoji: row.Emoji, AuthorID: string(row.User), Count: 1})
+			}
 		case "zerver_userprofile_crossrealm[]":
 			_, system := program(row.Email)
 			local, _, _ := strings.Cut(row.Email, "@")
@@ -305,7 +321,8 @@ func (z *reader) tables(files fs.FS, name string) error {
 		default:
 			z.users[id] = user{name: export.Shortened(row.FullName), bot: row.IsBot}
 		}
-	}, "zerver_realm[]", "zerver_stream[]", "zerver_recipient[]", "zerver_userprofile_crossrealm[]", "zerver_userprofile_mirrordummy[]", "zerver_userprofile[]")
+	}, "zerver_realm[]", "zerver_stream[]", "zerver_recipient[]", "zerver_reaction[]", "zerver_userprofile_crossrealm[]",
+		"zerver_userprofile_mirrordummy[]", "zerver_userprofile[]")
 	if err != nil || !people {
 		return err
 	}
@@ -321,6 +338,7 @@ func (z *reader) tables(files fs.FS, name string) error {
 
 // export tells the messages of an organisation's export, or of one user's.
 func (z *reader) export(files fs.FS, e zulipExport) error {
+	z.reactions = map[string][]reverie.Reaction{}
 	for _, name := range []string{"realm.json", "user.json"} {
 		if err := z.tables(files, path.Join(e.root, name)); err != nil {
 			return err
