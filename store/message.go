@@ -162,6 +162,9 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 		case found:
 			stored := known[i]
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
+			if slices.ContainsFunc(stored.Reactions.V, func(r reverie.Reaction) bool { return r.AuthorID == text.Erased }) {
+				m.Reactions = nil // or whose it was would come back
+			}
 			c := m.Since(stored.EditedAt, stored.Reactions.V, same)
 			if stored.TextSHA256 == "" { // its text is kept no longer
 				c.Text = nil

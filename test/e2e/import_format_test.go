@@ -188,9 +188,15 @@ func TestImportReactions(t *testing.T) {
 		{`,"reactions":[]`, "", "1"},
 		{`,"reactions":[]`, "", ""},
 		{`,"reactions":[` + by("👍", 1, "u1") + `]`, "👍 u1 1", "1"},
+		{`,"reactions":[` + by("👍", 2, "u1", "u2") + `]`, "👍 u1 1, 👍 u2 1", "1"},
+		{`,"reactions":[` + by("👍", 2, "u1", "u2") + `]`, "👍 [erased] 1, 👍 u1 1", ""}, // u2 is, before it
 	} {
 		message := func(id, reactions string) string {
-			return `{"id":"` + id + `","type":"Default","timestamp":"2026-01-15T20:00:00+00:00","content":"x","author":{"id":"u1","name":"Suki"}` + reactions + `}`
+			return `{"id":"` + id + `","type":"Default","timestamp":"2026-01-15T20:00:00+00:00","content":"x` + id + `","author":{"id":"u` +
+				map[string]string{"7": "1", "8": "2"}[id] + `","name":"Suki ` + id + `"}` + reactions + `}`
+		}
+		if strings.Contains(c.want, "erased") {
+			s.run("erase", "--author", "u2", "--yes").want(t, 0)
 		}
 		path := filepath.Join(t.TempDir(), "deck.json")
 		text := `{"guild":{"id":"1","name":"Ferry"},"channel":{"id":"2","name":"deck"},"messages":[` + message("7", c.reactions) + `,` + message("8", "") + `]}`

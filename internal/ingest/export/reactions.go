@@ -20,11 +20,14 @@ type Reactions struct {
 
 // Of reads them. Read reads an emoji or an author's id as the export writes it; nil leaves it as it is.
 func (s Reactions) Of(raw json.RawMessage, read func(string) string) []reverie.Reaction {
-	if within := As[string](raw); within != "" { // JSON in a string
-		raw = json.RawMessage(within)
+	if len(raw) == 0 {
+		if !s.Omitted {
+			return nil
+		}
+		return []reverie.Reaction{}
 	}
-	if len(raw) == 0 && !s.Omitted {
-		return nil
+	if raw[0] == '"' { // JSON in a string
+		raw = json.RawMessage(As[string](raw))
 	}
 	if read == nil {
 		read = func(s string) string { return s }
