@@ -64,8 +64,8 @@ func TestImportFormats(t *testing.T) {
 			}
 		}
 		again := s.run("import", path, "--json").document(t)
-		if again["new"] != 0.0 || in(again) != doc["records"].(float64)-doc["bad"].(float64) {
-			t.Errorf("%s: the second import has %v new, %v known", path, again["new"], again["known"])
+		if again["new"] != 0.0 || in(again) != doc["records"].(float64)-doc["bad"].(float64) || again["reacted"] != nil {
+			t.Errorf("%s: the second import has %v new, %v known, %v with other reactions", path, again["new"], again["known"], again["reacted"])
 		}
 	}
 	s.run("groups", "list").want(t, 0)

@@ -68,14 +68,17 @@ func valuesAt(raw json.RawMessage, paths string) (found []string) {
 }
 
 func at(raw json.RawMessage, path []string) (found []string) {
-	if list := As[[]json.RawMessage](raw); list != nil {
-		for _, one := range list {
+	switch {
+	case len(raw) > 0 && raw[0] == '[':
+		for _, one := range As[[]json.RawMessage](raw) {
 			found = append(found, at(one, path)...)
 		}
-	} else if len(path) > 0 {
+	case len(path) > 0:
 		return at(JSONFieldsOf(raw)[path[0]], path[1:])
-	} else if s := TextOf(raw); s != "" {
-		found = []string{s}
+	default:
+		if s := TextOf(raw); s != "" {
+			return []string{s}
+		}
 	}
 	return found
 }
