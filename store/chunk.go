@@ -55,13 +55,18 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
-	n, err := t.ExecRows(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
-		append([]string{}, c.MemoryIDs...), // never null
-		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit)
+	n, err := t.ExecRows(ctx, saveChunkQuery, s.chunkValues(lease.GroupID, c)...)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
 	}
 	return err
+}
+
+// chunkValues are the arguments of saveChunkQuery.
+func (s *Store) chunkValues(groupID string, c reverie.Chunk) []any {
+	return []any{groupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
+		append([]string{}, c.MemoryIDs...), // never null
+		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit}
 }
 
 const (

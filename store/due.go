@@ -80,38 +80,45 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 
 func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string,
 	args []any) ([]reverie.DueGroup, error) {
-	w := pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != ""}
-	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
-		rows, err := pg.Select[struct {
-			reverie.Group
-			FirstPending  time.Time `db:"first_pending"`
-			Moved, Failed bool
-		}](ctx, t, query, args...)
-		if err == nil && len(rows) == 0 && q.GroupID != "" {
-			_, err = GetGroup(ctx, t, q.GroupID)
+	type row struct {
+		reverie.Group
+		FirstPending  time.Time `db:"first_pending"`
+		Moved, Failed bool
+	}
+	read := pg.QueryAll[row]
+	if q.GroupID != "" {
+		read = pg.QueryByKey[row]
+	}
+	rows, err := read(ctx, s.db, what, query, args...)
+	if err == nil && len(rows) == 0 && q.GroupID != "" {
+		_, err = s.Group(ctx, q.GroupID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]reverie.DueGroup, len(rows))
+	var moved, setBack []string // few, as a rule none
+	for i, r := range rows {
+		list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
+		if r.Moved {
+			moved = append(moved, r.ID)
 		}
-		if err != nil {
-			return nil, err
+		if r.Failed {
+			setBack = append(setBack, r.ID)
 		}
-		var moved, setBack []string // few, as a rule none
-		for _, r := range rows {
-			if r.Moved {
-				moved = append(moved, r.ID)
-			}
-			if r.Failed {
-				setBack = append(setBack, r.ID)
-			}
-		}
+	}
+	if len(moved)+len(setBack) == 0 {
+		return list, nil
+	}
+	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
 		past, err := pastCalendars(ctx, t, moved)
 		if err != nil {
 			return nil, err
 		}
 		failed, err := setbacks(ctx, t, setBack, q.Job)
-		list := make([]reverie.DueGroup, len(rows))
-		for i, r := range rows {
-			r.Past = past[r.ID]
-			list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
-			if f := failed[r.ID]; len(f) > 0 {
+		for i := range list {
+			list[i].Past = past[list[i].ID]
+			if f := failed[list[i].ID]; len(f) > 0 {
 				list[i].Setback = &f[0]
 			}
 		}
@@ -145,19 +152,16 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("look for messages of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.WindowLoad, error) {
-		rows, err := pg.Select[struct {
-			No int
-			reverie.WindowLoad
-		}](ctx, t, query, append(args, further...)...)
-		list := make([]reverie.WindowLoad, len(rows))
-		for i, r := range rows {
-			r.Window = windows[r.No-1]
-			list[i] = r.WindowLoad
-		}
-		return list, err
-	})
+	rows, err := pg.QueryAll[struct {
+		No int
+		reverie.WindowLoad
+	}](ctx, s.db, fmt.Sprintf("look for messages of group %q", groupID), query, append(args, further...)...)
+	list := make([]reverie.WindowLoad, len(rows))
+	for i, r := range rows {
+		r.Window = windows[r.No-1]
+		list[i] = r.WindowLoad
+	}
+	return list, err
 }
 
 const (

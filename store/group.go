@@ -50,6 +50,9 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		if created = n == 1; err != nil || !created {
 			return err
 		}
+		if err := t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup); err != nil { // for whoever takes it first
+			return err
+		}
 		return t.Get(ctx, &xid, pg.XIDQuery)
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if !created {

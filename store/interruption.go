@@ -101,21 +101,19 @@ const (
 // settled, so that a night after one that went well begins without a write. It
 // refuses whoever has lost the lease.
 func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reverie.Job, what string) (bool, error) {
-	var found struct{ Held, Some bool }
 	takenUp := pq.StringArray{string(reverie.ChunkAnswered)}
 	if !ofEvolve(job) {
 		takenUp = append(takenUp, string(reverie.ChunkOpen))
 	}
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
-			err := t.Get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence,
-				takenUp)
-			if err == nil && !found.Held && !fault.Off(fault.Fence) {
-				return lost(lease)
-			}
-			return err
-		}})
-	return err == nil && !found.Some, err
+	found, err := pg.QueryByKey[struct{ Held, Some bool }](ctx, s.db, what, interruptedQuery, lease.GroupID, string(job), lease.Name,
+		lease.Holder, lease.Fence, takenUp)
+	switch {
+	case err != nil:
+		return false, err
+	case !found[0].Held && !fault.Off(fault.Fence):
+		return false, fmt.Errorf("%s: %w", what, lost(lease))
+	}
+	return !found[0].Some, nil
 }
 
 // Resume looks for what processes that are gone left undone: whoever holds the

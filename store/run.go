@@ -67,7 +67,7 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 	before string) (reverie.Run, error) {
 	return s.startRun(ctx, lease, run, func(ctx context.Context, t *pg.Tx, runID string) error {
 		chunk.RunID = runID
-		if err := s.saveChunk(ctx, t, lease, chunk); err != nil || before == "" {
+		if err := t.Exec(ctx, saveChunkQuery, s.chunkValues(lease.GroupID, chunk)...); err != nil || before == "" {
 			return err
 		}
 		return s.adoptAnswers(ctx, t, lease.GroupID, before, runID)

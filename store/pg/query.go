@@ -19,6 +19,14 @@ func QueryAll[T any](ctx context.Context, d *DB, what, query string, args ...any
 	return rows, err
 }
 
+// QueryByKey is [QueryAll] by a statement that looks rows up by index: see [Work].
+func QueryByKey[T any](ctx context.Context, d *DB, what, query string, args ...any) (rows []T, err error) {
+	err = d.querySet(ctx, what, d.opts.bounds(d.opts.LockTimeout, true), func(ctx context.Context, q Querier) error {
+		return readRows(ctx, q, &rows, query, args...)
+	})
+	return rows, err
+}
+
 // QueryRows is [DB.QueryRow] for rows that read scans itself, and closes.
 func (d *DB) QueryRows(ctx context.Context, what string, read func(*sql.Rows) error, query string, args ...any) error {
 	return d.query(ctx, what, func(ctx context.Context, q Querier) error {
@@ -39,16 +47,25 @@ func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
 
 // query reads by a statement until it is read or cannot be.
 func (d *DB) query(ctx context.Context, what string, read func(context.Context, Querier) error) error {
+	return d.querySet(ctx, what, nil, read)
+}
+
+// querySet is query with settings, if any.
+func (d *DB) querySet(ctx context.Context, what string, settings Settings, read func(context.Context, Querier) error) error {
 	confined, err := d.Confine(ctx)
 	if err != nil {
 		return err
 	}
+	if len(confined) > 0 && len(settings) == 0 {
+		settings = d.opts.bounds(d.opts.LockTimeout, false)
+	}
+	settings = append(settings, confined...)
 	if err := d.acquireConn(ctx); err != nil {
 		return d.translate(ctx, err, what)
 	}
 	defer d.releaseConn()
 	for range MaxTries {
-		err = d.queryOnce(d.preparing(ctx), confined, read)
+		err = d.queryOnce(d.preparing(ctx), settings, read)
 		if err == nil || ctx.Err() != nil || !canRepeat(err) {
 			break
 		}
@@ -56,14 +73,13 @@ func (d *DB) query(ctx context.Context, what string, read func(context.Context, 
 	return d.translate(ctx, err, what)
 }
 
-// queryOnce reads by itself, or confined in a transaction.
-func (d *DB) queryOnce(ctx context.Context, confined Settings, read func(context.Context, Querier) error) error {
-	if len(confined) == 0 {
+// queryOnce reads by itself, or with settings in a transaction that ends with the statement.
+func (d *DB) queryOnce(ctx context.Context, settings Settings, read func(context.Context, Querier) error) error {
+	if len(settings) == 0 {
 		return read(ctx, d.db)
 	}
-	settings := append(append(d.opts.bounds(d.opts.LockTimeout, false), "transaction_read_only", "on"), confined...)
 	if d.plain {
-		return read(withSettings(ctx, settings), d.db)
+		return read(withSettings(ctx, append(settings, "transaction_read_only", "on")), d.db)
 	}
 	t, err := d.db.BeginTx(withSettings(ctx, settings), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
