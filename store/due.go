@@ -85,11 +85,15 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 		FirstPending  time.Time `db:"first_pending"`
 		Moved, Failed bool
 	}
-	read := pg.QueryAll[row]
+	var rows []row
+	var err error
 	if q.GroupID != "" {
-		read = pg.QueryByKey[row]
+		rows, err = pg.QueryByKey[row](ctx, s.db, what, query, args...)
+	} else {
+		rows, err = pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]row, error) {
+			return pg.Select[row](ctx, t, query, args...)
+		})
 	}
-	rows, err := read(ctx, s.db, what, query, args...)
 	if err == nil && len(rows) == 0 && q.GroupID != "" {
 		_, err = s.Group(ctx, q.GroupID)
 	}
@@ -152,7 +156,7 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := pg.QueryAll[struct {
+	rows, err := pg.QueryByKey[struct {
 		No int
 		reverie.WindowLoad
 	}](ctx, s.db, fmt.Sprintf("look for messages of group %q", groupID), query, append(args, further...)...)

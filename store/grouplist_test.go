@@ -88,7 +88,9 @@ func TestGroupListStatements(t *testing.T) {
 		must(w.DueGroups(t.Context(), reverie.DueQuery{Job: reverie.JobEvolve, Limit: limit}))(t)
 		return list, n.trips.Load() - start - list
 	}
-	cost(1) // prepares what is prepared
+	for range 2 { // the second time prepares what is prepared
+		cost(1)
+	}
 	oneList, oneDue := cost(1)
 	list, due := cost(30)
 	if list != oneList || due != oneDue {

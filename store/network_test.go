@@ -220,17 +220,25 @@ func TestWritesSurviveALostReply(t *testing.T) {
 func TestServerComesBack(t *testing.T) {
 	var n network
 	w := openWorld(t, n.options())
+	db := raw(t)
 	ctx := t.Context()
 	for name, ask := range map[string]func() error{
 		"write": func() error { return second(w.RenewLease(ctx, w.lease, time.Minute)) },
 		"look":  func() error { return second(w.HasTokens(ctx)) },
+		"note":  func() error { return w.RecordCall(ctx, reverie.Call{GroupID: group, Model: "m"}) },
+		"read":  func() error { return second(w.Group(ctx, group)) },
 	} {
-		for tries := range 2 { // the second time the statements are prepared
+		for tries := range 4 { // the second time the statements are prepared
 			check(t, w.KeepOpen(ctx, 8))
 			for range 2 * tries {
 				check(t, ask())
 			}
-			n.era.Add(1)
+			if tries%2 == 0 {
+				n.era.Add(1)
+			} else { // each connection says why it ends
+				_, err := db.Exec(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+				check(t, err)
+			}
 			if err := ask(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -238,7 +246,9 @@ func TestServerComesBack(t *testing.T) {
 	}
 	w.apply(create("likes sun")) // which asks what vectors are, too
 	plan := w.plan(create("likes tea"))
-	check(t, w.KeepOpen(ctx, 8))
+	for range 3 {
+		check(t, w.KeepOpen(ctx, 8))
+	}
 	n.once("COMMIT", restart)
 	if changes, err := w.Apply(ctx, w.lease, plan); err != nil || len(changes) != 1 {
 		t.Errorf("%d changes, %v", len(changes), err)

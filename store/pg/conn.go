@@ -16,7 +16,8 @@ import (
 // connector opens connections whose transactions begin together with their first statement.
 type connector struct {
 	*pq.Connector
-	plain bool // the link carries the protocol as it is, without TLS: see queue
+	plain      bool // the link carries the protocol as it is, without TLS: see queue
+	unprepared bool // see Options
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -31,7 +32,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, plain: c.plain}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, plain: c.plain, unprepared: c.unprepared}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -55,8 +56,10 @@ type conn struct {
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
 	plain      bool
-	began, got int    // what link.queue's were when the transaction began
-	reads      bool   // the transaction only reads
+	unprepared bool
+	began      int    // what link.queue.sent was when the transaction under way began
+	reads      bool   // it only reads
+	failed     bool   // it can only be rolled back
 	over       func() // ends what the transaction under way heeds; nil where there is none
 }
 
@@ -81,13 +84,13 @@ type driverStmt interface {
 type preparingKey struct{}
 
 // preparing is the context of statements that are prepared, unless nothing is to be.
-func (d *DB) preparing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preparingKey{}, !d.opts.Unprepared)
+func preparing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, preparingKey{}, true)
 }
 
 // prepared returns the statement of a query, nil where it is to be sent as it is.
 func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedValue) (driverStmt, error) {
-	if on, _ := ctx.Value(preparingKey{}).(bool); !on || len(args) == 0 {
+	if on, _ := ctx.Value(preparingKey{}).(bool); !on || c.unprepared || len(args) == 0 {
 		return nil, nil
 	}
 	st, known := c.statements[query]
@@ -114,9 +117,11 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	defer c.heed(ctx)()
 	st, err := c.prepared(ctx, query, args)
-	if settings, ok := ctx.Value(settingsKey{}).(Settings); err == nil && ok && c.over == nil {
+	if settings, ok := ctx.Value(loneKey{}).(Settings); err == nil && ok {
 		// From here on the next request is the query's: both are one transaction, that ends with it.
-		err = c.set(ctx, settings)
+		if err = errInTransaction; c.over == nil {
+			err = c.set(ctx, settings)
+		}
 	}
 	switch {
 	case err != nil:
@@ -125,14 +130,18 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	default:
 		rows, err = c.driverConn.QueryContext(ctx, query, args)
 	}
-	if err != nil {
-		if c.over == nil {
-			c.link.queue.drop()
-		}
-		return nil, c.broken(ctx, err)
+	switch {
+	case err == nil:
+		return utcRows{rows}, nil
+	case c.over == nil:
+		c.link.queue.drop()
+		return nil, retryElsewhere(ctx, err)
 	}
-	return utcRows{rows}, nil
+	c.failed = true
+	return nil, err
 }
+
+var errInTransaction = errors.New("a read with settings of its own is no part of a transaction")
 
 // utcRows have all times in UTC, whatever the time zone of the server.
 type utcRows struct{ driver.Rows }
@@ -148,17 +157,18 @@ func (r utcRows) Next(dest []driver.Value) error {
 }
 
 // ExecContext writes, always in a transaction.
-func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if queued, _ := ctx.Value(queuedKey{}).(bool); queued && c.plain {
-		return c.keepBack(ctx, query, args)
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
+	if queued, _ := ctx.Value(queuedKey{}).(bool); queued && c.plain && !waiting(ctx) {
+		res, err = c.keepBack(ctx, query, args)
+	} else {
+		defer c.heed(ctx)()
+		var st driverStmt
+		if st, err = c.prepared(ctx, query, args); err == nil {
+			res, err = c.exec(ctx, st, query, args)
+		}
 	}
-	defer c.heed(ctx)()
-	st, err := c.prepared(ctx, query, args)
-	if err != nil {
-		return nil, c.broken(ctx, err)
-	}
-	res, err := c.exec(ctx, st, query, args)
-	return res, c.broken(ctx, err)
+	c.failed = c.failed || err != nil && c.over != nil
+	return res, err
 }
 
 func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -168,8 +178,12 @@ func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []dri
 	return c.driverConn.ExecContext(ctx, query, args)
 }
 
-// keepBack has a statement sent with the next one that is waited for. See queue.
+// keepBack has a statement sent with the next one that is waited for. See queue. After one that
+// failed there may be no transaction, and it would be committed by itself.
 func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.failed {
+		return nil, pq.ErrInFailedTransaction
+	}
 	st, err := c.prepared(ctx, query, args)
 	if err != nil { // it waits for an answer, if it prepares
 		return nil, err
@@ -181,22 +195,12 @@ func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedVa
 
 type queuedKey struct{}
 
-// errStale is of a connection that was broken before the transaction: it has answered nothing of it.
-var errStale = fmt.Errorf("%w: it was broken before", driver.ErrBadConn)
+type waitingKey struct{}
 
-// broken tells a connection that was broken before from one that breaks. Outside of transactions
-// the pool looks for another one then, and within [DB.Run] does.
-func (c *conn) broken(ctx context.Context, err error) error {
-	var link *net.OpError
-	switch {
-	case err == nil || c.over == nil:
-		return retryElsewhere(ctx, err)
-	case c.link.queue.got == c.got && ctx.Err() == nil &&
-		(errors.Is(err, driver.ErrBadConn) || errors.As(err, &link) && !link.Timeout()):
-		return errStale
-	}
-	return err
-}
+// waited is a context in which every statement is waited for.
+func waited(ctx context.Context) context.Context { return context.WithValue(ctx, waitingKey{}, true) }
+
+func waiting(ctx context.Context) bool { return ctx.Value(waitingKey{}) != nil }
 
 // retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
 // broke before it had done anything: after a failover all that are kept are broken. One
@@ -225,8 +229,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
 	settings, _ := ctx.Value(settingsKey{}).(Settings)
-	c.over, c.reads = c.link.heed(ctx), opts.ReadOnly
-	c.began, c.got = c.link.queue.sent, c.link.queue.got
+	c.over, c.began, c.reads, c.failed = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly, false
 	if err := c.begin(ctx, begin, settings); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
 		return nil, retryElsewhere(ctx, err)
@@ -235,7 +238,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 }
 
 func (c *conn) begin(ctx context.Context, begin string, settings Settings) error {
-	if !c.plain { // all in one request
+	if !c.plain || waiting(ctx) { // all in one request
 		_, err := c.driverConn.ExecContext(ctx, begin+"; "+settings.literally(), nil)
 		return err
 	}
@@ -248,46 +251,52 @@ func (c *conn) begin(ctx context.Context, begin string, settings Settings) error
 // set has the next request begin with settings.
 func (c *conn) set(ctx context.Context, settings Settings) error {
 	query, args := settings.query()
-	_, err := c.keepBack(context.WithValue(ctx, preparingKey{}, true), query, args)
+	_, err := c.keepBack(preparing(ctx), query, args)
 	return err
 }
 
-// Commit does not wait for the end of a transaction that only reads.
+// Commit does not wait for the end of a transaction that only reads. A statement that was kept
+// back until now and fails costs the connection: the driver gives up one whose commit fails.
 func (c *conn) Commit() error {
 	defer c.ended()
 	if !c.reads || !c.plain {
 		return c.driverConn.Commit()
 	}
 	if c.unsent() {
+		c.link.queue.drop()
 		return nil
 	}
 	if _, err := c.keepBack(context.Background(), "COMMIT", nil); err != nil {
-		return err
+		return driver.ErrBadConn // it is in the middle of something
 	}
-	return c.link.send(c.link.queue.flush())
+	if c.link.send(c.link.queue.flush()) != nil {
+		return driver.ErrBadConn
+	}
+	return nil
 }
 
 func (c *conn) Rollback() error {
 	defer c.ended()
+	c.link.queue.drop()
 	if c.unsent() {
 		return nil
 	}
 	return c.driverConn.Rollback()
 }
 
-// unsent drops what was kept back, and tells whether that is the whole transaction.
-func (c *conn) unsent() bool {
-	c.link.queue.drop()
-	return c.plain && c.link.queue.sent == c.began
-}
+// unsent tells whether nothing of the transaction was sent.
+func (c *conn) unsent() bool { return c.plain && c.link.queue.sent == c.began }
 
 // ended has the link heed nobody's context any more.
 func (c *conn) ended() {
 	c.over()
-	c.over = nil
+	c.over, c.failed = nil, false
 }
 
-type settingsKey struct{}
+type (
+	settingsKey struct{} // of a transaction
+	loneKey     struct{} // of a read that is a transaction
+)
 
 // withSettings is the context of a transaction that begins with settings.
 func withSettings(ctx context.Context, settings Settings) context.Context {

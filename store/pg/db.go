@@ -142,7 +142,7 @@ func connect(opts Options) (_ *sql.DB, plain bool, err error) {
 	}
 	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
 	plain = cfg.SSLMode == pq.SSLModeDisable
-	db := sql.OpenDB(connector{pqConnector, plain})
+	db := sql.OpenDB(connector{pqConnector, plain, opts.Unprepared})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

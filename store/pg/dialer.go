@@ -120,9 +120,7 @@ func (c *timedConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if !more {
-			n, err := c.Conn.Read(p)
-			c.queue.got += n
-			return n, err
+			return c.Conn.Read(p)
 		}
 		var b [4096]byte
 		n, err := c.Conn.Read(b[:])
@@ -135,8 +133,11 @@ func (c *timedConn) Read(p []byte) (int, error) {
 
 func (c *timedConn) Write(p []byte) (int, error) {
 	now, err := c.queue.written(p)
-	if err != nil || len(now) == 0 {
-		return len(p), err
+	if err != nil {
+		return 0, err
+	}
+	if len(now) == 0 {
+		return len(p), nil
 	}
 	if err := c.send(now); err != nil {
 		return 0, err

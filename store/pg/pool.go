@@ -50,3 +50,9 @@ func (d *DB) holdBackConns() {
 }
 
 func (d *DB) releaseConn() { <-d.conns }
+
+// dropIdle closes the connections that nobody uses.
+func (d *DB) dropIdle() {
+	d.db.SetMaxIdleConns(-1)
+	d.db.SetMaxIdleConns(d.opts.MaxConns)
+}

@@ -5,10 +5,9 @@ import (
 	"database/sql"
 )
 
-// QueryRow reads one row by one prepared statement, in one round trip where a transaction
-// takes three. It is for what stands before everything else, or is asked very often: by
-// an index, and a snapshot of its own. The time limits are those of ctx and of the
-// connection. Under [AsReader] it is a transaction all the same, since a role is one's.
+// QueryRow reads one row by one prepared statement with a snapshot of its own, in one round trip.
+// Behind TLS it has the time limits of ctx and of the connection alone, and under a role that
+// confines it, which is a transaction's, three round trips.
 func (d *DB) QueryRow(ctx context.Context, what string, dest any, query string, args ...any) error {
 	return d.query(ctx, what, func(ctx context.Context, q Querier) error { return ReadRow(ctx, q, dest, query, args...) })
 }
@@ -56,7 +55,7 @@ func (d *DB) querySet(ctx context.Context, what string, settings Settings, read 
 	if err != nil {
 		return err
 	}
-	if len(confined) > 0 && len(settings) == 0 {
+	if len(settings) == 0 && (d.plain || len(confined) > 0) {
 		settings = d.opts.bounds(d.opts.LockTimeout, false)
 	}
 	settings = append(settings, confined...)
@@ -65,7 +64,7 @@ func (d *DB) querySet(ctx context.Context, what string, settings Settings, read 
 	}
 	defer d.releaseConn()
 	for range MaxTries {
-		err = d.queryOnce(d.preparing(ctx), settings, read)
+		err = d.queryOnce(preparing(ctx), settings, read)
 		if err == nil || ctx.Err() != nil || !canRepeat(err) {
 			break
 		}
@@ -79,7 +78,7 @@ func (d *DB) queryOnce(ctx context.Context, settings Settings, read func(context
 		return read(ctx, d.db)
 	}
 	if d.plain {
-		return read(withSettings(ctx, append(settings, "transaction_read_only", "on")), d.db)
+		return read(context.WithValue(ctx, loneKey{}, append(settings, "transaction_read_only", "on")), d.db)
 	}
 	t, err := d.db.BeginTx(withSettings(ctx, settings), &sql.TxOptions{ReadOnly: true})
 	if err != nil {

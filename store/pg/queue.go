@@ -16,7 +16,6 @@ type queue struct {
 	hold bool   // what the driver writes is kept back
 	out  []byte // requests kept back, without their Sync
 	sent int    // how often something was sent
-	got  int    // how many bytes came for the driver
 	told []byte // answers that we made up, for the driver to read
 	owed []byte // types of requests whose answers are to come, and not for the driver
 	in   []byte // answers that have come, and that nobody has read
@@ -58,7 +57,7 @@ func next(b []byte) (m, rest []byte, ok bool) {
 	return b[:n:n], b[n:], true
 }
 
-// asExtended is a simple query of one statement, in messages that can be kept back.
+// asExtended is a simple query, of one statement as all are that are kept back, in messages that can be kept back.
 func asExtended(query []byte) []byte {
 	text := string(bytes.TrimSuffix(query[5:], []byte{0}))
 	var b []byte
@@ -133,7 +132,6 @@ func (q *queue) read(p []byte) (n int, more bool) {
 		if len(q.owed) > 0 {
 			return 0, true
 		}
-		q.got += len(q.in)
 	}
 	n = copy(p, *from)
 	*from = (*from)[n:]

@@ -64,6 +64,7 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 
 // Exec has a statement run before the next one that is waited for, be it the commit, in the same
 // round trip: whoever does not ask for a result does not wait for it. Its error is that one's.
+// It is one command.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), query, args...)
 	return err
@@ -128,17 +129,14 @@ const MaxTries = 3
 // Run runs w until it is committed or has failed for good.
 func (d *DB) Run(ctx context.Context, w Work) error {
 	var err error
-	stale := 0
-	for try := 0; try < MaxTries; try++ {
+	for range MaxTries {
 		var sent bool
 		sent, err = d.attempt(ctx, w)
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, errStale) && stale < d.opts.MaxConns { // after a failover all that are kept are
-			stale++
-			try--
-			continue
+		if ServerError(err) == nil && canRepeat(err) {
+			d.dropIdle() // after a failover all that are kept are broken
 		}
 		if sent && outcomeUnknown(err) {
 			done, readErr := d.wasCommitted(ctx, w)
@@ -173,7 +171,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	}
 	defer d.releaseConn()
 	if w.Prepare || w.ByKey {
-		ctx = d.preparing(ctx)
+		ctx = preparing(ctx)
 	}
 	opts := &sql.TxOptions{}
 	if w.ReadOnly || w.Snapshot {
@@ -188,7 +186,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	t := &Tx{raw}
 	do := w.Do
 	if fault.Off(fault.Whole) {
-		do = commitEachStatement(do)
+		ctx, do = waited(ctx), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
 		return false, err
@@ -250,7 +248,7 @@ const streamIdle = 10 * time.Minute
 func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
 	opts.IdleTimeout = streamIdle
-	raw, err := d.db.BeginTx(withSettings(ctx, append(opts.bounds(opts.LockTimeout, false), settings...)),
+	raw, err := d.db.BeginTx(withSettings(waited(ctx), append(opts.bounds(opts.LockTimeout, false), settings...)),
 		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
