@@ -141,8 +141,15 @@ func (o *ordeal) cutNetwork(t *testing.T, l labour) {
 	}
 }
 
-// isCommit tells whether a packet asks for a commit.
-func isCommit(p packet) bool { return p.up && bytes.Contains(p.data, []byte("COMMIT\x00")) }
+// isCommit tells whether a packet asks for a commit, and whoever sent it waits for the reply: of what has only
+// read nobody does.
+func isCommit(p packet) bool {
+	data := p.data
+	if unwaited := []byte("\x00COMMIT\x00"); p.up && len(data) > 5 && data[0] == 'P' && bytes.HasPrefix(data[5:], unwaited) {
+		data = data[5+len(unwaited):]
+	}
+	return p.up && bytes.Contains(data, []byte("COMMIT\x00"))
+}
 
 // wired runs the victim with a cable to the database or to the model between.
 func (v *victim) wired(toModel bool, fate func(p packet) fate, env ...string) outcome {
