@@ -131,7 +131,7 @@ func TestUnderWay(t *testing.T) {
 		return id
 	}
 	evolving := begin(petitioned, reverie.JobEvolve)
-	a.write(`insert into leases (group_id, lease_name, holder, expires_at) values ($1, 'group', 'x', clock_timestamp() + interval '1 hour')`, petitioned)
+	a.write(`update leases set holder = 'x', expires_at = clock_timestamp() + interval '1 hour' where group_id = $1`, petitioned)
 	a.write(`insert into run_chunks (group_id, run_id, chunk_no, status, message_ids, created_at)
 		select $1, $2, no, status, array['a', 'b'], now() from unnest(array['applied', 'held', 'open']) with ordinality as c (status, no)`, petitioned, evolving)
 	for _, at := range []time.Duration{time.Minute, 2 * time.Minute, 2 * time.Hour} { // the last is of no window of it

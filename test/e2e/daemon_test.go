@@ -67,7 +67,7 @@ func TestDaemon(t *testing.T) {
 	s.bring("held", chat(night(3), "note Lin drinks tea", "note The key is sk-proj-Abc123Def456Ghi789Jkl012Mno345Pqr678")...)
 	s.bring("held", chat(night(4), "drop Lin drinks tea")...)
 	s.bring("story", chat(night(3), "tell me a story")...)
-	s.exec(`insert into leases (group_id, lease_name, holder, fence, expires_at) values ('g1', 'group', 'gone:1', 3, 'epoch')`)
+	s.exec(`update leases set holder = 'gone:1', fence = 3, expires_at = 'epoch' where group_id = 'g1'`)
 	answer := scribe(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.User, "tell me a story") {

@@ -126,7 +126,7 @@ func TestEraseRefuses(t *testing.T) {
 	s.run("erase", "--author", "Lin", "--yes").want(t, 2, "several accounts", "u1 in g1: 1 message", "u2 in g1: 1 message")
 	s.run("erase", "--author", "u1", "--group", "none", "--yes").want(t, 1, "groups list")
 	s.run("erase", "--yes").want(t, 2, "--author is needed")
-	s.exec(`insert into leases values ('g1', 'group', 'other:1', 1, now() + interval '1 hour')`)
+	s.exec(`update leases set holder = 'other:1', fence = 1, expires_at = now() + interval '1 hour' where group_id = 'g1'`)
 	if o := s.run("erase", "--author", "u1", "--yes").want(t, 11, "busy"); o.stdout != "" {
 		t.Errorf("of a busy group: %s", o.stdout)
 	}
@@ -135,7 +135,7 @@ func TestEraseRefuses(t *testing.T) {
 	}
 	s.bringAll("g0", []reverie.Message{{ID: "1", AuthorID: "u9", Author: "Zed", Text: "hello", SentAt: time.Unix(1e9, 0)}})
 	s.bringAll("g2", []reverie.Message{{ID: "1", AuthorID: "u9", Author: "Zed", Text: "hello", SentAt: time.Unix(1e9, 0)}})
-	s.exec(`insert into leases values ('g0', 'group', 'other:1', 1, now() + interval '1 hour')`)
+	s.exec(`update leases set holder = 'other:1', fence = 1, expires_at = now() + interval '1 hour' where group_id = 'g0'`)
 	s.run("erase", "--author", "u9", "--yes").want(t, 3, "1 of 2 groups failed", "busy").shows(t, "g2: 1 message", "receipt ")
 	s.exec(`update leases set expires_at = 'epoch' where group_id = 'g0'`)
 	s.run("erase", "--author", "u9", "--yes").want(t, 0).shows(t, "g0: 1 message")

@@ -101,7 +101,7 @@ func TestMaintainAfterUndo(t *testing.T) {
 // group that fails stops no other.
 func TestMaintainPassesOver(t *testing.T) {
 	s := aged(t)
-	s.exec(`insert into leases (group_id, lease_name, holder, fence, expires_at) values ('g1', 'group', 'somebody', 7, now() + interval '1 hour')`)
+	s.exec(`update leases set holder = 'somebody', fence = 7, expires_at = now() + interval '1 hour' where group_id = 'g1'`)
 	s.exec(`create function refuse() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$`)
 	s.exec(`create trigger refuse before update on memories for each row when (old.group_id = 'g2') execute function refuse()`)
 	s.bring("g3", chat("2026-01-15", "hello")...)
