@@ -322,7 +322,7 @@ func TestMemoryMovesMeanwhile(t *testing.T) {
 	w.provider.state = func(*handedIn) (llm.BatchState, error) {
 		if !moved {
 			moved = true
-			w.rows(`update memories set statement = 'tea g1 likes coffee.', content_hash = 'other' where group_id = 'g1' returning 'x'`)
+			w.exec(`update memories set statement = 'tea g1 likes coffee.', content_hash = 'other' where group_id = 'g1'`)
 		}
 		return llm.BatchState{Phase: llm.BatchEnded}, nil
 	}
