@@ -251,12 +251,12 @@ def test_what_reverie_refuses_is_dropped(server: Memory) -> None:
 def test_a_message_that_the_server_fails_at_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Retry, "delay", lambda *_: 0.0)
     stored: list[str] = []
-    tries = 0
+    failures = 0  # how many are told at once depends on the threads, and hence how many tries there are
 
     def fail(request: httpx.Request) -> httpx.Response:
-        nonlocal tries
-        tries += 1
+        nonlocal failures
         if b"poison" in request.content:
+            failures += 1
             return httpx.Response(500, json={"status": 500, "detail": "a fault"})
         stored.extend(json.loads(line)["id"] for line in request.content.splitlines())
         return httpx.Response(200, json=ADDED)
@@ -266,7 +266,7 @@ def test_a_message_that_the_server_fails_at_holds_nobody_up(monkeypatch: pytest.
         assert memory.flush(60)
         assert memory.dropped == 1
     assert stored == [str(i) for i in range(100) if i != 70]
-    assert 8 < tries < 40
+    assert 8 <= failures < 30
 
 
 @pytest.mark.parametrize(
