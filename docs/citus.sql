@@ -53,3 +53,4 @@ select create_distributed_table('erased_messages', 'group_id', colocate_with => 
 select create_distributed_table('erased_memories', 'group_id', colocate_with => 'groups');
 -- Every node has all webhooks: what is written of any group looks there who is to be told.
 select create_reference_table('webhooks');
+select create_distributed_table('writes', 'group_id', colocate_with => 'groups');

@@ -44,16 +44,13 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		return false, err
 	}
 	args := NewGroup(g, s.db.Now())
-	var xid string
+	var key string // each row has another
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
-		n, err := t.ExecRows(ctx, EnsureGroupQuery, args...)
-		if created = n == 1; err != nil || !created {
-			return err
+		err := t.Get(ctx, &key, EnsureGroupQuery+` returning plan_key`, args...)
+		if created = err == nil; err != nil {
+			return IgnoreNoRows(err)
 		}
-		if err := t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup); err != nil { // for whoever takes it first
-			return err
-		}
-		return t.Get(ctx, &xid, pg.XIDQuery)
+		return t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup) // for whoever takes it first
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if !created {
 			return true, nil // there was nothing to commit
@@ -61,7 +58,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		if err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
-		return pg.WasCommitted(ctx, t, xid)
+		return pg.Get[bool](ctx, t, `select plan_key = $2 from groups where group_id = $1`, g.ID, key)
 	}})
 	return created, err
 }
@@ -285,16 +282,8 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		}
 		gone = append(found[id], sessions...)
 		return nil
-	}}.ByID(relockGroup(id)))
+	}}.Once(id))
 	return g, gone, err
-}
-
-// relockGroup is for [pg.Work.ByID] of work that locks a group.
-func relockGroup(id string) func(context.Context, *pg.Tx) error {
-	return func(ctx context.Context, t *pg.Tx) error {
-		_, err := LockGroup(ctx, t, id)
-		return err
-	}
 }
 
 // LockGroup reads a group and lets nobody else change it, or note a failure of
