@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pelletier/go-toml/v2"
 	"golang.org/x/text/unicode/norm"
 
 	"reverie/internal/text"
@@ -222,16 +221,12 @@ type wordLists struct {
 }
 
 var lists = sync.OnceValue(func() (w wordLists) {
-	var file struct {
-		Empty        string `toml:"empty"`
-		Common       string `toml:"common"`
-		EmptyHan     string `toml:"empty_han"`
-		EmptyPhrases string `toml:"empty_phrases"`
-		CommonPairs  string `toml:"common_pairs"`
-	}
-	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
-		panic(fmt.Sprintf("reference_words.toml: %v", err)) // it is part of the binary
-	}
+	file := text.ReadTOML[struct {
+		Empty, Common string
+		EmptyHan      string `toml:"empty_han"`
+		EmptyPhrases  string `toml:"empty_phrases"`
+		CommonPairs   string `toml:"common_pairs"`
+	}](wordsFile)
 	set := func(list string, form func(string) string) map[string]bool {
 		words := map[string]bool{}
 		for w := range strings.FieldsSeq(list) {
