@@ -38,6 +38,18 @@ func (r *Pattern) UnmarshalText(expr []byte) error {
 	return nil
 }
 
+// WordSet is words that a file writes as one text, with white space between them.
+type WordSet map[string]bool
+
+// UnmarshalText takes the words apart.
+func (w *WordSet) UnmarshalText(list []byte) error {
+	*w = WordSet{}
+	for word := range strings.FieldsSeq(string(list)) {
+		(*w)[word] = true
+	}
+	return nil
+}
+
 // ReadTOML reads a file that is compiled in, in which nothing may stand that is not known. One that is wrong is a
 // mistake in the program: it panics.
 func ReadTOML[T any](file string) (data T) {
