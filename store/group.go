@@ -127,8 +127,12 @@ func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Gr
 const (
 	parkedWhere = `exists (select 1 from setbacks s where s.group_id = g.group_id and s.parked_at is not null)`
 
-	groupListQuery = `select g.*, p.pending, p.oldestpending, a.active from (
-		select ` + GroupColumns + ` from groups g
+	groupListQuery = `select ` + GroupColumns + `, p.pending, p.oldestpending, a.active from groups g
+		cross join lateral (
+			select count(*) as pending, min(m.sent_at) as oldestpending from messages m
+			where m.group_id = g.group_id and m.run_id is null and m.outcome is null) p
+		cross join lateral (
+			select count(*) as active from memories m where m.group_id = g.group_id and m.status = 'active') a
 		where group_id > $1 and ($2 = '' or group_id = $2) and case $3
 			when '' then true
 			when 'paused' then paused
@@ -136,18 +140,12 @@ const (
 			when 'active' then not paused and not ` + parkedWhere + `
 			else false end
 			and ($5 = '' or position(lower($5) in lower(group_id)) > 0 or position(lower($5) in lower(name)) > 0)
-		order by group_id limit nullif($4::int, 0)) g
-		cross join lateral (
-			select count(*) as pending, min(m.sent_at) as oldestpending from messages m
-			where m.group_id = g.group_id and m.run_id is null and m.outcome is null) p
-		cross join lateral (
-			select count(*) as active from memories m where m.group_id = g.group_id and m.status = 'active') a
-		order by g.group_id`
+		order by group_id limit nullif($4::int, 0)`
 
-	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
-		cross join lateral (
-			select ` + RunColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
-				run_id desc limit 1) r`
+	lastRunsQuery = `select r.* from groups g cross join lateral (
+			select ` + RunColumns + ` from runs where group_id = g.group_id and job <> 'propose' order by started_at desc,
+				run_id desc limit 1) r
+		where g.group_id = any ($1::text[])`
 )
 
 // GroupList lists groups by id with how they stand, in one snapshot and at most

@@ -163,12 +163,14 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 }
 
 // The spend is summed for the runs of the page alone.
-const runsQuery = `select r.*, s.* from (
-		select ` + RunColumns + ` from runs
+const runsQuery = `with page as materialized (
+		select group_id, run_id from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
 				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
 			and started_at >= $4::timestamptz and ($6::uuid is null or (started_at, run_id) < ($7::timestamptz, $6::uuid))%s
-		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
+		order by started_at desc, run_id desc limit nullif($5::int, 0))
+	select r.*, s.* from page p
+	join lateral (select ` + RunColumns + ` from runs) r on r.group_id = p.group_id and r.run_id = p.run_id
 	cross join lateral (
 		select ` + SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`

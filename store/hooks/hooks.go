@@ -22,9 +22,9 @@ func New(db *pg.DB) *Hooks { return &Hooks{db} }
 const (
 	columns = `group_id, webhook_id, url, secret, events, statements, created_at`
 
-	listQuery = `select w.*, coalesce(e.waiting, 0) as waiting, e.oldest_at from webhooks w cross join lateral (
-			select count(*)::int as waiting, min(created_at) as oldest_at from webhook_events
-			where webhook_id = w.webhook_id and done_at is null) e
+	listQuery = `select w.*, coalesce(e.waiting, 0) as waiting, e.oldest_at from webhooks w left join (
+			select webhook_id, count(*)::int as waiting, min(created_at) as oldest_at from webhook_events
+			where group_id is not null and done_at is null group by 1) e on e.webhook_id = w.webhook_id
 		where ($1 = '' or w.group_id = $1) and ($2::uuid is null or w.webhook_id = $2) order by w.created_at, w.webhook_id`
 
 	// Of a webhook that fails one group is tried, the others when it answers again. Those that answer go first.
