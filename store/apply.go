@@ -96,8 +96,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 			if list, err = s.applyPlan(ctx, t, plan); err != nil || plan.End == nil {
 				return err
 			}
-			plan.End.Stats.Deferred, err = s.finishRun(ctx, t, *plan.End, true)
-			return err
+			return s.finishRun(ctx, t, *plan.End, true, &plan.End.Stats.Deferred)
 		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied',
@@ -166,7 +165,7 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	case plan.SessionID != "":
 		err = extracted(ctx, t, plan, at)
 	default:
-		err = consume(ctx, t, plan)
+		consume(ctx, t, plan)
 	}
 	if err != nil {
 		return nil, err
@@ -181,9 +180,9 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 
 // consume gives each message its outcome, exactly once: one that is no longer
 // pending fails the whole plan.
-func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
+func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) {
 	if len(plan.Outcomes) == 0 {
-		return nil
+		return
 	}
 	ids := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
 	var outcomes []string
@@ -198,12 +197,14 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 			}
 		}
 	}
-	n, err := pg.Get[int](ctx, t, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions, news)
-	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
-			reverie.ErrConflict)
-	}
-	return err
+	var n int
+	t.Ask(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions, news).Then(func(err error) error {
+		if err == nil && n != len(ids) {
+			return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
+				reverie.ErrConflict)
+		}
+		return err
+	})
 }
 
 func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {

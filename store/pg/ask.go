@@ -1,6 +1,11 @@
 package pg
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/lib/pq"
+)
 
 // Asked is a statement whose answer is read later: see [Tx.Ask].
 type Asked struct {
@@ -49,14 +54,34 @@ func (a *Asked) Read() error {
 	return a.err
 }
 
-// readAsked reads what was asked and nobody has read.
-func (t *Tx) readAsked() error {
+// Then has check look at the answer, and at the error of reading it, when it is read.
+func (a *Asked) Then(check func(error) error) *Asked {
+	if read := a.read; read != nil {
+		a.read = func() error { return check(read()) }
+	} else {
+		a.err = check(a.err)
+	}
+	return a
+}
+
+// ReadAsked reads what was asked and nobody has read.
+func (t *Tx) ReadAsked() error {
 	for _, a := range t.asked {
 		if err := a.Read(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// causeOf is the error that a transaction failed by, where err only says that it had.
+func (t *Tx) causeOf(err error) error {
+	for _, a := range t.asked {
+		if errors.Is(err, pq.ErrInFailedTransaction) && ServerError(a.err) != nil {
+			return a.err
+		}
+	}
+	return err
 }
 
 // askedKey is of a statement that is asked, or read.

@@ -118,7 +118,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	defer c.heed(ctx)()
 	var st driverStmt
 	if a := asked(ctx); a != nil && a.ahead {
-		if c.failed {
+		if c.failed && !a.question.done {
 			return nil, pq.ErrInFailedTransaction
 		}
 		st, c.link.queue.serve = a.statement, &a.question

@@ -192,9 +192,9 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 		ctx, do = waited(ctx), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
-		return false, err
+		return false, t.causeOf(err)
 	}
-	if err := t.readAsked(); err != nil {
+	if err := t.ReadAsked(); err != nil {
 		return false, err
 	}
 	fault.Reach(w.What, fault.Done)
