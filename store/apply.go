@@ -71,7 +71,7 @@ const (
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
 // alone. The sessions that changes rest on are new to dreams again. A plan of a dream takes in memory
 // versions, and covers sessions. Where the run ends with the chunk, it ends as by
-// [Store.FinishRun]. It returns the changes, support not among them.
+// [Store.FinishRun], and the lease may be given back. It returns the changes, support not among them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
@@ -88,20 +88,29 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
+	var released bool
 	err := s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
+			released = false
 			if list, err = s.applyPlan(ctx, t, plan); err != nil || plan.End == nil {
 				return err
 			}
-			return s.finishRun(ctx, t, *plan.End, true, &plan.End.Stats.Deferred)
+			err = s.finishRun(ctx, t, *plan.End, true, &plan.End.Stats.Deferred)
+			if err == nil && lease.GiveBack != nil {
+				giveBack(ctx, t, lease, &released)
+			}
+			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied',
 				'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
+	if released && err == nil {
+		*lease.GiveBack = true
+	}
 	return list, err
 }
 

@@ -39,6 +39,10 @@ const (
 		from leases where group_id = $1 and lease_name = $2`
 	releaseLeaseQuery = `update leases set holder = '', expires_at = 'epoch'
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4`
+
+	// What has come for the group meanwhile is done first, by the holder.
+	giveBackQuery = releaseLeaseQuery + ` and not exists (select 1 from message_changes c where c.group_id = $1)
+		returning true`
 )
 
 type leaseRow struct {
@@ -134,6 +138,16 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			return t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 		},
+	})
+}
+
+// giveBack asks for the release of a lease that the transaction holds, unless anything waits for it.
+func giveBack(ctx context.Context, t *pg.Tx, lease reverie.Lease, released *bool) {
+	t.Ask(ctx, released, giveBackQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence).Then(func(err error) error {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
 	})
 }
 
