@@ -8,6 +8,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -47,7 +48,7 @@ func New(t testing.TB) *store.Store {
 // Open is [New] with options, whose URL and reader's role it fills.
 func Open(t testing.TB, opts pg.Options) *store.Store {
 	t.Helper()
-	opts.URL, opts.ReaderRole = URL(t), store.DefaultReaderRole
+	opts.URL, opts.ReaderRole = cmp.Or(opts.URL, URL(t)), store.DefaultReaderRole
 	s, err := store.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatalf("open the test database: %v", err)
