@@ -74,8 +74,9 @@ const (
 
 	dueDreamPageQuery = dueDreamGroups + ` and g.group_id > $1 and not g.paused order by g.group_id
 		limit nullif($2::int, 0)`
-	dueDreamGroupQuery = dueDreamGroups + ` and g.group_id = $1`
 )
+
+var dueDreamGroupQuery = inGroup(dueDreamGroups, "$1") + ` and g.group_id = $1`
 
 // DueGroups is [Store.DueGroups] for groups with a session that no dream has
 // covered, ended or not, or with a dream that was interrupted or failed. In place of the first

@@ -189,11 +189,13 @@ const (
 
 	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id
 		limit nullif($12::int, 0)`
-	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
+)
+
+var (
+	dueSessionGroupQuery = inGroup(dueSessionGroups, "$11") + ` and g.group_id = $11`
 
 	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross
-			join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
+		where group_id = $11 and session_id = any (array(` + inGroup(dueSessionsOf, "$11") + `))
 		order by last_at, session_id`
 )
 
