@@ -44,11 +44,15 @@ func sentStatements() []string {
 type listened struct {
 	net.Conn
 	begun   bool // the first message, which has no type, has passed
+	secret  bool // what is said is TLS's
 	unheard []byte
 }
 
+// sslRequest is the length of the first message that asks for TLS, and of no other.
+const sslRequest = 8
+
 func (l *listened) Write(b []byte) (int, error) {
-	for l.unheard = append(l.unheard, b...); ; {
+	for l.unheard = append(l.unheard, b...); !l.secret; {
 		size := 0 // of what is before the length
 		if l.begun {
 			size = 1
@@ -63,7 +67,11 @@ func (l *listened) Write(b []byte) (int, error) {
 		if l.begun {
 			hear(l.unheard[0], l.unheard[5:end])
 		}
+		l.secret = l.secret || !l.begun && end == sslRequest
 		l.begun, l.unheard = true, l.unheard[end:]
+	}
+	if l.secret {
+		l.unheard = nil
 	}
 	return l.Conn.Write(b)
 }

@@ -23,7 +23,7 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	defer cancel()
 	opts := d.opts
 	opts.StatementTimeout = max(wait, opts.StatementTimeout)
-	raw, err := d.db.BeginTx(withSettings(waited(ctx), opts.bounds(wait, false)), nil)
+	raw, err := d.db.BeginTx(withSettings(ctx, opts.bounds(wait, false)), nil)
 	if err != nil {
 		return false, err
 	}

@@ -248,7 +248,7 @@ const streamIdle = 10 * time.Minute
 func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
 	opts.IdleTimeout = streamIdle
-	raw, err := d.db.BeginTx(withSettings(waited(ctx), append(opts.bounds(opts.LockTimeout, false), settings...)),
+	raw, err := d.db.BeginTx(withSettings(ctx, append(opts.bounds(opts.LockTimeout, false), settings...)),
 		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
