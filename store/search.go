@@ -36,7 +36,10 @@ const (
 		found as materialized (select ` + foundIn + ` them ` + andAsked + `),` + weighed + `
 		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
 			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
-		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+		select r.*, e.n::bigint, e.unseen, ` + besideOf + ` from ranked r cross join everything e`
+
+	// Whose memories are looked at besides is asked with the ranking: see reverie.Ranking.
+	besideOf = `(select team from groups where group_id = $1), ` + isLinked
 
 	weighing = `everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
 			from them),
@@ -62,7 +65,7 @@ const (
 	// as it must itself, and is weighed like them.
 	archived = `with gone as materialized (` + compared + ` from memories` + ofKinds + `status = 'archived'
 				and (select count(*) from ranked where score >= $11::float8) < $10::int)
-		select g.*, e.n::bigint, e.unseen from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
+		select g.*, e.n::bigint, e.unseen, ` + besideOf + ` from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
 				select ` + foundIn + ` gone ` + andAsked + `)` + ofEach + `) g cross join everything e
 			where score >= $11::float8 order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
 
@@ -151,7 +154,7 @@ func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) 
 		h := reverie.Hit{Memory: reverie.Memory{GroupID: groupID}}
 		if err := rows.Scan(&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status,
 			(*pq.StringArray)(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash, &h.UpdatedAt, &h.LastSupportedAt,
-			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen); err != nil {
+			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen, &r.Team, &r.Linked); err != nil {
 			return reverie.Ranking{}, err
 		}
 		r.Hits = append(r.Hits, h)
@@ -335,6 +338,9 @@ const (
 	recallQuotes = `case when $9::int > 0 then (select json_agg(q) from (select message_id, author, said as text, score,
 		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $6::text[], $2, $7::timestamptz, $8::float8, $9::int)) q)
 			end::text as quotes`
+	// The function reads a distributed table, so that no server can run it as a part of a statement about another.
+	quotesAloneQuery = `select (select json_agg(q) from (select message_id, author, said as text, score,
+		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $3::text[], $2, $4::timestamptz, $5::float8, $6::int)) q)::text`
 
 	// forJSON ends a time as Go's JSON has it, whatever the connection's zone.
 	forJSON = ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
@@ -376,12 +382,22 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
 		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text, asked, q.Until, q.Share, q.Quotes}
+		alone := s.db.Distributed() && q.Quotes > 0
+		if alone {
+			args[8] = 0
+		}
 		if !q.At.IsZero() {
 			query, args = recallAtQuery, append(args, q.At)
 		}
 		err := s.db.QueryRow(ctx, what, &row, query, args...)
 		if err != nil {
 			return reverie.RecallState{}, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
+		}
+		if alone {
+			if err := s.db.QueryRow(ctx, what, &row.Quotes, quotesAloneQuery, q.GroupID, q.SessionID, asked, q.Until, q.Share,
+				q.Quotes); err != nil {
+				return reverie.RecallState{}, err
+			}
 		}
 		list := row.Messages.V
 		slices.Reverse(list)

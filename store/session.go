@@ -189,11 +189,13 @@ const (
 
 	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id
 		limit nullif($12::int, 0)`
-	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
+)
+
+var (
+	dueSessionGroupQuery = inGroup(dueSessionGroups, "$11") + ` and g.group_id = $11`
 
 	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross
-			join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
+		where group_id = $11 and session_id = any (array(` + inGroup(dueSessionsOf, "$11") + `))
 		order by last_at, session_id`
 )
 
@@ -279,7 +281,7 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 		if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
 			return state, err
 		}
-		facts, err := headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary)
+		facts, err := pg.Select[reverie.HeadState](ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary)
 		if err != nil {
 			return state, err
 		}
@@ -290,11 +292,11 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 				state.Heads = append(state.Heads, h)
 			}
 		}
-		summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
+		summaries, err := pg.Select[reverie.HeadState](ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
 		if len(summaries) > 0 {
 			state.Summary = &summaries[0]
 		} else if err == nil && q.Summaries > 0 {
-			state.Weakest, err = headList(ctx, t, weakestQuery, q.GroupID, reverie.TagSummary, q.Summaries, reverie.CoreWeight)
+			state.Weakest, err = pg.Select[reverie.HeadState](ctx, t, weakestQuery, q.GroupID, reverie.TagSummary, q.Summaries, reverie.CoreWeight)
 		}
 		return state, err
 	})
@@ -318,10 +320,6 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 	}
 	more := len(list) > limit
 	return list[:min(limit, len(list))], more, nil
-}
-
-func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.HeadState, error) {
-	return pg.Select[reverie.HeadState](ctx, t, query, args...)
 }
 
 // GatherFold reads what folding a session needs, in one snapshot and at most five

@@ -160,8 +160,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 
 // undoneRun is true of a row of a run that was taken back before.
 func undoneRun(row string) string {
-	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id
-		and r.run_id = ` + row + `.run_id) is not null`
+	return `(select r.undone_at from runs r where r.group_id = $1 and r.run_id = ` + row + `.run_id) is not null`
 }
 
 // touchedRow is a lineage that runs wrote or supported which are taken back.

@@ -42,7 +42,7 @@ const (
 			and withdrawn_at is null
 		order by memory_id, evidence_no`
 
-	deploymentQuery = `select deployment_id::text from deployments`
+	deploymentQuery = `select deployment_id::text from deployments where group_id = ''`
 )
 
 // TeamMemories returns a page of a team's memories, deleted ones included, by lineage id:
@@ -322,11 +322,12 @@ const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_a
 	order by sent_at desc, evidence_no limit $3`
 
 // originQuery says what a version of a group's memory was made by and from.
-const originQuery = `select d.deployment_id::text as deployment, coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
+const originQuery = `select (select deployment_id::text from deployments where group_id = '') as deployment,
+		coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
 		(select count(distinct e.message_id) from memory_evidence e where e.group_id = $1
 			and e.lineage_id = m.lineage_id
 			and e.action <> 'delete' and e.withdrawn_at is null) as messages
-	from memories m cross join deployments d left join runs r on r.group_id = $1 and r.run_id = m.run_id
+	from memories m left join runs r on r.group_id = $1 and r.run_id = m.run_id
 	where m.group_id = $1 and m.memory_id = $2::uuid`
 
 // ShareMemory makes a version of a group's memory the head of a team's memory: of the one
