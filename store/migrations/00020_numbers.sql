@@ -39,7 +39,8 @@ create function reverie_distributed() returns boolean language sql stable as $$
 $$;
 
 -- Distributes what is not yet, and returns the tables' names: where begin says so, or it was begun before. A migration
--- that makes a table calls it before it adds foreign keys. Citus cannot carry the policies of the reader.
+-- that makes a table calls it before it adds foreign keys; and an ALTER that adds a constraint does nothing else. Citus cannot
+-- carry the policies of the reader.
 create function reverie_distribute(begin boolean) returns setof text language plpgsql as $$
 declare
     t regclass;

@@ -9,13 +9,13 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lib/pq/pqerror"
 
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
-	"reverie/internal/text"
 )
 
 // Tx is one transaction. Rows are read into structs by `db` tags: see [field].
@@ -66,12 +66,11 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 	}
 }
 
-var insertSelect = text.NewPattern(`^\s*insert into [^()]*\([^()]*\)\s+(overriding system value\s+)?select\s`)
-
 // asSelect has a select return a row for each that an insert from a select writes. Citus hands only
 // that to the server of the group as it stands.
 func asSelect(query string) string {
-	if !insertSelect.MatchString(query) {
+	columns, from, _ := strings.Cut(strings.TrimSpace(query), ")")
+	if !strings.HasPrefix(columns, "insert into ") || !strings.HasPrefix(strings.TrimSpace(from), "select") {
 		return query
 	}
 	return `with written as (` + query + ` returning 1) select from written`
