@@ -182,7 +182,7 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 		if state.Signs, err = dreamSigns(ctx, t, args); err != nil {
 			return state, err
 		}
-		if state.Material, err = headList(ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
+		if state.Material, err = pg.Select[reverie.HeadState](ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
 			return state, err
 		}
 		if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
@@ -210,7 +210,7 @@ func sessionsOf(material []reverie.HeadState) pq.StringArray {
 // dreamt reads what earlier dreams have taken in and left. Of several narratives,
 // since a person has restored one, the latest counts.
 func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
-	heads, err := headList(ctx, t, dreamtQuery, state.Group.ID)
+	heads, err := pg.Select[reverie.HeadState](ctx, t, dreamtQuery, state.Group.ID)
 	for _, h := range heads {
 		switch {
 		case h.Status == reverie.StatusArchived: // what was closed is over

@@ -102,35 +102,34 @@ const (
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
-		if state.Group, state.Nights, err = groupNights(ctx, t, q.GroupID); err != nil {
-			return state, err
+		groupNights(ctx, t, q.GroupID, &state.Group, &state.Nights)
+		pending(ctx, t, q, &state)
+		if !q.ContextSince.IsZero() && q.ContextLimit > 0 {
+			t.AskAll(ctx, &state.Context, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
 		}
-		if err = heads(ctx, t, q, &state); err != nil {
-			return state, err
+		var heads []reverie.HeadState
+		t.AskAll(ctx, &heads, headsQuery, q.GroupID, string(q.Kind), q.RunID)
+		if err = t.ReadAsked(); err == nil {
+			err = divide(ctx, t, q, heads, &state)
 		}
-		if state.Pending, state.More, err = pending(ctx, t, q); err != nil {
-			return state, err
-		}
-		state.Context, err = contextMessages(ctx, t, q)
 		return state, err
 	})
 }
 
-// groupNights reads a group, and when it talked.
-func groupNights(ctx context.Context, t *pg.Tx, groupID string) (reverie.Group, []string, error) {
-	row, err := pg.Get[struct {
+// groupNights asks for a group, and when it talked.
+func groupNights(ctx context.Context, t *pg.Tx, groupID string, group *reverie.Group, nights *[]string) *pg.Asked {
+	var row struct {
 		reverie.Group
 		Nights pq.StringArray
-	}](ctx, t, nightsQuery, groupID)
-	return row.Group, row.Nights, pg.NotFoundIfEmpty(err, "group %q", groupID)
+	}
+	return t.Ask(ctx, &row, nightsQuery, groupID).Then(func(err error) error {
+		*group, *nights = row.Group, row.Nights
+		return pg.NotFoundIfEmpty(err, "group %q", groupID)
+	})
 }
 
-// heads reads the heads of the kind, and what else is to be judged again.
-func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) error {
-	all, err := headList(ctx, t, headsQuery, q.GroupID, string(q.Kind), q.RunID)
-	if err != nil {
-		return err
-	}
+// divide tells the heads of the kind from what else is to be judged again.
+func divide(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, all []reverie.HeadState, state *reverie.State) error {
 	var others pq.StringArray
 	for _, h := range all {
 		if h.Status == reverie.StatusArchived {
@@ -160,33 +159,21 @@ func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.
 	return nil
 }
 
-// pending reads the oldest messages of the window and looks one further, or
+// pending asks for the oldest messages of the window, looking one further, or for
 // those of it that are named and whether there are others.
-func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, bool, error) {
-	var list []reverie.Message
-	since, until := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
-	if len(q.MessageIDs) > 0 {
-		if err := t.Select(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
-			return nil, false, err
-		}
-		more, err := pg.Get[bool](ctx, t, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
-		return list, more, err
+func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) {
+	since, until, named := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until), pq.StringArray(q.MessageIDs)
+	if len(named) > 0 {
+		t.AskAll(ctx, &state.Pending, chosenQuery, q.GroupID, since, until, named)
+		t.Ask(ctx, &state.More, moreQuery, q.GroupID, since, until, named)
+		return
 	}
 	limit := max(q.Limit, 0)
-	if err := t.Select(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
-		return nil, false, err
-	}
-	more := len(list) > limit
-	return list[:min(limit, len(list))], more, nil
-}
-
-func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, error) {
-	if q.ContextSince.IsZero() || q.ContextLimit <= 0 {
-		return nil, nil
-	}
-	var list []reverie.Message
-	err := t.Select(ctx, &list, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
-	return list, err
+	t.AskAll(ctx, &state.Pending, pendingQuery, q.GroupID, since, until, limit+1, q.Skip).Then(func(err error) error {
+		state.More = len(state.Pending) > limit
+		state.Pending = state.Pending[:min(limit, len(state.Pending))]
+		return err
+	})
 }
 
 // ActiveNights are the newest dates on which a group talked, sorted.

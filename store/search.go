@@ -36,7 +36,10 @@ const (
 		found as materialized (select ` + foundIn + ` them ` + andAsked + `),` + weighed + `
 		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
 			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
-		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+		select r.*, e.n::bigint, e.unseen, ` + besideOf + ` from ranked r cross join everything e`
+
+	// Whose memories are looked at besides is asked with the ranking: see reverie.Ranking.
+	besideOf = `(select team from groups where group_id = $1), ` + isLinked
 
 	weighing = `everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
 			from them),
@@ -62,7 +65,7 @@ const (
 	// as it must itself, and is weighed like them.
 	archived = `with gone as materialized (` + compared + ` from memories` + ofKinds + `status = 'archived'
 				and (select count(*) from ranked where score >= $11::float8) < $10::int)
-		select g.*, e.n::bigint, e.unseen from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
+		select g.*, e.n::bigint, e.unseen, ` + besideOf + ` from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
 				select ` + foundIn + ` gone ` + andAsked + `)` + ofEach + `) g cross join everything e
 			where score >= $11::float8 order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
 
@@ -151,7 +154,7 @@ func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) 
 		h := reverie.Hit{Memory: reverie.Memory{GroupID: groupID}}
 		if err := rows.Scan(&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status,
 			(*pq.StringArray)(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash, &h.UpdatedAt, &h.LastSupportedAt,
-			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen); err != nil {
+			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen, &r.Team, &r.Linked); err != nil {
 			return reverie.Ranking{}, err
 		}
 		r.Hits = append(r.Hits, h)

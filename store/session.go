@@ -281,7 +281,7 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 		if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
 			return state, err
 		}
-		facts, err := headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary)
+		facts, err := pg.Select[reverie.HeadState](ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary)
 		if err != nil {
 			return state, err
 		}
@@ -292,11 +292,11 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 				state.Heads = append(state.Heads, h)
 			}
 		}
-		summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
+		summaries, err := pg.Select[reverie.HeadState](ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
 		if len(summaries) > 0 {
 			state.Summary = &summaries[0]
 		} else if err == nil && q.Summaries > 0 {
-			state.Weakest, err = headList(ctx, t, weakestQuery, q.GroupID, reverie.TagSummary, q.Summaries, reverie.CoreWeight)
+			state.Weakest, err = pg.Select[reverie.HeadState](ctx, t, weakestQuery, q.GroupID, reverie.TagSummary, q.Summaries, reverie.CoreWeight)
 		}
 		return state, err
 	})
@@ -320,10 +320,6 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 	}
 	more := len(list) > limit
 	return list[:min(limit, len(list))], more, nil
-}
-
-func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.HeadState, error) {
-	return pg.Select[reverie.HeadState](ctx, t, query, args...)
 }
 
 // GatherFold reads what folding a session needs, in one snapshot and at most five
