@@ -1,13 +1,11 @@
 package store_test
 
 import (
-	"net/url"
 	"runtime"
 	"testing"
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -35,10 +33,16 @@ func TestSettingsEndWithTheirTransaction(t *testing.T) {
 	}
 }
 
-// What asks for no result waits for none: it travels with what does.
+// What asks for no result waits for none: it travels with what does, also behind TLS.
 func TestTrips(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { testTrips(t, "") })
+	t.Run("TLS", func(t *testing.T) { testTrips(t, newTLSProxy(t).url("127.0.0.1", "sslmode", "require")) })
+}
+
+func testTrips(t *testing.T, url string) {
 	var n network
 	opts := n.options()
+	opts.URL = url
 	opts.MaxConns = 1
 	w := openWorld(t, opts)
 	ctx, run := t.Context(), w.plan(create("likes tea")).RunID
@@ -61,25 +65,6 @@ func TestTrips(t *testing.T) {
 		if got := n.trips.Load() - before; got != c.want {
 			t.Errorf("%s: %d requests, want %d", c.what, got, c.want)
 		}
-	}
-}
-
-// Behind TLS every statement is a round trip of its own, and does the same.
-func TestStatementByStatement(t *testing.T) {
-	u := must(url.Parse(pgtest.URL(t)))(t)
-	q := u.Query()
-	q.Set("sslmode", "prefer") // the server has no TLS, but might have
-	u.RawQuery = q.Encode()
-	s := must(store.Open(t.Context(), pg.Options{URL: u.String()}))(t)
-	defer s.Close()
-	w := &world{t: t, now: noon, parts: partsOf(s)}
-	w.ensure(group)
-	w.lease = must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "host:1:a", time.Minute))(t)
-	if got := w.apply(create("likes tea")); len(got) != 1 {
-		t.Errorf("changes: %v", got)
-	}
-	if got := w.active(); len(got) != 1 {
-		t.Errorf("memories: %v", got)
 	}
 }
 

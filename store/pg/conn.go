@@ -16,7 +16,6 @@ import (
 // connector opens connections whose transactions begin together with their first statement.
 type connector struct {
 	*pq.Connector
-	plain      bool // the link carries the protocol as it is, without TLS: see queue
 	unprepared bool // see Options
 }
 
@@ -32,7 +31,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, plain: c.plain, unprepared: c.unprepared}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -55,7 +54,6 @@ type conn struct {
 	driverConn
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
-	plain      bool
 	unprepared bool
 	began      int    // what link.queue.sent was when the transaction under way began
 	reads      bool   // it only reads
@@ -116,7 +114,15 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 // it only looks; in one the pool asks nobody else.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	defer c.heed(ctx)()
-	st, err := c.prepared(ctx, query, args)
+	var st driverStmt
+	if a := asked(ctx); a != nil && a.ahead {
+		if c.failed && !a.question.done {
+			return nil, pq.ErrInFailedTransaction
+		}
+		st, c.link.queue.serve = a.statement, &a.question
+	} else {
+		st, err = c.prepared(ctx, query, args)
+	}
 	if settings, ok := ctx.Value(loneKey{}).(Settings); err == nil && ok {
 		// From here on the next request is the query's: both are one transaction, that ends with it.
 		if err = errInTransaction; c.over == nil {
@@ -158,9 +164,13 @@ func (r utcRows) Next(dest []driver.Value) error {
 
 // ExecContext writes, always in a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
-	if queued, _ := ctx.Value(queuedKey{}).(bool); queued && c.plain && !waiting(ctx) {
+	queued, _ := ctx.Value(queuedKey{}).(bool)
+	switch {
+	case asked(ctx) != nil && waiting(ctx): // it is read at once
+		return driver.ResultNoRows, nil
+	case asked(ctx) != nil || queued && !waiting(ctx):
 		res, err = c.keepBack(ctx, query, args)
-	} else {
+	default:
 		defer c.heed(ctx)()
 		var st driverStmt
 		if st, err = c.prepared(ctx, query, args); err == nil {
@@ -188,8 +198,12 @@ func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedVa
 	if err != nil { // it waits for an answer, if it prepares
 		return nil, err
 	}
-	c.link.queue.hold = true
-	defer func() { c.link.queue.hold = false }()
+	q := &c.link.queue
+	q.hold = true
+	defer func() { q.hold, q.ask = false, nil }()
+	if a := asked(ctx); a != nil {
+		a.ahead, a.statement, q.ask = true, st, &a.question
+	}
 	return c.exec(context.WithoutCancel(ctx), st, query, args)
 }
 
@@ -238,10 +252,6 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 }
 
 func (c *conn) begin(ctx context.Context, begin string, settings Settings) error {
-	if !c.plain || waiting(ctx) { // all in one request
-		_, err := c.driverConn.ExecContext(ctx, begin+"; "+settings.literally(), nil)
-		return err
-	}
 	if _, err := c.keepBack(ctx, begin, nil); err != nil {
 		return err
 	}
@@ -259,7 +269,7 @@ func (c *conn) set(ctx context.Context, settings Settings) error {
 // back until now and fails costs the connection: the driver gives up one whose commit fails.
 func (c *conn) Commit() error {
 	defer c.ended()
-	if !c.reads || !c.plain {
+	if !c.reads {
 		return c.driverConn.Commit()
 	}
 	if c.unsent() {
@@ -285,7 +295,7 @@ func (c *conn) Rollback() error {
 }
 
 // unsent tells whether nothing of the transaction was sent.
-func (c *conn) unsent() bool { return c.plain && c.link.queue.sent == c.began }
+func (c *conn) unsent() bool { return c.link.queue.sent == c.began }
 
 // ended has the link heed nobody's context any more.
 func (c *conn) ended() {
@@ -316,13 +326,4 @@ func (s Settings) query() (string, []driver.NamedValue) {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: word}
 	}
 	return "select " + strings.Join(calls, ", "), args
-}
-
-// literally is the statement without arguments.
-func (s Settings) literally() string {
-	calls := make([]string, len(s)/2)
-	for i := range calls {
-		calls[i] = "set_config(" + pq.QuoteLiteral(s[2*i]) + ", " + pq.QuoteLiteral(s[2*i+1]) + ", true)"
-	}
-	return "select " + strings.Join(calls, ", ")
 }

@@ -67,9 +67,8 @@ type DB struct {
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
 
-	db    *sql.DB
-	opts  Options
-	plain bool
+	db   *sql.DB
+	opts Options
 
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
 	heldBack atomic.Int64  // how many of conns are held back
@@ -81,11 +80,11 @@ type DB struct {
 // Open connects and pings. Wrong settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	opts = opts.WithDefaults()
-	db, plain, err := connect(opts)
+	db, err := Connect(opts)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, plain: plain, conns: make(chan struct{}, opts.MaxConns),
+	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
@@ -98,14 +97,9 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 // Connect opens a plain pool with the settings of opts: for migrations and other work whose
 // statements cannot run in a transaction. It does not ping.
 func Connect(opts Options) (*sql.DB, error) {
-	db, _, err := connect(opts.WithDefaults())
-	return db, err
-}
-
-// connect also tells whether the connections are plain: see connector.
-func connect(opts Options) (_ *sql.DB, plain bool, err error) {
+	opts = opts.WithDefaults()
 	if opts.URL == "" {
-		return nil, false, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
 	}
 	cfg, err := pq.NewConfig(opts.URL)
 	if err != nil {
@@ -113,11 +107,14 @@ func connect(opts Options) (_ *sql.DB, plain bool, err error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return nil, false, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	cfg.BinaryParameters = true
 	if cfg.SSLMode == "" {
 		cfg.SSLMode = defaultSSLMode(cfg)
+	}
+	if cfg.SSLMode == pq.SSLModeAllow {
+		cfg.SSLMode = pq.SSLModePrefer // that a server refuses links without TLS shows too late
 	}
 	if cfg.ApplicationName == "" {
 		cfg.ApplicationName = "reverie"
@@ -136,17 +133,18 @@ func connect(opts Options) (_ *sql.DB, plain bool, err error) {
 		}
 		cfg.Runtime["search_path"] = strings.Join(path, ", ")
 	}
+	link := &dialer{dial: opts.Dial, timeout: opts.ReadTimeout, cfg: cfg, names: namesOf(cfg)}
+	cfg.SSLMode = pq.SSLModeDisable // above the link, see upgrade
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return nil, false, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
-	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
-	plain = cfg.SSLMode == pq.SSLModeDisable
-	db := sql.OpenDB(connector{pqConnector, plain, opts.Unprepared})
+	pqConnector.Dialer(link)
+	db := sql.OpenDB(connector{pqConnector, opts.Unprepared})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, plain, nil
+	return db, nil
 }
 
 // Ping asks the server for a sign of life.
@@ -182,8 +180,7 @@ func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
 
 // defaultSSLMode is disable only where nobody can listen in.
 func defaultSSLMode(cfg pq.Config) pq.SSLMode {
-	hosts := []pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr}}
-	for _, h := range append(hosts, cfg.Multi...) {
+	for _, h := range hosts(cfg) {
 		if !local(h) {
 			return pq.SSLModeRequire
 		}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/lib/pq"
 )
 
 // DialFunc opens a network connection.
@@ -15,6 +17,8 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 type dialer struct {
 	dial    DialFunc
 	timeout time.Duration
+	cfg     pq.Config         // what TLS is to be
+	names   map[string]string // see namesOf
 }
 
 // Dial is unused by the driver, which prefers DialContext, but it asks for it.
@@ -30,16 +34,22 @@ func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (ne
 }
 
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := d.dial(ctx, network, address)
+	o, ok := ctx.Value(openingKey{}).(*opening)
+	timeout := d.timeout
+	if !ok { // the driver's own, to have a statement canceled: the answer is not worth a wait
+		timeout = min(timeout, parting)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	conn, err := d.open(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	c := &timedConn{Conn: conn, timeout: d.timeout}
-	if o, ok := ctx.Value(openingKey{}).(*opening); ok {
+	c := &timedConn{Conn: conn, timeout: timeout}
+	if ok {
 		o.close()
 		o.link, o.close = c, c.heed(o.ctx)
-	} else { // the driver's own, to have a statement canceled: the answer is not worth a wait
-		c.timeout = min(c.timeout, parting)
 	}
 	return c, nil
 }

@@ -23,12 +23,12 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	defer cancel()
 	opts := d.opts
 	opts.StatementTimeout = max(wait, opts.StatementTimeout)
-	raw, err := d.db.BeginTx(withSettings(waited(ctx), opts.bounds(wait, false)), nil)
+	raw, err := d.db.BeginTx(withSettings(ctx, opts.bounds(wait, false)), nil)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return w.Committed(ctx, &Tx{raw})
+	return w.Committed(ctx, &Tx{Tx: raw})
 }
 
 // ByID is w, told to be committed by its transaction's id, where no row can be recognized as
