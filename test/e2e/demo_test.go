@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/llm/recorded"
 )
 
 // The demo, from this folder.
@@ -153,13 +154,13 @@ func (s *stage) wantChatsTime(t *testing.T) {
 // under the questions of now.
 func recordDemo(t *testing.T) {
 	t.Helper()
-	answers, err := rekey(demoAnswers)
+	answers, err := recorded.Rekey(demoAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newStage(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		resp, err := answers.answer(llm.Request{User: r.User})
+		resp, err := answers.Generate(t.Context(), llm.Request{User: r.User})
 		if err != nil {
 			t.Error(err)
 			return llmtest.Failure(400, "no answer is left")
@@ -167,7 +168,7 @@ func recordDemo(t *testing.T) {
 		return llmtest.Text(resp.Text)
 	})
 	s.demo("DEMO_LLM=openai", "REVERIE_EMBED_PROVIDER=offline", "REVERIE_JOBS_CONCURRENCY=1")
-	if err := answers.save(); err != nil {
+	if err := answers.Save(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -50,3 +50,48 @@ func TestRefusesWhatIsNoRecording(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+func TestRekey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "answers.jsonl")
+	write := func(keys ...string) {
+		var b strings.Builder
+		for _, key := range keys {
+			b.WriteString(`{"question":"` + recorded.Key(key) + `","lines":[{"of":"` + key + `"}]}` + "\n")
+		}
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a", "b", "c")
+	r, err := recorded.Rekey(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user, want := range map[string]string{"b": "b"} {
+		if resp, err := r.Generate(t.Context(), llm.Request{User: user}); err != nil || !strings.Contains(resp.Text, want) {
+			t.Errorf("%s: %+v, %v", user, resp, err)
+		}
+	}
+	if resp, err := r.Generate(t.Context(), llm.Request{User: "new"}); err != nil || !strings.Contains(resp.Text, `"a"`) {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	if r.Save() == nil {
+		t.Error("an answer was lost")
+	}
+	if _, err := r.Generate(t.Context(), llm.Request{User: "c"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Generate(t.Context(), llm.Request{User: "d"}); err == nil {
+		t.Error("more was answered than is there")
+	}
+	if err := r.Save(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := recorded.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := p.Generate(t.Context(), llm.Request{User: "new"}); err != nil || !strings.Contains(resp.Text, `"a"`) {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
