@@ -19,7 +19,8 @@ import (
 type book struct {
 	started, finished []reverie.Run
 	chunks            []reverie.Chunk
-	adopted           []string // the runs whose answers were taken, and for which
+	calls             []reverie.Call // that were written by themselves
+	adopted           []string       // the runs whose answers were taken, and for which
 	fail              error
 	dead              bool // the context of the end was over
 }
@@ -43,6 +44,13 @@ func (b *book) SaveChunk(_ context.Context, _ reverie.Lease, c reverie.Chunk) er
 func (b *book) FinishRun(ctx context.Context, _ reverie.Lease, run reverie.Run) (int, error) {
 	b.finished, b.dead = append(b.finished, run), ctx.Err() != nil
 	return 7, b.fail
+}
+
+func (b *book) RecordCall(ctx context.Context, c reverie.Call) error {
+	if !c.Keep(ctx) {
+		b.calls = append(b.calls, c)
+	}
+	return nil
 }
 
 func (b *book) AdoptAnswers(_ context.Context, _ reverie.Lease, groupID, from, to string) error {
