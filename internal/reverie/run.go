@@ -178,6 +178,8 @@ type Lease struct {
 	ExpiresAt time.Time // on the database's clock
 	// TakenOver tells that the holder before did not release it: its time ran out.
 	TakenOver bool
+	// Quiet tells that no change of the group's messages waited when it was taken.
+	Quiet bool
 	// GiveBack, where nothing is done under the lease behind the run that is under way, is set by
 	// what ends that run if it has released the lease as well. nil: more is done.
 	GiveBack *bool
