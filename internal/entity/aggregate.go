@@ -236,7 +236,7 @@ func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail 
 	switch key := text.NameKey(c.Value); {
 	case c.Confidence < least:
 		return ruleConfidence, answer.TooUnsure(c.Confidence, least)
-	case c.Aspect != reverie.AspectRelation && slices.Contains(append(nameKeys(names), words().nothing...), key):
+	case c.Aspect != reverie.AspectRelation && (words().Nothing[key] || slices.Contains(nameKeys(names), key)):
 		return ruleBoilerplate, fmt.Sprintf("%q says nothing of it", text.Excerpt(c.Value, 60))
 	}
 	return "", ""

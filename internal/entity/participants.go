@@ -10,8 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -297,27 +295,26 @@ func checkName(name string) (rule, detail string) {
 // no spaces: 我的老婆, 群友们, 本群.
 func isNobody(name string) bool {
 	key, list := text.NameKey(name), words()
-	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !slices.Contains(list.nobody, word) }) {
+	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !list.Nobody[word] }) {
 		return true
 	}
 	key = strings.TrimSuffix(key, "们")
-	return slices.Contains(list.nobodyHan, key) || slices.ContainsFunc(list.before, func(before string) bool {
-		rest, ok := strings.CutPrefix(key, before)
-		return ok && (rest == "" || slices.Contains(list.nobodyHan, strings.TrimPrefix(rest, "的")))
-	})
+	for before := range list.Before {
+		if rest, ok := strings.CutPrefix(key, before); ok && (rest == "" || list.NobodyHan[strings.TrimPrefix(rest, "的")]) {
+			return true
+		}
+	}
+	return list.NobodyHan[key]
 }
 
 //go:embed words.toml
 var wordsFile string
 
 // wordLists are the lists of words.toml.
-type wordLists struct{ nobody, nobodyHan, before, nothing []string }
+type wordLists struct {
+	Nobody, Nothing text.WordSet
+	NobodyHan       text.WordSet `toml:"nobody_han"`
+	Before          text.WordSet `toml:"nobody_han_before"`
+}
 
-var words = sync.OnceValue(func() wordLists {
-	var file map[string]string
-	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
-		panic(fmt.Sprintf("words.toml: %v", err)) // it is part of the binary
-	}
-	return wordLists{strings.Fields(file["nobody"]), strings.Fields(file["nobody_han"]),
-		strings.Fields(file["nobody_han_before"]), strings.Fields(file["nothing"])}
-})
+var words = sync.OnceValue(func() wordLists { return text.ReadTOML[wordLists](wordsFile) })

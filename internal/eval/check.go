@@ -58,11 +58,18 @@ func (c *checker) says(file, what, format string, args ...any) {
 	c.faults = append(c.faults, c.wrong(file, 0, format, args...))
 }
 
+// in returns what tells a fault of a file unless something is so.
+func (c *checker) in(file, what string) func(ok bool, format string, args ...any) {
+	return func(ok bool, format string, args ...any) {
+		if !ok {
+			c.says(file, what, format, args...)
+		}
+	}
+}
+
 // must tells a fault of scenario.toml unless something is so.
 func (c *checker) must(ok bool, what, format string, args ...any) {
-	if !ok {
-		c.says(scenarioFile, what, format, args...)
-	}
+	c.in(scenarioFile, what)(ok, format, args...)
 }
 
 func (c *checker) checkHead() {
@@ -80,11 +87,7 @@ func (c *checker) checkMessages() {
 	seen := map[string]bool{}
 	for i := range c.Messages {
 		m := &c.Messages[i]
-		must := func(ok bool, format string, args ...any) {
-			if !ok {
-				c.says(messagesFile, cmp.Or(m.ID, fmt.Sprintf("message %d", i+1)), format, args...)
-			}
-		}
+		must := c.in(messagesFile, cmp.Or(m.ID, fmt.Sprintf("message %d", i+1)))
 		m.GroupID = c.Name
 		err := m.Normalize()
 		must(err == nil, "%v", err)
@@ -104,11 +107,7 @@ func (c *checker) checkMemories() {
 		first = c.Nights[0].Date
 	}
 	for i, m := range c.Memories {
-		must := func(ok bool, format string, args ...any) {
-			if !ok {
-				c.says(memoriesFile, cmp.Or(m.ID, fmt.Sprintf("memory %d", i+1)), format, args...)
-			}
-		}
+		must := c.in(memoriesFile, cmp.Or(m.ID, fmt.Sprintf("memory %d", i+1)))
 		must(namePattern.MatchString(m.ID) && !handlePattern.MatchString(m.ID),
 			"id: it is lower-case letters, digits and hyphens, and nothing like m1")
 		must(!seen[m.ID], "the id is there twice")

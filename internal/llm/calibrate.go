@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
 	"golang.org/x/sync/singleflight"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 //go:embed pairs.toml
-var pairsText []byte
+var pairsText string
 
 // pairsFile is pairs.toml.
 type pairsFile struct {
@@ -26,12 +26,7 @@ type pairsFile struct {
 	English, Chinese, Across [][2]string
 }
 
-var pairs = sync.OnceValue(func() (f pairsFile) {
-	if err := toml.Unmarshal(pairsText, &f); err != nil {
-		panic(err) // the file is in the binary
-	}
-	return f
-})
+var pairs = sync.OnceValue(func() pairsFile { return text.ReadTOML[pairsFile](pairsText) })
 
 // CalibrationTexts are the texts that every embedding model is measured on, two by two.
 func CalibrationTexts() []string { return pairs().texts() }

@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pelletier/go-toml/v2"
 	"golang.org/x/text/unicode/norm"
 
 	"reverie/internal/text"
@@ -216,34 +215,23 @@ var wordsFile string
 
 // wordLists are the lists of reference_words.toml.
 type wordLists struct {
-	empty, common, commonPairs map[string]bool
-	emptyHan                   string
-	phrases                    *strings.Replacer // takes out the phrases that say nothing
+	Empty, Common text.WordSet
+	EmptyHan      string       `toml:"empty_han"`
+	EmptyPhrases  string       `toml:"empty_phrases"`
+	CommonPairs   text.WordSet `toml:"common_pairs"`
+
+	stems   map[string]bool   // of the common words
+	phrases *strings.Replacer // takes out the phrases that say nothing
 }
 
-var lists = sync.OnceValue(func() (w wordLists) {
-	var file struct {
-		Empty        string `toml:"empty"`
-		Common       string `toml:"common"`
-		EmptyHan     string `toml:"empty_han"`
-		EmptyPhrases string `toml:"empty_phrases"`
-		CommonPairs  string `toml:"common_pairs"`
+var lists = sync.OnceValue(func() wordLists {
+	w := text.ReadTOML[wordLists](wordsFile)
+	w.stems = map[string]bool{}
+	for word := range w.Common {
+		w.stems[text.Stem(word)] = true
 	}
-	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
-		panic(fmt.Sprintf("reference_words.toml: %v", err)) // it is part of the binary
-	}
-	set := func(list string, form func(string) string) map[string]bool {
-		words := map[string]bool{}
-		for w := range strings.FieldsSeq(list) {
-			words[form(w)] = true
-		}
-		return words
-	}
-	same := func(s string) string { return s }
-	w = wordLists{empty: set(file.Empty, same), common: set(file.Common, text.Stem),
-		commonPairs: set(file.CommonPairs, same), emptyHan: file.EmptyHan}
 	var pairs []string
-	for p := range strings.FieldsSeq(file.EmptyPhrases) {
+	for p := range strings.FieldsSeq(w.EmptyPhrases) {
 		pairs = append(pairs, p, " ")
 	}
 	w.phrases = strings.NewReplacer(pairs...)
@@ -340,13 +328,13 @@ func figureTerm(d text.Detail) term {
 // the word says nothing, or was read as a figure.
 func wordTerm(written string, begins bool, read map[string]bool) term {
 	w := strings.ToLower(written)
-	if w == "" || read[w] || lists().empty[w] || strings.Trim(w, "0123456789.,:") == "" {
+	if w == "" || read[w] || lists().Empty[w] || strings.Trim(w, "0123456789.,:") == "" {
 		return term{}
 	}
 	t := term{key: text.Stem(w), weight: weightWord}
 	first, _ := utf8.DecodeRuneInString(written)
 	switch {
-	case lists().common[t.key], utf8.RuneCountInString(w) < 2:
+	case lists().stems[t.key], utf8.RuneCountInString(w) < 2:
 		t.weight = weightCommon
 	case !begins && unicode.IsUpper(first), strings.ContainsAny(w, "0123456789+#"):
 		t.weight = weightName
@@ -357,7 +345,7 @@ func wordTerm(written string, begins bool, read map[string]bool) term {
 // pairs are the pairs of neighbouring characters of a run of Han characters. Those that
 // say nothing divide it.
 func pairs(run string) (terms []term) {
-	empty := func(r rune) bool { return strings.ContainsRune(lists().emptyHan, r) }
+	empty := func(r rune) bool { return strings.ContainsRune(lists().EmptyHan, r) }
 	for part := range strings.FieldsFuncSeq(run, empty) {
 		chars := []rune(part)
 		if len(chars) == 1 {
@@ -365,7 +353,7 @@ func pairs(run string) (terms []term) {
 		}
 		for i := range len(chars) - 1 {
 			t := term{key: string(chars[i : i+2]), weight: weightPair, joined: i > 0}
-			if lists().commonPairs[t.key] {
+			if lists().CommonPairs[t.key] {
 				t.weight = weightCommon
 			}
 			terms = append(terms, t)

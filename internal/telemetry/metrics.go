@@ -9,9 +9,11 @@ package telemetry
 
 import (
 	"context"
+	_ "embed"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +21,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Metrics counts what jobs do, on a registry of its own. Its labels are the words
@@ -34,74 +37,18 @@ type Metrics struct {
 // namespace begins the name of every metric of ours.
 const namespace = "reverie"
 
-// The kinds of metrics.
-type kind int
+//go:embed metrics.toml
+var metricsFile string
 
-const (
-	counter kind = iota
-	gauge
-	histogram
-)
+// table is all metrics.
+var table = sync.OnceValue(func() metricTable { return text.ReadTOML[metricTable](metricsFile) })
 
-// The buckets of histograms, in seconds.
-var (
-	fanOutBuckets  = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
-	phaseBuckets   = []float64{.005, .02, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
-	requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
-	callBuckets    = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300}
-)
-
-// table is all metrics; the labels are separated by spaces.
-var table = []struct {
-	kind               kind
-	name, labels, help string
-	buckets            []float64
-}{
-	{counter, "runs_total", "job outcome",
-		"Runs of one group and window, or session, by how they ended: succeeded, held (a plan waits for a person), " +
-			"deferred (a passing fault), failed, or nothing (no message was pending).", nil},
-	{counter, "groups_total", "job outcome",
-		"Groups that a fan-out came to, by what became of them: done, skipped, failed or deferred.", nil},
-	{counter, "batch_questions_total", "outcome",
-		"Questions of batches: submitted, answered, refused (the answer was not the question's own) or failed.", nil},
-	{counter, "webhook_events_total", "outcome",
-		"Events for webhooks: sent, failed (an attempt), given_up or lost; and webhooks that were disabled.", nil},
-	{gauge, "webhook_wait_seconds", "", "How long the oldest event for a webhook waits.", nil},
-	{gauge, "windows_behind", "job", "Windows that were due and not finished when the last fan-out ended.", nil},
-	{gauge, "groups_parked", "job",
-		"Groups that wait for a person after repeated failure, as the last fan-out found them.", nil},
-	{histogram, "fan_out_seconds", "job", "How long a fan-out over the groups took.", fanOutBuckets},
-	{gauge, "fan_out_last_finished_timestamp_seconds", "job",
-		"When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never " +
-			"in this process.", nil},
-	{histogram, "phase_seconds", "job phase",
-		"How long a step of a chunk took (evolve: gather, propose, decide, apply; impression: gather, observe, resolve, " +
-			"apply; extract: gather, propose, decide, apply, fold; dream: gather, propose, combine, decide, apply), and the " +
-			"whole run of a window (run).", phaseBuckets},
-	{counter, "lease_takeovers_total", "",
-		"Leases of groups that were taken over because their holder had stopped renewing them.", nil},
-	{counter, "lines_refused_total", "job", "Lines of answers that the check refused.", nil},
-	{counter, "llm_lines_refused_total", "provider model reason",
-		"Lines of a model's answers that were refused, by the rule of the check or why the reader passed them over.", nil},
-	{counter, "changes_held_total", "job", "Changes that wait for a person.", nil},
-	{counter, "changes_total", "job action",
-		"Changes of memories, or entities that were created and updated (job impression): update, create or delete; of " +
-			"the job maintain: archive and prune (rows).", nil},
-	{counter, "messages_total", "job outcome",
-		"Messages by what runs did with them: cited, considered, filtered; or deferred, by each run that left them pending.",
-		nil},
-	{counter, "llm_calls_total", "purpose provider model tier outcome",
-		"Calls to models, failed and repeated ones included, by outcome: ok, truncated, refused, or the fault.", nil},
-	{counter, "llm_tokens_total", "purpose provider model direction", "Tokens of calls to models: input, output, or cached, which is part of the input.", nil},
-	{counter, "llm_cost_usd_total", "purpose provider model tier",
-		"What calls to models cost, in USD, by the configured prices.", nil},
-	{histogram, "llm_call_seconds", "purpose provider model", "How long one call to a model took.", callBuckets},
-	{counter, "http_requests_total", "route method status",
-		"Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", nil},
-	{histogram, "http_request_seconds", "route method", "How long the answer to a request took.", requestBuckets},
-	{gauge, "reader_confined", "",
-		"1 where clients read as a role that row-level security confines to their group, 0 where they do not.", nil},
-	{gauge, "build_info", "version", "The version of this process. Always 1.", nil},
+type metricTable struct {
+	Metric []struct {
+		Kind, Name, Help string
+		Labels           []string
+		Buckets          []float64
+	}
 }
 
 // New returns metrics of a process of the given version. The counters of the jobs
@@ -112,19 +59,18 @@ func New(version string, now func() time.Time, jobs ...reverie.Job) *Metrics {
 		now = time.Now
 	}
 	m := &Metrics{registry: prometheus.NewRegistry(), now: now, vectors: map[string]prometheus.Collector{}}
-	for _, t := range table {
-		labels := strings.Fields(t.labels)
-		opts := prometheus.Opts{Namespace: namespace, Name: t.name, Help: t.help}
-		switch t.kind {
-		case counter:
-			m.vectors[t.name] = prometheus.NewCounterVec(prometheus.CounterOpts(opts), labels)
-		case gauge:
-			m.vectors[t.name] = prometheus.NewGaugeVec(prometheus.GaugeOpts(opts), labels)
-		case histogram:
-			m.vectors[t.name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: t.name,
-				Help: t.help, Buckets: t.buckets}, labels)
+	for _, t := range table().Metric {
+		opts := prometheus.Opts{Namespace: namespace, Name: t.Name, Help: t.Help}
+		switch t.Kind {
+		case "counter":
+			m.vectors[t.Name] = prometheus.NewCounterVec(prometheus.CounterOpts(opts), t.Labels)
+		case "gauge":
+			m.vectors[t.Name] = prometheus.NewGaugeVec(prometheus.GaugeOpts(opts), t.Labels)
+		case "histogram":
+			m.vectors[t.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: t.Name,
+				Help: t.Help, Buckets: t.Buckets}, t.Labels)
 		}
-		m.registry.MustRegister(m.vectors[t.name])
+		m.registry.MustRegister(m.vectors[t.Name])
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.record("build_info", 1, version)

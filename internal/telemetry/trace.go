@@ -98,7 +98,7 @@ func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 		sdktrace.WithSpanProcessor(processor),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
 		sdktrace.WithResource(resource.NewSchemaless(
-			attribute.String(serviceName, "reverie"), attribute.String(serviceVersion, o.ServiceVersion))),
+			attribute.String("service.name", "reverie"), attribute.String("service.version", o.ServiceVersion))),
 	)
 	return &Tracer{tracer: provider.Tracer("reverie", trace.WithInstrumentationVersion(o.ServiceVersion)),
 		provider: provider}
@@ -152,7 +152,8 @@ func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w rev
 	ctx, span := t.tracer.Start(ctx, "run "+string(job), trace.WithNewRoot(),
 		trace.WithAttributes(started(job, groupID, w)...))
 	return ctx, func(runID string, status reverie.RunStatus, err error) {
-		span.SetAttributes(texts(reverieRun, runID, langfuseMetadataRun, runID, reverieStatus, string(status))...)
+		span.SetAttributes(texts("reverie.run_id", runID, "langfuse.trace.metadata.run_id", runID,
+			"reverie.run.status", string(status))...)
 		end(span, err)
 	}
 }
@@ -170,7 +171,7 @@ func (t *Tracer) Phase(ctx context.Context, name string) (context.Context, func(
 // end ends a span; an error gives it its kind, and its text without secrets.
 func end(span trace.Span, err error) {
 	if err != nil {
-		span.SetAttributes(attribute.String(errorType, kindOf(err)))
+		span.SetAttributes(attribute.String("error.type", kindOf(err)))
 		span.SetStatus(codes.Error, words(err))
 	}
 	span.End()
@@ -181,7 +182,7 @@ func (t *Tracer) Generator(next llm.Generator, provider, model string) llm.Gener
 	if t == nil {
 		return next
 	}
-	return &tracedGenerator{t.tracer, next, operationChat + " " + model, target(operationChat, provider, model)}
+	return &tracedGenerator{t.tracer, next, "chat " + model, target("chat", provider, model)}
 }
 
 type tracedGenerator struct {
@@ -207,8 +208,7 @@ func (t *Tracer) Embedder(next llm.Embedder, provider, model string) llm.Embedde
 	if t == nil {
 		return next
 	}
-	return &tracedEmbedder{t.tracer, next, operationEmbeddings + " " + model,
-		target(operationEmbeddings, provider, model)}
+	return &tracedEmbedder{t.tracer, next, "embeddings " + model, target("embeddings", provider, model)}
 }
 
 type tracedEmbedder struct {
@@ -220,12 +220,12 @@ type tracedEmbedder struct {
 
 func (e *tracedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	ctx, span := e.tracer.Start(ctx, e.name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(e.target...),
-		trace.WithAttributes(attribute.String(langfuseObservationType, langfuseEmbedding),
-			attribute.Int(reverieTexts, len(texts))))
+		trace.WithAttributes(attribute.String("langfuse.observation.type", "embedding"),
+			attribute.Int("reverie.embeddings.texts", len(texts))))
 	vectors, usage, err := e.next.Embed(ctx, texts)
 	span.SetAttributes(answered("", usage)...)
 	if len(vectors) > 0 {
-		span.SetAttributes(attribute.Int(genAIDimensions, len(vectors[0])))
+		span.SetAttributes(attribute.Int("gen_ai.embeddings.dimension.count", len(vectors[0])))
 	}
 	end(span, err)
 	return vectors, usage, err
@@ -262,69 +262,19 @@ func (e *quietExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOn
 	return nil
 }
 
-// The names of all that traces say. Whoever reads them, a dashboard or Langfuse,
-// knows them by these.
-const (
-	// OpenTelemetry, general.
-	serviceName    = "service.name"
-	serviceVersion = "service.version"
-	errorType      = "error.type"
-
-	// OpenTelemetry's conventions for generative AI, as of semconv 1.40; later
-	// ones keep them in a document of their own.
-	genAIOperation     = "gen_ai.operation.name"
-	genAIProvider      = "gen_ai.provider.name"
-	genAIModel         = "gen_ai.request.model"
-	genAIMaxTokens     = "gen_ai.request.max_tokens"
-	genAIFinishReasons = "gen_ai.response.finish_reasons"
-	genAIInputTokens   = "gen_ai.usage.input_tokens"
-	genAIOutputTokens  = "gen_ai.usage.output_tokens"
-	genAIDimensions    = "gen_ai.embeddings.dimension.count"
-	genAIPromptName    = "gen_ai.prompt.name"
-
-	// Langfuse, which reads those of a trace from its root span. The version of a
-	// prompt is a number there, and links the call to a prompt that it keeps.
-	langfuseTraceName       = "langfuse.trace.name"
-	langfuseTraceTags       = "langfuse.trace.tags"
-	langfuseSession         = "langfuse.session.id"
-	langfuseMetadataGroup   = "langfuse.trace.metadata.group_id"
-	langfuseMetadataRun     = "langfuse.trace.metadata.run_id"
-	langfuseMetadataDate    = "langfuse.trace.metadata.window_date"
-	langfuseObservationType = "langfuse.observation.type"
-	langfusePromptName      = "langfuse.observation.prompt.name"
-	langfusePromptVersion   = "langfuse.observation.prompt.version"
-
-	// Ours.
-	reverieJob           = "reverie.job"
-	reverieGroup         = "reverie.group_id"
-	reverieSession       = "reverie.session_id" // of a run on one session
-	reverieRun           = "reverie.run_id"
-	reverieStatus        = "reverie.run.status"
-	reverieWindowDate    = "reverie.window.date"
-	reverieWindowSince   = "reverie.window.since"
-	reverieWindowUntil   = "reverie.window.until"
-	reveriePromptVersion = "reverie.prompt.version"
-	reverieTexts         = "reverie.embeddings.texts"
-)
-
-// The operations on models, which begin a span's name, and what Langfuse calls
-// their spans.
-const (
-	operationChat       = "chat"
-	operationEmbeddings = "embeddings"
-	langfuseGeneration  = "generation"
-	langfuseEmbedding   = "embedding"
-)
-
 // langfuseVersion begins the version of a prompt that came from Langfuse.
 const langfuseVersion = "langfuse:"
 
 // providers are what OpenTelemetry calls those of ours that it has another name for.
 var providers = map[string]string{"gemini": "gcp.gemini"}
 
+// What traces say goes by OpenTelemetry's conventions for generative AI, as of semconv 1.40, by what Langfuse reads of
+// a trace's root span, and by names of ours. Whoever reads them, a dashboard or Langfuse, knows them by these.
+
 // target are the attributes of any call to a model.
 func target(operation, provider, model string) []attribute.KeyValue {
-	return texts(genAIOperation, operation, genAIProvider, cmp.Or(providers[provider], provider), genAIModel, model)
+	return texts("gen_ai.operation.name", operation, "gen_ai.provider.name", cmp.Or(providers[provider], provider),
+		"gen_ai.request.model", model)
 }
 
 // texts are attributes by name and value in turn, but for those without a value.
@@ -339,17 +289,18 @@ func texts(pairs ...string) (attrs []attribute.KeyValue) {
 
 // asked are the attributes of a request to generate; its texts are none of them.
 func asked(req llm.Request) []attribute.KeyValue {
-	attrs := texts(langfuseObservationType, langfuseGeneration)
+	attrs := texts("langfuse.observation.type", "generation")
 	if req.MaxTokens > 0 {
-		attrs = append(attrs, attribute.Int(genAIMaxTokens, req.MaxTokens))
+		attrs = append(attrs, attribute.Int("gen_ai.request.max_tokens", req.MaxTokens))
 	}
 	if req.Prompt == "" {
 		return attrs
 	}
-	attrs = append(attrs, texts(genAIPromptName, req.Prompt, reveriePromptVersion, req.PromptVersion)...)
+	attrs = append(attrs, texts("gen_ai.prompt.name", req.Prompt, "reverie.prompt.version", req.PromptVersion)...)
 	number, remote := strings.CutPrefix(req.PromptVersion, langfuseVersion)
 	if version, err := strconv.Atoi(number); remote && err == nil {
-		attrs = append(attrs, attribute.String(langfusePromptName, req.Prompt), attribute.Int(langfusePromptVersion, version))
+		attrs = append(attrs, attribute.String("langfuse.observation.prompt.name", req.Prompt),
+			attribute.Int("langfuse.observation.prompt.version", version))
 	}
 	return attrs
 }
@@ -358,13 +309,13 @@ func asked(req llm.Request) []attribute.KeyValue {
 func answered(finish llm.Finish, usage llm.Usage) []attribute.KeyValue {
 	var attrs []attribute.KeyValue
 	if finish != "" {
-		attrs = append(attrs, attribute.StringSlice(genAIFinishReasons, []string{string(finish)}))
+		attrs = append(attrs, attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(finish)}))
 	}
 	if usage.InputTokens > 0 {
-		attrs = append(attrs, attribute.Int(genAIInputTokens, usage.InputTokens))
+		attrs = append(attrs, attribute.Int("gen_ai.usage.input_tokens", usage.InputTokens))
 	}
 	if usage.OutputTokens > 0 {
-		attrs = append(attrs, attribute.Int(genAIOutputTokens, usage.OutputTokens))
+		attrs = append(attrs, attribute.Int("gen_ai.usage.output_tokens", usage.OutputTokens))
 	}
 	return attrs
 }
@@ -378,9 +329,10 @@ func started(job reverie.Job, groupID string, w reverie.Window) []attribute.KeyV
 		}
 		return at.UTC().Format(time.RFC3339)
 	}
-	attrs := texts(reverieJob, string(job), reverieGroup, groupID, langfuseTraceName, string(job))
-	attrs = append(attrs, attribute.StringSlice(langfuseTraceTags, []string{string(job)}))
-	return append(attrs, texts(langfuseSession, groupID, langfuseMetadataGroup, groupID, reverieSession, w.SessionID,
-		reverieWindowDate, w.Date, langfuseMetadataDate, w.Date,
-		reverieWindowSince, stamp(w.Since), reverieWindowUntil, stamp(w.Until))...)
+	attrs := texts("reverie.job", string(job), "reverie.group_id", groupID, "langfuse.trace.name", string(job))
+	attrs = append(attrs, attribute.StringSlice("langfuse.trace.tags", []string{string(job)}))
+	return append(attrs, texts("langfuse.session.id", groupID, "langfuse.trace.metadata.group_id", groupID,
+		"reverie.session_id", w.SessionID,
+		"reverie.window.date", w.Date, "langfuse.trace.metadata.window_date", w.Date,
+		"reverie.window.since", stamp(w.Since), "reverie.window.until", stamp(w.Until))...)
 }

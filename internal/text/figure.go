@@ -1,6 +1,7 @@
 package text
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,52 +10,31 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	hanDigits   = `零〇一二两三四五六七八九十百千万亿`
-	hanMeasures = `个|位|名|人|次|号|楼|层|小时|分钟|天|日|周|星期|年|` +
-		`米|公里|千米|里|块|元|斤|公斤|克|岁|条|只|张|本|台|辆|场|局|把|间|套|件|份|杯|瓶|` +
-		`遍|倍|成|折|届|季|集|页|章|步|种|句|支|队|组|班|排|座|栋|度|分|秒|刻`
-	// A single numeral behind these is a name: 张三, 小五.
-	hanNames = `张王李赵刘陈杨黄吴徐孙马朱胡郭何林罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢` +
-		`蒋蔡丁魏薛潘杜戴钟汪姜范姚谭廖邹熊郝崔邱秦侯邵孟钱尹黎乔贺赖龚小老阿`
+//go:embed figures.toml
+var figureFile string
 
-	wordDigit = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen` +
-		`|sixteen|seventeen|eighteen|nineteen` +
-		`|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety` +
-		`|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth` +
-		`|once|twice|dozen|(?:hundred|thousand|million|billion)(?: and)?)`
-)
+// vocabulary is what figures.toml says.
+var vocabulary = ReadTOML[struct {
+	Digits, Measures, Number, Names Pattern
+	Word, Sign, Negated             Pattern
+	Units                           []string
+	Numerals                        map[string]string
+	NotNegated                      Pattern `toml:"not_negated"`
+}](figureFile)
 
-// These expressions find what may be a figure in folded, simplified text: in English words,
-// and what begins with a digit, a sign or in Chinese. readFigure reads their groups.
-const (
-	wordFigure = `\b(?:` +
-		`(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b|` +
-		`(?P<sunday>satur|sun)days?\b|` +
-		`(?:on|every|each|next|last|this|until|to) (?P<sun>sat|sun)\b|` +
-		`(?P<weekend>weekends?)\b|` +
-		`(?P<month>january|february|march|april|june|july|august|september|october|november|december` +
-		`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b|` +
-		`(?P<dated>may|mar) \d|` +
-		`(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b|` +
-		`(?P<noon>noon|midday)\b|(?P<midnight>midnight)\b|` +
-		`(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b|` +
-		`(?:an?|one) (?P<aPart>third|quarter|fifth)\b|` +
-		`(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b)`
+var (
+	hanDigits  = vocabulary.Digits.String()
+	terms      = strings.NewReplacer("{digits}", hanDigits, "{measures}", vocabulary.Measures.String(), "{number}", vocabulary.Number.String())
+	wordFigure = terms.Replace(vocabulary.Word.String())
+	signFigure = terms.Replace(vocabulary.Sign.String())
 
-	signFigure = `(?:` +
-		`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])|` +
-		`[-–/,] ?(?P<sun>sat|sun)\b|` +
-		`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月|` +
-		`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b|` +
-		`(?P<midnight>午夜)|` +
-		`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?` +
-		`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
-		`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)|` +
-		`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})|` +
-		`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?|` +
-		`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?|` +
-		`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?)`
+	unusualNumerals = func() *strings.Replacer {
+		var pairs []string
+		for from, to := range vocabulary.Numerals {
+			pairs = append(pairs, from, to)
+		}
+		return strings.NewReplacer(pairs...)
+	}()
 )
 
 // The expressions at the beginning of a text, and behind a letter or digit, where no word begins.
@@ -64,13 +44,8 @@ var (
 	signInside = NewPattern(`^\w` + signFigure)
 )
 
-// hanFigures are the Chinese characters with which a figure begins.
-const hanFigures = hanDigits + `半周星礼午凌早上中下傍晚`
-
-// unusualNumerals are those of cheques and calendars, and the contracted ones.
-var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒",
-	"七", "捌", "八", "玖", "九",
-	"拾", "十", "佰", "百", "仟", "千", "廿", "二十", "卅", "三十", "俩", "两", "仨", "三")
+// figureSigns are the characters other than those of words with which a figure begins.
+var figureSigns = hanDigits + `半周星礼午凌早上中下傍晚-–/,`
 
 // Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
 func Figures(text string) (list []Detail) {
@@ -83,7 +58,7 @@ func Figures(text string) (list []Detail) {
 		switch isWord := r < utf8.RuneSelf && IsWord(r); {
 		case isWord && !unicode.IsDigit(r) && !inside:
 			pattern = wordStart
-		case isWord && !unicode.IsDigit(r), !isWord && !strings.ContainsRune(hanFigures+"-–/,", r):
+		case isWord && !unicode.IsDigit(r), !isWord && !strings.ContainsRune(figureSigns, r):
 			at += size
 			continue
 		case inside:
@@ -271,7 +246,7 @@ func countsAsNumber(numerals, measure, before string) bool {
 	case measure != "" || utf8.RuneCountInString(numerals) > 1:
 		return true
 	}
-	return !strings.Contains("百千万亿", numerals) && !strings.ContainsRune(hanNames, name)
+	return !strings.Contains("百千万亿", numerals) && !strings.ContainsRune(vocabulary.Names.String(), name)
 }
 
 // signed gives a number the minus that stands before it, unless that is a hyphen
@@ -391,44 +366,18 @@ func (d Detail) Like(o Detail) bool {
 	return d.Value == o.Value
 }
 
-// A negation is looked for after the words that only look like one have been
-// taken out.
-var (
-	notNegated = strings.NewReplacer("不错", " ", "不过", " ", "不仅", " ", "不但", " ", "不光", " ", "不只", " ",
-		"不管", " ", "不论", " ",
-		"差不多", " ", "对不起", " ", "不少", " ", "不断", " ", "不久", " ", "不得不", " ", "不一会", " ", "没关系",
-		" ", "没错", " ", "没问题", " ",
-		"未来", " ", "特别", " ", "别人", " ", "别的", " ", "分别", " ", "区别", " ", "级别", " ", "性别", " ", "类别",
-		" ", "告别", " ", "别墅", " ",
-		"无论", " ", "无锡", " ", "无聊", " ", "无数", " ", "非常", " ", "除非", " ", "非洲", " ", "是非", " ", "非得",
-		" ",
-		"not only", " ", "no doubt", " ", "no matter", " ")
-	negated = NewPattern(`[不没别未勿无非]|停止|取消|戒了|戒掉|拒绝|禁止|讨厌` +
-		`|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot` +
-		`|stopped|stops|quit|cancell?ed|refuses|refused|banned|forbidden` +
-		`|hardly|barely|rarely|seldom|unable|dislikes?|disliked|hates?|hated` +
-		`|(?:ca|do|does|did|wo|is|are|was)nt)\b|n['’]t\b`)
-)
-
 // Negations returns what denies something in folded, simplified text.
 func Negations(text string) (list []Detail) {
-	for _, word := range negated.FindAllString(notNegated.Replace(text), -1) {
+	for _, word := range vocabulary.Negated.FindAllString(vocabulary.NotNegated.ReplaceAllString(text, " "), -1) {
 		list = append(list, Detail{Kind: Negation, Text: word})
 	}
 	return list
 }
 
 // units are the words for what a number counts, each under one name.
-var units = unitNames(
-	"km kilometer kilometers kilometre kilometres 公里 千米", "mile miles mi 英里", "m meter meters metre metres 米",
-	"里", "cm 厘米",
-	"kg kilo kilos kilogram kilograms 公斤 千克", "pound pounds lb lbs 磅", "g gram grams 克", "斤", "吨 ton tons",
-	"yuan rmb 元 块 ¥", "dollar dollars usd $ 美元", "euro euros eur € 欧元", "gbp £ 英镑",
-	"second seconds 秒", "minute minutes min mins 分钟", "hour hours h 小时", "day days 天", "week weeks 周 星期",
-	"month months 月", "year years 年",
-)
+var units = unitNames(vocabulary.Units)
 
-func unitNames(lines ...string) map[string]string {
+func unitNames(lines []string) map[string]string {
 	names := map[string]string{}
 	for _, line := range lines {
 		like := strings.Fields(line)

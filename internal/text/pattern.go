@@ -1,8 +1,12 @@
 package text
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // Pattern is a regular expression that is compiled when it is first used. Package
@@ -26,6 +30,33 @@ func NewPattern(expr string) *Pattern {
 	defer all.Unlock()
 	all.made = append(all.made, r)
 	return r
+}
+
+// UnmarshalText reads an expression of a file, in which line breaks are for reading alone.
+func (r *Pattern) UnmarshalText(expr []byte) error {
+	*r = *NewPattern(strings.ReplaceAll(string(expr), "\n", ""))
+	return nil
+}
+
+// WordSet is words that a file writes as one text, with white space between them.
+type WordSet map[string]bool
+
+// UnmarshalText takes the words apart.
+func (w *WordSet) UnmarshalText(list []byte) error {
+	*w = WordSet{}
+	for word := range strings.FieldsSeq(string(list)) {
+		(*w)[word] = true
+	}
+	return nil
+}
+
+// ReadTOML reads a file that is compiled in, in which nothing may stand that is not known. One that is wrong is a
+// mistake in the program: it panics.
+func ReadTOML[T any](file string) (data T) {
+	if err := toml.NewDecoder(strings.NewReader(file)).DisallowUnknownFields().Decode(&data); err != nil {
+		panic(fmt.Sprintf("a file of %T cannot be read: %v", data, err))
+	}
+	return data
 }
 
 // CompileAll compiles all that the packages linked in have made, and says how many

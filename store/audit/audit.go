@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/lib/pq"
-	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
@@ -20,18 +19,14 @@ import (
 )
 
 //go:embed invariants.toml
-var invariantsFile []byte
+var invariantsFile string
 
 // invariant is one of invariants.toml, which says what its fields are.
 type invariant struct{ Name, Says, Checked, Broken, Sound string }
 
 // invariants are all of them, in the order in which they are told of.
 var invariants = sync.OnceValue(func() []invariant {
-	var file struct{ Invariant []invariant }
-	if err := toml.Unmarshal(invariantsFile, &file); err != nil {
-		panic(err) // the file is compiled in
-	}
-	return file.Invariant
+	return text.ReadTOML[struct{ Invariant []invariant }](invariantsFile).Invariant
 })
 
 // sounds are the functions that clear rows which SQL cannot judge, by the name that

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lib/pq"
-	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/text"
 	"reverie/store"
@@ -17,23 +16,23 @@ import (
 )
 
 //go:embed erase.toml
-var scriptFile []byte
+var scriptFile string
 
 // script is erase.toml, which says what its parts are.
-var script = func() (file struct {
-	Columns                    map[treatment]string
-	JSON, Parts, Queries, Team map[string]string
-	Phases                     map[string][]step
-}) {
-	if err := toml.Unmarshal(scriptFile, &file); err != nil {
-		panic(err) // the file is compiled in
-	}
+var script = func() scriptParts {
+	file := text.ReadTOML[scriptParts](scriptFile)
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
 	file.Parts["memory_columns"] = store.MemoryColumns
 	file.Parts["tell_ended"] = strings.ReplaceAll(events.OfRuns, "$1", "{group}")
 	file.Parts["tell_erased"] = strings.ReplaceAll(events.OfErased, "$1", "{group}")
 	return file
 }()
+
+type scriptParts struct {
+	Columns                    map[treatment]string
+	JSON, Parts, Queries, Team map[string]string
+	Phases                     map[string][]step
+}
 
 // step is one statement of a phase.
 type step struct {

@@ -4,32 +4,28 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
+	"reverie/internal/text"
 )
 
 //go:embed help.toml
-var helpText []byte
+var helpText string
 
 // commandWords are what help.toml says of a command.
 type commandWords struct{ Use, Short, Long, Example, Exits string }
 
 // help is help.toml: the words of each command by its path, and how commands may end.
-var help = sync.OnceValue(func() (file struct {
+var help = sync.OnceValue(func() helpFile { return text.ReadTOML[helpFile](helpText) })
+
+type helpFile struct {
 	Commands map[string]commandWords
 	Exits    map[string]string
-}) {
-	if err := toml.Unmarshal(helpText, &file); err != nil {
-		panic(fmt.Sprintf("help.toml: %v", err))
-	}
-	return file
-})
+}
 
 // commandAction is what a command does, with its arguments.
 type commandAction = func(ctx context.Context, args []string) error

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // documents serves what describes the API: the OpenAPI document in both notations, and
@@ -105,16 +105,12 @@ func alias[T ~string](schemas huma.Registry) {
 // propertyFile says what the fields of answers are.
 //
 //go:embed properties.toml
-var propertyFile []byte
+var propertyFile string
 
 // readProperties reads what the fields of answers are, by shape and name; the shape "any"
 // stands for those that have nothing of their own.
 func readProperties() map[string]map[string]string {
-	var properties map[string]map[string]string
-	if err := toml.Unmarshal(propertyFile, &properties); err != nil {
-		panic("properties.toml cannot be read: " + err.Error()) // it is compiled in
-	}
-	return properties
+	return text.ReadTOML[map[string]map[string]string](propertyFile)
 }
 
 // describe says of each property what it is, where its shape does not.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/api"
 	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // operation is a route: its OpenAPI, and the scope that it needs.
@@ -40,15 +40,10 @@ type route struct {
 }
 
 //go:embed operations.toml
-var routeFile []byte
+var routeFile string
 
 // routes are those of the operations, by id.
-var routes = sync.OnceValue(func() (all map[string]route) {
-	if err := toml.Unmarshal(routeFile, &all); err != nil {
-		panic("operations.toml cannot be read: " + err.Error()) // it is compiled in
-	}
-	return all
-})
+var routes = sync.OnceValue(func() map[string]route { return text.ReadTOML[map[string]route](routeFile) })
 
 // answer is a 200 with a body.
 type answer[O any] struct{ Body O }

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,41 +9,31 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
+	"reverie/internal/text"
+
 	"golang.org/x/text/language"
 )
 
-//go:embed locales/*.toml
-var localeFiles embed.FS
+//go:embed locales/en.toml
+var englishTexts string
+
+//go:embed locales/zh.toml
+var chineseTexts string
 
 // locales are the texts of the page by language and key. A key is the table of the file and
 // the name in it, such as "menu.groups".
 var locales = sync.OnceValue(func() map[lang]map[string]string {
 	all := map[lang]map[string]string{}
-	for _, l := range languages {
-		all[l] = readLocale("locales/" + string(l) + ".toml")
+	for l, file := range map[lang]string{english: englishTexts, chinese: chineseTexts} {
+		all[l] = map[string]string{}
+		for part, entries := range text.ReadTOML[map[string]map[string]string](file) {
+			for name, words := range entries {
+				all[l][part+"."+name] = words
+			}
+		}
 	}
 	return all
 })
-
-// readLocale reads a file that is compiled in.
-func readLocale(file string) map[string]string {
-	var tables map[string]map[string]string
-	body, err := localeFiles.ReadFile(file)
-	if err == nil {
-		err = toml.Unmarshal(body, &tables)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("%s cannot be read: %v", file, err))
-	}
-	texts := map[string]string{}
-	for part, entries := range tables {
-		for name, text := range entries {
-			texts[part+"."+name] = text
-		}
-	}
-	return texts
-}
 
 // text is a text in a language. Where it has two forms, divided by a bar, the first
 // argument chooses: 1 takes the first. Arguments that are strings are shown without hidden

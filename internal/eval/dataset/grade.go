@@ -6,10 +6,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/blevesearch/go-porterstemmer"
-	"github.com/pelletier/go-toml/v2"
+
+	"reverie/internal/text"
 )
 
 // Ask puts a question to the model, and returns what it says.
@@ -19,7 +21,7 @@ type Ask func(ctx context.Context, group, system, user string) (string, error)
 type grade func(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error)
 
 //go:embed words.toml
-var wordsFile []byte
+var wordsFile string
 
 // wordings are what models are told.
 type wordings struct {
@@ -29,10 +31,7 @@ type wordings struct {
 	Rules  map[string]string `toml:"judge_rules"` // by kind of question, or by data set
 }
 
-func readWordings() (w wordings, err error) {
-	err = toml.Unmarshal(wordsFile, &w)
-	return w, err
-}
+var readWordings = sync.OnceValue(func() wordings { return text.ReadTOML[wordings](wordsFile) })
 
 // The measures.
 const (
@@ -45,10 +44,7 @@ const (
 
 // Answer has the model answer from a context.
 func (f Format) Answer(ctx context.Context, ask Ask, c Conversation, q Question, found string) (string, error) {
-	w, err := readWordings()
-	if err != nil {
-		return "", err
-	}
+	w := readWordings()
 	user := map[string]string{"question": q.Query(), "found": found}
 	if !c.AskedAt.IsZero() {
 		user["asked_at"] = c.AskedAt.Format("2006-01-02 15:04")
@@ -72,10 +68,7 @@ func put(ctx context.Context, ask Ask, c Conversation, system string, user map[s
 
 // byJudge has the model say whether an answer is right, by the rule of its kind.
 func byJudge(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error) {
-	w, err := readWordings()
-	if err != nil {
-		return nil, err
-	}
+	w := readWordings()
 	rule := cmp.Or(w.Rules[q.Kind], w.Rules[dataset], w.Rules["default"])
 	if q.Abstain {
 		rule = w.Rules["abstention"]

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -46,15 +44,9 @@ type system struct {
 }
 
 //go:embed systems.toml
-var systemsFile []byte
+var systemsFile string
 
-var systems = func() []system {
-	var file struct{ System []system }
-	if err := toml.Unmarshal(systemsFile, &file); err != nil {
-		panic(fmt.Sprintf("systems.toml: %v", err))
-	}
-	return file.System
-}()
+var systems = text.ReadTOML[struct{ System []system }](systemsFile).System
 
 // patterns are where exports keep their objects: in an array of the document, or one or two keys down.
 var patterns = []string{"[]", "*[]", "*.*[]"}

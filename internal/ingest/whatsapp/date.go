@@ -72,47 +72,23 @@ const (
 	waNight // the hours from six on, and those behind midnight
 )
 
-// waEras are the years before the first one of an era.
-var waEras = map[string]int{"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "民國": 1911, "民国": 1911}
-
-// waHalves are the words for them in the languages of phones, in lower case without dots, spaces and hyphens.
-var waHalves = waWords(map[int]string{
-	waAM: `am 上午 凌晨 清晨 早上 早晨 午前 朝 오전 새벽 아침 ص صباحا صباحًا فجرا فجرًا πμ öö sabah öğledenönce sa
-		sáng pg pagi vorm prob पूर्वाह्न सुबह सकाळी सकाळ સવારે ভোর সকাল ఉదయం காலை
-		முற்பகல் രാവിലെ ಪೂರ್ವಾಹ್ನ ಬೆಳಿಗ್ಗೆ дп ранку утра قبلازظهر قظ صبح ก่อนเที่ยง umaga
-		inthemorning delamañana delamadrugada damanhã damadrugada dumatin dimattina
-		delmattino morgens vormittags früh rano dopoł dop fm förmiddag formiddag ap
-		delamadrugá paradites eparadites pd пробед прпладне преобед προμεσημβρίας
-		de délelőtt priešpiet`,
-	waPM: `pm 下午 傍晚 午後 夕方 夕 오후 저녁 م مساء مساءً عصرا عصرًا μμ ös akşam öğledensonra ch chiều ptg
-		petang sore nachm अपराह्न शाम संध्याकाळी સાંજે বিকাল সন্ধ্যা సాయంత్రం மாலை பிற்பகல்
-		വൈകുന്നേരം ಅಪರಾಹ್ನ ಸಂಜೆ пп вечора вечера дня بعدازظهر بظ شام หลังเที่ยง hapon
-		intheafternoon intheevening delatarde datarde del'aprèsmidi dusoir delpomeriggio
-		disera nachmittags abends popoł poł wieczorem em eftermiddag ip epasdites md
-		délután du popiet слпладне`,
-	waNoon: `中午 正午 昼 낮 정오 noon atnoon delmediodía domeiodia mittags दोपहर दुपारी બપોરે দুপুর
-		మధ్యాహ్నం மதியம் ഉച്ചയ്ക്ക് ಮಧ್ಯಾಹ್ನ siang tengahhari trưa tanghali ظهرا ظهرًا دوپہر
-		ظهر`,
-	waNight: `晚上 夜里 夜裡 夜晚 深夜 半夜 午夜 夜 夜中 真夜中 밤 자정 night atnight midnight delanoche danoite dinotte
-		nachts रात रात्री રાત્રે রাত రాత్రి இரவு രാത്രി ರಾತ್ರಿ malam tengahmalam tối gabi
-		ليلا ليلًا رات شب gece ночи ночі wnocy`,
-})
-
-func waWords(lists map[int]string) map[string]int {
+// waHalves are the words for them.
+var waHalves = func() map[string]int {
 	all := map[string]int{}
-	for half, words := range lists {
-		for _, word := range strings.Fields(words) {
+	for half, words := range map[int]string{waAM: phrases.Halves.AM, waPM: phrases.Halves.PM, waNoon: phrases.Halves.Noon,
+		waNight: phrases.Halves.Night} {
+		for word := range strings.FieldsSeq(words) {
 			all[word] = half
 		}
 	}
 	return all
-}
+}()
 
 // readWAStamp reads what stands in front of a message.
 func readWAStamp(s string) (waStamp, bool) {
 	if m := waEra.FindStringSubmatchIndex(s); m != nil {
 		n, _ := strconv.Atoi(strings.Replace(s[m[4]:m[5]], "元", "1", 1))
-		s = s[:m[2]] + strconv.Itoa(waEras[s[m[2]:m[3]]]+n) + s[m[5]:]
+		s = s[:m[2]] + strconv.Itoa(phrases.Eras[s[m[2]:m[3]]]+n) + s[m[5]:]
 	}
 	if !strings.ContainsAny(s, "年년") {
 		s = waYearless.ReplaceAllString(s, "0000/$1/$2 ")

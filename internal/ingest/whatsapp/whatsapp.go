@@ -141,7 +141,7 @@ func sureOf(head []byte) int {
 			break
 		}
 		if _, _, authored := h.author(nil); ok &&
-			(authored && !waProgram.MatchString(h.rest) || waEncrypted.MatchString(h.rest)) {
+			(authored && !waProgram.MatchString(h.rest) || phrases.Encrypted.MatchString(h.rest)) {
 			authors++
 		}
 	}
@@ -181,24 +181,13 @@ func waRank(name string) int {
 	return 0
 }
 
-// waTitles are the names that the app gives to the files, around the chat's title.
-var waTitles = []*text.Pattern{
-	text.NewPattern(`(?i)^WhatsApp[ -]?Chat (?:with|mit|con|com|avec|met|med|-) (.+)$`),
-	text.NewPattern(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
-	text.NewPattern(`(?i)^(.+) ile WhatsApp Sohbeti$`),
-	text.NewPattern(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
-	text.NewPattern(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
-	text.NewPattern(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
-	text.NewPattern(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
-}
-
 // waCopy is what browsers and systems add to the name of a second file.
 var waCopy = text.NewPattern(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
 
 // waTitle is the title of a chat in the name of its file, or "".
 func waTitle(base string) string {
 	base = waName(waCopy.ReplaceAllString(base, ""))
-	for _, title := range waTitles {
+	for _, title := range phrases.Titles {
 		if m := title.FindStringSubmatch(base); m != nil {
 			return m[1]
 		}
@@ -415,7 +404,7 @@ func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
 		}
 	}
 	m.longer = waLonger(own)
-	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && waEncrypted.MatchString(said) {
+	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && phrases.Encrypted.MatchString(said) {
 		m.title = author
 	}
 	if m.short {

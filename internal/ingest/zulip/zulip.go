@@ -7,15 +7,13 @@ package zulip
 import (
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"html"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/html"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -441,7 +439,6 @@ var (
 	zulipPlace   = text.NewPattern(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
 	time         = text.NewPattern(`<time:([^<>\n]+)>`)
 	blank        = text.NewPattern(`\n[ \t]*(\n[ \t]*)+`)
-	htmlTag      = text.NewPattern(`<[^<>]*>`)
 )
 
 // unquote takes the quotations of other messages off, and returns the id of the first
@@ -477,70 +474,47 @@ func readLink(link string) string {
 	}
 }
 
-// plainHTML is the text of HTML without its tags, however broken it is.
-func plainHTML(s string) string {
-	return html.UnescapeString(htmlTag.ReplaceAllString(s, ""))
-}
-
 // markdown turns HTML as Zulip renders it back into the Markdown that it was made of,
-// as far as that is read. What is no HTML loses its tags.
+// as far as that is read. What is nested too deeply stays as it is.
 func markdown(s string) string {
-	d := xml.NewDecoder(strings.NewReader(s))
-	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	stack := []*element{{}}
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) && len(stack) == 1 {
-			return stack[0].text.String()
-		}
-		if err != nil || len(stack) > maxHTML {
-			return plainHTML(s)
-		}
-		top := stack[len(stack)-1]
-		switch t := token.(type) {
-		case xml.CharData:
-			top.text.Write(t)
-		case xml.StartElement:
-			stack = append(stack, &element{name: strings.ToLower(t.Name.Local), attr: t.Attr})
-		case xml.EndElement:
-			if len(stack) == 1 {
-				return plainHTML(s)
-			}
-			said := top.markdown()
-			stack = stack[:len(stack)-1]
-			stack[len(stack)-1].text.WriteString(said)
-		}
+	doc, err := html.Parse(strings.NewReader(s))
+	if err != nil {
+		return s
 	}
+	return element{doc}.markdown()
 }
 
-// maxHTML is how deep HTML is read; Zulip's own stays far below it.
-const maxHTML = 100
+// element is an element of HTML.
+type element struct{ *html.Node }
 
-// element is an element of HTML that is being read, with the text so far.
-type element struct {
-	name string
-	attr []xml.Attr
-	text strings.Builder
-}
-
-func (e *element) get(name string) string {
-	for _, a := range e.attr {
-		if a.Name.Local == name {
-			return a.Value
+func (e element) get(name string) string {
+	for _, a := range e.Attr {
+		if a.Key == name {
+			return a.Val
 		}
 	}
 	return ""
 }
 
 // is tells whether the element is of a class.
-func (e *element) is(class string) bool {
+func (e element) is(class string) bool {
 	return slices.Contains(strings.Fields(e.get("class")), class)
 }
 
-// markdown is what the element, which has come to its end, was in Markdown.
-func (e *element) markdown() string {
-	said := e.text.String()
-	switch e.name {
+// markdown is what the element, or a text in one, was in Markdown.
+func (e element) markdown() string {
+	switch e.Type {
+	case html.TextNode:
+		return e.Data
+	case html.CommentNode:
+		return ""
+	}
+	var text strings.Builder
+	for child := range e.ChildNodes() {
+		text.WriteString(element{child}.markdown())
+	}
+	said := text.String()
+	switch e.Data {
 	case "ul", "ol":
 		return export.JoinLines(strings.Split(said, "\n")...) + "\n"
 	case "p", "tr", "h1", "h2", "h3", "h4", "h5", "h6":
@@ -590,7 +564,7 @@ func zulipFence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-func (e *element) link(said string) string {
+func (e element) link(said string) string {
 	address := e.get("href")
 	switch {
 	case strings.TrimSpace(said) == "" || e.is("stream") || e.is("stream-topic") || e.is("message-link"):
@@ -601,7 +575,7 @@ func (e *element) link(said string) string {
 	return "[" + said + "](" + address + ")"
 }
 
-func (e *element) span(said string) string {
+func (e element) span(said string) string {
 	switch {
 	case e.is("user-mention") && e.is("silent"):
 		return "@_**" + said + "**"

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
+	"reverie/internal/text"
 )
 
 //go:embed lines.toml
-var linesFile []byte
+var linesFile string
 
 // forms is lines.toml.
 type forms struct {
@@ -26,12 +26,7 @@ type forms struct {
 	Prompts map[string]Form
 }
 
-var allForms = sync.OnceValue(func() (f forms) {
-	if err := toml.Unmarshal(linesFile, &f); err != nil {
-		panic("lines.toml: " + err.Error())
-	}
-	return f
-})
+var allForms = sync.OnceValue(func() forms { return text.ReadTOML[forms](linesFile) })
 
 // Form is the lines that one prompt asks for, each a list of key=value.
 type Form struct {

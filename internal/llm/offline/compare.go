@@ -40,6 +40,6 @@ func sameWords(a, b string) bool {
 
 func withoutFillers(statement string) string {
 	kept := slices.DeleteFunc(strings.Fields(strings.ReplaceAll(statement, "的", "")),
-		func(w string) bool { return words().fillers[strings.ToLower(w)] })
+		func(w string) bool { return words().Fillers[strings.ToLower(w)] })
 	return strings.Join(kept, " ")
 }

@@ -109,7 +109,7 @@ func (b *bag) addText(folded string) {
 }
 
 func (b *bag) addWord(word string) {
-	if words().stopWords[word] {
+	if words().StopWords[word] {
 		b.add(hashText(seedWord, word), weightStopWord)
 		return
 	}
@@ -130,7 +130,7 @@ func (b *bag) addGrams(runes []rune, seed uint64, weights [5]float32) {
 			w := weights[n]
 			for _, r := range runes[i : i+n] {
 				switch {
-				case !words().particles[r]:
+				case !strings.ContainsRune(words().Particles, r):
 				case n == 1:
 					w = weightParticle
 				default:

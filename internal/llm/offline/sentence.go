@@ -70,7 +70,7 @@ func readSentence(said string) sentence {
 		case kind == scriptDense:
 			s.terms = append(s.terms, pairs(token)...)
 			return
-		case !l.stopWords[token]:
+		case !l.StopWords[token]:
 			s.terms = append(s.terms, texts.Stem(token))
 		}
 		b.WriteString(strings.ReplaceAll(token, "’", "'") + " ")
@@ -88,7 +88,7 @@ func readSentence(said string) sentence {
 // pairs cuts a run of a script without spaces at its particles, and into pairs.
 func pairs(token string) []string {
 	var out []string
-	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return words().particles[r] }) {
+	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return strings.ContainsRune(words().Particles, r) }) {
 		runes := []rune(piece)
 		for i := range len(runes) - 1 {
 			out = append(out, string(runes[i:i+2]))
