@@ -58,6 +58,16 @@ func (h *Held) Exclusive(fn func() error) error {
 	return fn()
 }
 
+// last says that nothing is done under the lease behind what is done next, which may give it back.
+func (h *Held) last() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lease.GiveBack = new(bool)
+}
+
+// givenBack tells whether that was done. The caller has mu, or is the one who writes.
+func (h *Held) givenBack() bool { return h.lease.GiveBack != nil && *h.lease.GiveBack }
+
 // With runs fn while it holds the group's lease, and releases it after. The
 // context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
 // could not be kept. A group that somebody else holds is a [reverie.BusyError].
@@ -123,6 +133,9 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 	defer func() { // also when fn panics: it would be renewed for as long as the process lives
 		cancel(nil)
 		<-done
+		if held.givenBack() {
+			return
+		}
 		release, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer stop()
 		if rerr := l.Store.ReleaseLease(release, lease); rerr != nil && !errors.Is(rerr, reverie.ErrLeaseLost) && err == nil {
@@ -138,7 +151,7 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 }
 
 func (l *Leases) settle(ctx context.Context, held *Held) {
-	if l.Settler != nil && ctx.Err() == nil && l.Settler.Waits(ctx, held.lease.GroupID) {
+	if l.Settler != nil && ctx.Err() == nil && !held.givenBack() && l.Settler.Waits(ctx, held.lease.GroupID) {
 		_ = held.Exclusive(func() error { l.Settler.Settle(ctx, held.lease); return nil })
 	}
 }
@@ -180,6 +193,9 @@ func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCaus
 		case <-tick:
 		}
 		err := held.Exclusive(func() error {
+			if held.givenBack() {
+				return nil
+			}
 			renew, stop := context.WithTimeout(ctx, reverie.LeaseRenew)
 			defer stop()
 			_, err := l.Store.RenewLease(renew, held.lease, reverie.LeaseTTL)

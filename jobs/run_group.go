@@ -263,12 +263,15 @@ func (f *fanOut) reload(ctx context.Context, groupID string) (reverie.DueGroup, 
 // others must not be tried after. Of those that are passed over the first counts.
 func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g reverie.DueGroup, windows []reverie.Window) error {
 	var failed error
-	for _, w := range windows {
+	for i, w := range windows {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if f.over() {
 			return cmp.Or(failed, errEnded)
+		}
+		if held != nil && i == len(windows)-1 {
+			held.last()
 		}
 		done := f.runWindow(ctx, held, g, w)
 		f.show(done)

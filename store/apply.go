@@ -18,7 +18,7 @@ const (
 	lockChunkQuery  = `select ` + lockChunk
 	lockNewestQuery = `select ` + newestChange + ` as newest, ` + saidBy + ` as said_by, ` + lockChunk
 	lockChunk       = `c.status as chunk, r.status as run from run_chunks c
-		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+		join runs r on r.group_id = $1 and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
 
 	// By when the chat had said what a chunk takes in: the end of its window, or, of a window
@@ -71,7 +71,7 @@ const (
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
 // alone. The sessions that changes rest on are new to dreams again. A plan of a dream takes in memory
 // versions, and covers sessions. Where the run ends with the chunk, it ends as by
-// [Store.FinishRun]. It returns the changes, support not among them.
+// [Store.FinishRun], and the lease may be given back. It returns the changes, support not among them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
@@ -88,21 +88,29 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
+	var released bool
 	err := s.underLease(ctx, lease, pg.Work{
 		What:  what,
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
+			released = false
 			if list, err = s.applyPlan(ctx, t, plan); err != nil || plan.End == nil {
 				return err
 			}
-			plan.End.Stats.Deferred, err = s.finishRun(ctx, t, *plan.End, true)
+			err = s.finishRun(ctx, t, *plan.End, true, &plan.End.Stats.Deferred)
+			if err == nil && lease.GiveBack != nil {
+				giveBack(ctx, t, lease, &released)
+			}
 			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied',
 				'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
+	if released && err == nil {
+		*lease.GiveBack = true
+	}
 	return list, err
 }
 
@@ -166,7 +174,7 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	case plan.SessionID != "":
 		err = extracted(ctx, t, plan, at)
 	default:
-		err = consume(ctx, t, plan)
+		consume(ctx, t, plan)
 	}
 	if err != nil {
 		return nil, err
@@ -181,9 +189,9 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 
 // consume gives each message its outcome, exactly once: one that is no longer
 // pending fails the whole plan.
-func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
+func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) {
 	if len(plan.Outcomes) == 0 {
-		return nil
+		return
 	}
 	ids := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
 	var outcomes []string
@@ -198,12 +206,14 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 			}
 		}
 	}
-	n, err := pg.Get[int](ctx, t, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions, news)
-	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
-			reverie.ErrConflict)
-	}
-	return err
+	var n int
+	t.Ask(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions, news).Then(func(err error) error {
+		if err == nil && n != len(ids) {
+			return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
+				reverie.ErrConflict)
+		}
+		return err
+	})
 }
 
 func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {

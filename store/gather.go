@@ -15,13 +15,13 @@ const (
 	// headColumns are those of a reverie.HeadState, of memories m.
 	headColumns = MemoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
-			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+			where e.group_id = $1 and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
 	// usedAt is when an answer used a memory m last, null for never.
 	usedAt = `greatest((select max(l.created_at) from memory_usage_log l
-			where l.group_id = m.group_id and l.lineage_id = m.lineage_id and l.was_referenced),
-		(select t.last_used_at from memory_usage_totals t where t.group_id = m.group_id and t.lineage_id = m.lineage_id))`
+			where l.group_id = $1 and l.lineage_id = m.lineage_id and l.was_referenced),
+		(select t.last_used_at from memory_usage_totals t where t.group_id = $1 and t.lineage_id = m.lineage_id))`
 
 	// nights are the newest of the active nights of the group $1: nothing is stale only after more.
 	nights = `array(select to_char(night, 'YYYY-MM-DD') from (select night from active_nights where group_id = $1
@@ -35,7 +35,7 @@ const (
 
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
-				where c.group_id = q.group_id and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
+				where c.group_id = $1 and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
 
 	// heldLines are, of each version of the group $1, the run whose plan for it waits for a person, and
 	// what a person has rejected since the version got its last evidence. Who takes a run back says
@@ -43,10 +43,10 @@ const (
 	heldLines = `held as materialized (
 			select s -> 'head' ->> 'memory_id' as memory_id, max(h.run_id::text) filter (where h.status = 'waiting') as waits,
 				array_agg(concat_ws(' ', s ->> 'action', s ->> 'content_hash')) filter (where h.status = 'rejected') as rejected
-			from held_plans h join runs r on r.group_id = h.group_id and r.run_id = h.run_id
+			from held_plans h join runs r on r.group_id = $1 and r.run_id = h.run_id
 				cross join lateral jsonb_array_elements(h.plan) s
 			where h.group_id = $1 and s ? 'head' and (h.status = 'waiting' or h.status = 'rejected' and r.undone_at is null
-				and not exists (select 1 from memory_evidence e where e.group_id = h.group_id and e.withdrawn_at is null
+				and not exists (select 1 from memory_evidence e where e.group_id = $1 and e.withdrawn_at is null
 					and e.lineage_id = (s ->> 'lineage_id')::uuid and e.created_at > coalesce(r.finished_at, h.created_at)))
 			group by 1)`
 	heldColumns = `coalesce((select w.waits from held w where w.memory_id = m.memory_id::text), '') as waits,
@@ -58,7 +58,7 @@ const (
 	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
 	headsQuery = `with ` + heldLines + `, awaited as materialized (
 			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
-			from messages x join memory_evidence e on e.group_id = x.group_id and e.message_id = x.message_id
+			from messages x join memory_evidence e on e.group_id = $1 and e.message_id = x.message_id
 			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
 				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
 			group by e.lineage_id)
@@ -67,13 +67,13 @@ const (
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
 			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m
-			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `
+			left join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and ` + waitsFor + `
 			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
 			union all
 			select m.*, null from memories m where m.group_id = $1 and m.memory_id` + archivedOf + `$2` + newestArchived + `
 			union all
 			select m.*, ` + AgainBecause + ` as reason from rejudgements q
-			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
+			join memories m on m.group_id = $1 and m.lineage_id = q.lineage_id
 			where q.group_id = $1 and ` + waitsFor + ` and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
 
@@ -102,35 +102,34 @@ const (
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
 	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
-		if state.Group, state.Nights, err = groupNights(ctx, t, q.GroupID); err != nil {
-			return state, err
+		groupNights(ctx, t, q.GroupID, &state.Group, &state.Nights)
+		pending(ctx, t, q, &state)
+		if !q.ContextSince.IsZero() && q.ContextLimit > 0 {
+			t.AskAll(ctx, &state.Context, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
 		}
-		if err = heads(ctx, t, q, &state); err != nil {
-			return state, err
+		var heads []reverie.HeadState
+		t.AskAll(ctx, &heads, headsQuery, q.GroupID, string(q.Kind), q.RunID)
+		if err = t.ReadAsked(); err == nil {
+			err = divide(ctx, t, q, heads, &state)
 		}
-		if state.Pending, state.More, err = pending(ctx, t, q); err != nil {
-			return state, err
-		}
-		state.Context, err = contextMessages(ctx, t, q)
 		return state, err
 	})
 }
 
-// groupNights reads a group, and when it talked.
-func groupNights(ctx context.Context, t *pg.Tx, groupID string) (reverie.Group, []string, error) {
-	row, err := pg.Get[struct {
+// groupNights asks for a group, and when it talked.
+func groupNights(ctx context.Context, t *pg.Tx, groupID string, group *reverie.Group, nights *[]string) *pg.Asked {
+	var row struct {
 		reverie.Group
 		Nights pq.StringArray
-	}](ctx, t, nightsQuery, groupID)
-	return row.Group, row.Nights, pg.NotFoundIfEmpty(err, "group %q", groupID)
+	}
+	return t.Ask(ctx, &row, nightsQuery, groupID).Then(func(err error) error {
+		*group, *nights = row.Group, row.Nights
+		return pg.NotFoundIfEmpty(err, "group %q", groupID)
+	})
 }
 
-// heads reads the heads of the kind, and what else is to be judged again.
-func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) error {
-	all, err := headList(ctx, t, headsQuery, q.GroupID, string(q.Kind), q.RunID)
-	if err != nil {
-		return err
-	}
+// divide tells the heads of the kind from what else is to be judged again.
+func divide(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, all []reverie.HeadState, state *reverie.State) error {
 	var others pq.StringArray
 	for _, h := range all {
 		if h.Status == reverie.StatusArchived {
@@ -160,33 +159,21 @@ func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.
 	return nil
 }
 
-// pending reads the oldest messages of the window and looks one further, or
+// pending asks for the oldest messages of the window, looking one further, or for
 // those of it that are named and whether there are others.
-func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, bool, error) {
-	var list []reverie.Message
-	since, until := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
-	if len(q.MessageIDs) > 0 {
-		if err := t.Select(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
-			return nil, false, err
-		}
-		more, err := pg.Get[bool](ctx, t, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
-		return list, more, err
+func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) {
+	since, until, named := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until), pq.StringArray(q.MessageIDs)
+	if len(named) > 0 {
+		t.AskAll(ctx, &state.Pending, chosenQuery, q.GroupID, since, until, named)
+		t.Ask(ctx, &state.More, moreQuery, q.GroupID, since, until, named)
+		return
 	}
 	limit := max(q.Limit, 0)
-	if err := t.Select(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
-		return nil, false, err
-	}
-	more := len(list) > limit
-	return list[:min(limit, len(list))], more, nil
-}
-
-func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, error) {
-	if q.ContextSince.IsZero() || q.ContextLimit <= 0 {
-		return nil, nil
-	}
-	var list []reverie.Message
-	err := t.Select(ctx, &list, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
-	return list, err
+	t.AskAll(ctx, &state.Pending, pendingQuery, q.GroupID, since, until, limit+1, q.Skip).Then(func(err error) error {
+		state.More = len(state.Pending) > limit
+		state.Pending = state.Pending[:min(limit, len(state.Pending))]
+		return err
+	})
 }
 
 // ActiveNights are the newest dates on which a group talked, sorted.

@@ -29,7 +29,7 @@ const (
 		from (select group_id, lease_name, holder from leases
 			where group_id = $1 and lease_name = $2 `
 	taken = ` for update skip locked) free
-		where l.group_id = free.group_id and l.lease_name = free.lease_name
+		where l.group_id = $1 and l.lease_name = $2
 		returning l.fence, l.expires_at, free.holder`
 	claimLeaseQuery = `insert into leases (group_id, lease_name, expires_at) values ($1, $2, 'epoch')
 		on conflict (group_id, lease_name) do nothing`
@@ -39,6 +39,10 @@ const (
 		from leases where group_id = $1 and lease_name = $2`
 	releaseLeaseQuery = `update leases set holder = '', expires_at = 'epoch'
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4`
+
+	// What has come for the group meanwhile is done first, by the holder.
+	giveBackQuery = releaseLeaseQuery + ` and not exists (select 1 from message_changes c where c.group_id = $1)
+		returning true`
 )
 
 type leaseRow struct {
@@ -119,8 +123,9 @@ func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 // reverie.ErrLeaseLost once another holder has taken it.
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	w := pg.Work{What: fmt.Sprintf("renew the lease of group %q", lease.GroupID), ByKey: true}
-	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (time.Time, error) {
-		return extendLease(ctx, t, lease, ttl)
+	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (expires time.Time, err error) {
+		err = extended(lease, askExtension(ctx, t, lease, ttl, &expires))
+		return expires, err
 	})
 }
 
@@ -136,6 +141,16 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	})
 }
 
+// giveBack asks for the release of a lease that the transaction holds, unless anything waits for it.
+func giveBack(ctx context.Context, t *pg.Tx, lease reverie.Lease, released *bool) {
+	t.Ask(ctx, released, giveBackQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence).Then(func(err error) error {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+}
+
 // Fence makes the rest of the transaction the work of the lease's holder: it
 // locks the lease's row, so that nobody can take it before the commit, and
 // refuses with reverie.ErrLeaseLost when somebody has.
@@ -143,17 +158,19 @@ func Fence(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	if fault.Off(fault.Fence) {
 		return nil
 	}
-	_, err := extendLease(ctx, t, lease, reverie.LeaseTTL)
-	return err
+	var expires time.Time
+	return extended(lease, askExtension(ctx, t, lease, reverie.LeaseTTL, &expires))
 }
 
-func extendLease(ctx context.Context, t *pg.Tx, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
-	var expires time.Time
-	err := t.Get(ctx, &expires, extendLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence, ttl.Seconds())
-	if errors.Is(err, sql.ErrNoRows) {
-		return expires, lost(lease)
+func askExtension(ctx context.Context, t *pg.Tx, lease reverie.Lease, ttl time.Duration, expires *time.Time) *pg.Asked {
+	return t.Ask(ctx, expires, extendLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence, ttl.Seconds())
+}
+
+func extended(lease reverie.Lease, a *pg.Asked) error {
+	if err := a.Read(); !errors.Is(err, sql.ErrNoRows) {
+		return err
 	}
-	return expires, err
+	return lost(lease)
 }
 
 // lockLease is fenced without writing: for reading the ledger after a lost
@@ -178,12 +195,15 @@ func lost(lease reverie.Lease) error {
 // underLease runs the work of a lease's holder: nothing is written, and the error is
 // reverie.ErrLeaseLost, once another holds the lease.
 func (s *Store) underLease(ctx context.Context, lease reverie.Lease, w pg.Work) error {
-	do := w.Do
-	w.Do = func(ctx context.Context, t *pg.Tx) error {
-		if err := Fence(ctx, t, lease); err != nil {
+	if do := w.Do; !fault.Off(fault.Fence) {
+		w.Do = func(ctx context.Context, t *pg.Tx) error {
+			fence := askExtension(ctx, t, lease, reverie.LeaseTTL, new(time.Time))
+			err := do(ctx, t)
+			if ended := extended(lease, fence); err == nil || errors.Is(ended, reverie.ErrLeaseLost) {
+				return ended // what is not committed was not written
+			}
 			return err
 		}
-		return do(ctx, t)
 	}
 	return s.db.Run(ctx, w)
 }

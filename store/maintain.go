@@ -65,7 +65,7 @@ const ZeroID = "00000000-0000-0000-0000-000000000000"
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
 	what := fmt.Sprintf("look what waits to be done in group %q", q.GroupID)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (u reverie.Upkeep, err error) {
-		if u.Group, u.Nights, err = groupNights(ctx, t, q.GroupID); err != nil {
+		if err = groupNights(ctx, t, q.GroupID, &u.Group, &u.Nights).Read(); err != nil {
 			return u, err
 		}
 		if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {

@@ -135,31 +135,33 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 		What:  fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			pending, err = s.finishRun(ctx, t, run, false)
-			return err
+			return s.finishRun(ctx, t, run, false, &pending)
 		},
 	})
 	return pending, err
 }
 
-// finishRun is [Store.FinishRun] in a transaction that holds the lease. What the same
+// finishRun asks for [Store.FinishRun] in a transaction that holds the lease. What the same
 // transaction has changed of the group's memories is done when the run ends.
-func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, changed bool) (pending int, err error) {
+func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, changed bool, pending *int) error {
 	if run.Status == reverie.RunRunning {
-		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
+		return fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
 	}
 	finished := s.db.Now()
 	if run.FinishedAt != nil && !run.FinishedAt.IsZero() {
 		finished = *run.FinishedAt
 	}
-	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, run.Status, pg.AsJSON(run.Stats),
-		pg.ValidText(run.Error), finished, run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
-	if err != nil || run.SessionID == "" {
-		return pending, pg.NotFoundIfEmpty(err, "run %s", run.ID)
+	ended := t.Ask(ctx, pending, finishRunQuery, run.GroupID, run.ID, run.Status, pg.AsJSON(run.Stats),
+		pg.ValidText(run.Error), finished, run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed).
+		Then(func(err error) error { return pg.NotFoundIfEmpty(err, "run %s", run.ID) })
+	if run.SessionID == "" {
+		return nil
 	}
-	short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
-	err = t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
-	return pending, err
+	if err := ended.Read(); err != nil {
+		return err
+	}
+	short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && *pending > 0 && !run.Stats.Through
+	return t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
 }
 
 // The spend is summed for the runs of the page alone.
@@ -384,8 +386,7 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 				}
 				list = append(list, changes...)
 			}
-			pending, err = s.finishRun(ctx, t, run, true)
-			return err
+			return s.finishRun(ctx, t, run, true, &pending)
 		},
 		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})

@@ -174,6 +174,9 @@ type Lease struct {
 	ExpiresAt time.Time // on the database's clock
 	// TakenOver tells that the holder before did not release it: its time ran out.
 	TakenOver bool
+	// GiveBack, where nothing is done under the lease behind the run that is under way, is set by
+	// what ends that run if it has released the lease as well. nil: more is done.
+	GiveBack *bool
 }
 
 // LeaseGroup is the name of the one lease of a group.

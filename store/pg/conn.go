@@ -114,7 +114,15 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 // it only looks; in one the pool asks nobody else.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	defer c.heed(ctx)()
-	st, err := c.prepared(ctx, query, args)
+	var st driverStmt
+	if a := asked(ctx); a != nil && a.ahead {
+		if c.failed && !a.question.done {
+			return nil, pq.ErrInFailedTransaction
+		}
+		st, c.link.queue.serve = a.statement, &a.question
+	} else {
+		st, err = c.prepared(ctx, query, args)
+	}
 	if settings, ok := ctx.Value(loneKey{}).(Settings); err == nil && ok {
 		// From here on the next request is the query's: both are one transaction, that ends with it.
 		if err = errInTransaction; c.over == nil {
@@ -156,9 +164,13 @@ func (r utcRows) Next(dest []driver.Value) error {
 
 // ExecContext writes, always in a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
-	if queued, _ := ctx.Value(queuedKey{}).(bool); queued && !waiting(ctx) {
+	queued, _ := ctx.Value(queuedKey{}).(bool)
+	switch {
+	case asked(ctx) != nil && waiting(ctx): // it is read at once
+		return driver.ResultNoRows, nil
+	case asked(ctx) != nil || queued && !waiting(ctx):
 		res, err = c.keepBack(ctx, query, args)
-	} else {
+	default:
 		defer c.heed(ctx)()
 		var st driverStmt
 		if st, err = c.prepared(ctx, query, args); err == nil {
@@ -186,8 +198,12 @@ func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedVa
 	if err != nil { // it waits for an answer, if it prepares
 		return nil, err
 	}
-	c.link.queue.hold = true
-	defer func() { c.link.queue.hold = false }()
+	q := &c.link.queue
+	q.hold = true
+	defer func() { q.hold, q.ask = false, nil }()
+	if a := asked(ctx); a != nil {
+		a.ahead, a.statement, q.ask = true, st, &a.question
+	}
 	return c.exec(context.WithoutCancel(ctx), st, query, args)
 }
 

@@ -28,7 +28,7 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return w.Committed(ctx, &Tx{raw})
+	return w.Committed(ctx, &Tx{Tx: raw})
 }
 
 // ByID is w, told to be committed by its transaction's id, where no row can be recognized as

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // queue stands between the driver and its link, and keeps statements back that nobody waits for:
@@ -16,9 +17,25 @@ type queue struct {
 	hold bool   // what the driver writes is kept back
 	out  []byte // requests kept back, without their Sync
 	sent int    // how often something was sent
-	told []byte // answers that we made up, for the driver to read
-	owed []byte // types of requests whose answers are to come, and not for the driver
+	told []byte // answers that we made up, or had kept, for the driver to read
+	owed []owed // requests whose answers are to come, and not for the driver
 	in   []byte // answers that have come, and that nobody has read
+
+	ask   *question // what is kept back is asked by it; nil: nobody wants to know
+	serve *question // whose answers the driver's next request is for, which is not sent again
+}
+
+// question is a statement that was kept back, and whose answers are read later: the driver then
+// writes it once more.
+type question struct {
+	answers []byte // but for the last, that the server is ready
+	done    bool   // they are all there
+}
+
+// owed is a request by its type, and whose answers its own are; nil: nobody's.
+type owed struct {
+	kind byte
+	to   *question
 }
 
 // Types of messages. Those of requests and of answers overlap.
@@ -70,6 +87,19 @@ func asExtended(query []byte) []byte {
 
 // written takes what the driver writes, and returns what is to be sent now.
 func (q *queue) written(p []byte) ([]byte, error) {
+	if s := q.serve; s != nil && !q.hold {
+		switch {
+		case s.done:
+			q.told, q.serve = slices.Concat(s.answers, answerOf[reqSync]), nil
+			return nil, nil
+		case len(q.out) == 0:
+			q.serve = nil
+			return nil, errors.New("what was asked was never answered")
+		}
+		q.sent++
+		p, q.out = append(q.out, message(reqSync, "")...), nil
+		return p, nil
+	}
 	if !q.hold {
 		q.sent++
 	}
@@ -83,7 +113,7 @@ func (q *queue) written(p []byte) ([]byte, error) {
 	if !q.hold {
 		p = append(q.out, p...)
 		if simple {
-			q.owed = append(q.owed, reqParse, reqBind, reqMayDescribe)
+			q.owed = append(q.owed, owed{kind: reqParse}, owed{kind: reqBind}, owed{kind: reqMayDescribe})
 		}
 		q.out = nil
 		return p, nil
@@ -96,7 +126,7 @@ func (q *queue) written(p []byte) ([]byte, error) {
 		p = rest
 		if m[0] != reqSync {
 			q.out = append(q.out, m...)
-			q.owed = append(q.owed, m[0])
+			q.owed = append(q.owed, owed{m[0], q.ask})
 		}
 		if !simple || m[0] == reqExecute || m[0] == reqSync { // a simple query is answered by no more
 			q.told = append(q.told, answerOf[m[0]]...)
@@ -105,19 +135,27 @@ func (q *queue) written(p []byte) ([]byte, error) {
 	return nil, nil
 }
 
+// keep keeps an answer to the first request that is owed one, for whoever wants to know.
+func (q *queue) keep(m []byte) {
+	if to := q.owed[0].to; to != nil {
+		to.answers = append(to.answers, m...)
+		to.done = q.owed[0].kind == reqExecute && m[0] != ansRow
+	}
+}
+
 // drop forgets what was kept back and is not sent.
 func (q *queue) drop() {
 	for out := q.out; len(out) > 0; {
 		_, out, _ = next(out)
 		q.owed = q.owed[:len(q.owed)-1]
 	}
-	q.out = nil
+	q.out, q.serve = nil, nil
 }
 
 // flush returns what was kept back, to be sent now though nobody waits for its answers.
 func (q *queue) flush() []byte {
 	out := append(q.out, message(reqSync, "")...)
-	q.owed = append(q.owed, reqSync)
+	q.owed = append(q.owed, owed{kind: reqSync})
 	q.out = nil
 	q.sent++
 	return out
@@ -149,22 +187,27 @@ func (q *queue) settle() {
 		q.in = rest
 		switch m[0] {
 		case ansRow:
+			q.keep(m)
 		case ansNotice, ansParameter, ansNotification:
 			kept = append(kept, m...)
 		case ansError:
 			// The server skips to the Sync of whoever waits, or of one that nobody waited for.
-			if sync := bytes.IndexByte(q.owed, reqSync); sync >= 0 {
+			if sync := slices.Index(q.owed, owed{kind: reqSync}); sync >= 0 {
 				q.owed = q.owed[sync:]
 				continue
 			}
-			q.owed = nil
+			q.owed, q.serve = nil, nil
 			kept = append(kept, m...)
 		default:
-			if m[0] == ansRowDescription && q.owed[0] == reqMayDescribe {
+			if m[0] == ansRowDescription && q.owed[0].kind == reqMayDescribe {
 				kept = append(kept, m...)
 			}
+			q.keep(m)
 			q.owed = q.owed[1:]
 		}
+	}
+	if s := q.serve; len(q.owed) == 0 && s != nil && s.done {
+		kept, q.serve = append(kept, s.answers...), nil
 	}
 	q.in = append(kept, q.in...)
 }

@@ -18,7 +18,10 @@ import (
 )
 
 // Tx is one transaction. Rows are read into structs by `db` tags: see [field].
-type Tx struct{ *sql.Tx }
+type Tx struct {
+	*sql.Tx
+	asked []*Asked
+}
 
 // Get reads one row; sql.ErrNoRows if there is none.
 func (t *Tx) Get(ctx context.Context, dest any, query string, args ...any) error {
@@ -183,12 +186,15 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	}
 	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
 	fault.Reach(w.What, fault.Begun)
-	t := &Tx{raw}
+	t := &Tx{Tx: raw}
 	do := w.Do
 	if fault.Off(fault.Whole) {
 		ctx, do = waited(ctx), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
+		return false, t.causeOf(err)
+	}
+	if err := t.ReadAsked(); err != nil {
 		return false, err
 	}
 	fault.Reach(w.What, fault.Done)
@@ -254,5 +260,5 @@ func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.
 		return err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return do(ctx, &Tx{raw})
+	return do(ctx, &Tx{Tx: raw})
 }

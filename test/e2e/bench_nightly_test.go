@@ -79,7 +79,7 @@ func parseNightlyCase(text string) (nightlyCase, error) {
 
 // BenchmarkNightly runs the binary over groups of which each has a closed night of 20
 // messages and 10 memories, against a model on the loopback that answers after a while.
-// docs/benchmarks.md says how its figures are read.
+// docs/benchmarks.txt says how its figures are read.
 func BenchmarkNightly(b *testing.B) {
 	cases := os.Getenv(envNightly)
 	if cases == "" {

@@ -202,7 +202,7 @@ func (p *nightlyProcess) wait() (jobs.Summary, error) {
 
 // meter says how far the counters are.
 func (w *nightlyWorld) meter() usage {
-	u := usage{model: ownTime(), postgres: postgresTime(w.db), calls: w.model.calls.Load()}
+	u := usage{model: pgtest.OwnTime(), postgres: pgtest.PostgresTime(w.db), calls: w.model.calls.Load()}
 	if w.wire != nil {
 		u.wire = w.wire.counted()
 	}
