@@ -187,7 +187,7 @@ func (s *stage) exec(query string, args ...any) {
 func (s *stage) dump(except ...string) []string {
 	s.t.Helper()
 	var out []string
-	for _, table := range s.rows(`select tablename from pg_tables where schemaname = 'public' order by 1`) {
+	for _, table := range s.rows(`select tablename from pg_tables where schemaname = 'public' and tablename <> 'writes' order by 1`) {
 		if slices.Contains(except, table) {
 			continue
 		}

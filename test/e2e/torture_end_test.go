@@ -29,9 +29,10 @@ const named = `select memory_id, 'memory ' || kind || ' ' || statement || ' v' |
 var instantPattern = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)`)
 
 // tables are those that are compared, each with its columns that number rows.
-const tables = `select c.relname, coalesce(string_agg(a.attname, ',') filter (where a.attidentity <> ''), '')
+const tables = `select c.relname, coalesce(string_agg(a.attname, ',') filter (where pg_get_expr(d.adbin, d.adrelid) like '%epoch from%'), '')
 	from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-	where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition group by 1 order by 1`
+	left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+	where c.relname <> 'writes' and c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition group by 1 order by 1`
 
 // end is every row that the database has come to, without what differs between two
 // lives of the same: ids are what they name, instants of these tests' own time are now,
