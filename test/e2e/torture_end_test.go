@@ -29,7 +29,7 @@ const named = `select memory_id, 'memory ' || kind || ' ' || statement || ' v' |
 var instantPattern = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)`)
 
 // tables are those that are compared, each with its columns that number rows.
-const tables = `select c.relname, coalesce(string_agg(a.attname, ',') filter (where pg_get_expr(d.adbin, d.adrelid) like '%epoch from%'), '')
+const tables = `select c.relname, coalesce(string_agg(a.attname, ',') filter (where pg_get_expr(d.adbin, d.adrelid) ilike '%epoch from%'), '')
 	from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 	left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
 	where c.relname <> 'writes' and c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition group by 1 order by 1`
