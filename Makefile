@@ -62,7 +62,7 @@ cover: setup ## print how much of the code the tests cover
 	@$(GO) test -p $(JOBS) -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=cover.out ./... 2>&1 | awk -f scripts/summary.awk
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
-bench: setup ## measure, and write docs/benchmarks.md (about 20 minutes; BENCH="-only nightly" for a part)
+bench: setup ## measure, and write docs/benchmarks.txt (about 20 minutes; BENCH="-only nightly" for a part)
 	@exec test/bench/run.sh $(BENCH)
 
 # The benchmarks are those of both; both sides run in turns, six times each.

@@ -39,6 +39,6 @@ func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 		return narrative != "" && c.MemoryID == narrative
 	}))
 	if r.Progress != nil {
-		r.Progress(Progress{GroupID: plan.GroupID, Memories: plan.Stats.Material})
+		r.Progress(plan.Stats.Material)
 	}
 }

@@ -68,19 +68,13 @@ type Pipeline struct {
 	Rule               reverie.DreamRule // of groups that do not say otherwise
 	Now                func() time.Time
 	Log                *slog.Logger
-	Progress           func(Progress) // nil: nobody watches
+	Progress           func(memories int) // taken in so far, after each chunk; nil: nobody watches
 	// Phase is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
 	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
 	// over. nil: nobody watches.
 	Refused func(reason string)
-}
-
-// Progress is how far a dream has come, after each chunk.
-type Progress struct {
-	GroupID  string
-	Memories int // taken in
 }
 
 // Request says of what to dream.

@@ -32,7 +32,7 @@ func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change)
 	r.recorder.Record(&r.result.Result, plan, changes)
 	if r.Progress != nil {
 		st := r.recorder.Stats
-		r.Progress(Progress{GroupID: plan.GroupID, Chunk: s.no, Done: st.Cited + st.Considered + st.Filtered})
+		r.Progress(st.Cited + st.Considered + st.Filtered)
 	}
 }
 

@@ -45,6 +45,8 @@ main() {
 	add "rules of gitleaks (internal/safety/gitleaks/rules.toml)" internal/safety/gitleaks/LICENSE
 	grep '^#' internal/text/simplified.txt | sed 's/^# \{0,1\}//' >"$work/icu"
 	add "table of simplified characters (internal/text/simplified.txt)" "$work/icu"
+	grep '^#' internal/ingest/export/months.txt | sed 's/^# \{0,1\}//' >"$work/months"
+	add "names of months (internal/ingest/export/months.txt)" "$work/months"
 
 	{
 		echo "Reverie contains the Go modules and the data below, each under the licence that follows it."

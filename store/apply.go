@@ -18,7 +18,7 @@ const (
 	lockChunkQuery  = `select ` + lockChunk
 	lockNewestQuery = `select ` + newestChange + ` as newest, ` + saidBy + ` as said_by, ` + lockChunk
 	lockChunk       = `c.status as chunk, r.status as run from run_chunks c
-		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+		join runs r on r.group_id = $1 and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
 
 	// By when the chat had said what a chunk takes in: the end of its window, or, of a window

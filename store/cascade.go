@@ -19,7 +19,7 @@ const (
 		when char_length(c.old_statement) > 100 then '…' else '' end || '”'
 			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case
 				when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
-		from memory_change_log c where c.group_id = q.group_id and c.change_id = q.change_id
+		from memory_change_log c where c.group_id = $1 and c.change_id = q.change_id
 			and '` + text.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
 
 	// Those of which a change that is put back is why they wait need not be judged for it
@@ -216,7 +216,7 @@ const (
 	JudgeAnewQuery = `with kept as (` + KeptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
 		and run_id = any ($2::uuid[]))
 		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
-			and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
+			and exists (select 1 from memories m where m.group_id = $1 and m.lineage_id = q.lineage_id
 				and m.statement <> '` + text.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
 			and lineage_id <> all ($3::uuid[])`
 
@@ -234,7 +234,7 @@ func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs [
 }
 
 const judgeAgainQuery = `select m.memory_id, ` + AgainBecause + ` as judge_again
-	from memories m join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null
+	from memories m join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and q.run_id is null
 	where m.group_id = $1 and m.memory_id = any ($2::uuid[]) and m.status in ('active', 'held')`
 
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,

@@ -43,7 +43,7 @@ const insertChangesQuery = `with logged as (
 		change_summary, version, evidence, created_at, undone_run_id, strength)
 	select $1, u.id, $2::uuid, $3::int, u.action, u.memory_id, u.old_id, u.old_statement, u.new_statement,
 		u.summary, u.version, u.evidence, $4::timestamptz, u.undone_run_id, (
-			select m.strength from memories m left join memories o on o.group_id = m.group_id and o.memory_id = u.old_id
+			select m.strength from memories m left join memories o on o.group_id = $1 and o.memory_id = u.old_id
 			where m.group_id = $1 and m.memory_id = u.memory_id
 				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength
 					or u.action in ('create', 'update') and m.author <> '' and m.strength > coalesce(o.strength, 0)))

@@ -86,7 +86,7 @@ const (
 	adoptAnswersQuery = `with dropped as (
 			delete from answers d using answers a
 			where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
-				and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = f.group_id and r.job = f.job
+				and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
 					where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid)
 						and r.status in ('deferred', 'failed'))))
 		insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)

@@ -29,7 +29,7 @@ const (
 
 	// True for a memory version m that a dream has taken in, else null: one probe of
 	// the key, where a join that was planned in small tables would compare each with each.
-	dreamtOf = `(select true from memory_uses u where u.group_id = m.group_id and u.job = 'dream'
+	dreamtOf = `(select true from memory_uses u where u.group_id = $1 and u.job = 'dream'
 		and u.memory_id = m.memory_id)`
 
 	// What is new of a group: of its own, of sessions that the query is about, and of
@@ -40,7 +40,7 @@ const (
 			union all select v.* from (select distinct id from unnest($5::uuid[]) as u (id)) x
 				cross join lateral (select * from memories where group_id = $1 and memory_id = x.id limit 1) v) m
 			left join lateral (select s.last_at, s.session_id from sessions s
-				where m.kind = 'session' and s.group_id = m.group_id and s.session_id = m.session_id limit 1) s on true
+				where m.kind = 'session' and s.group_id = $1 and s.session_id = m.session_id limit 1) s on true
 		where m.group_id = $1 and m.status = 'active' and m.kind in ('group', 'session') and ` + dreamtOf + ` is null
 			and (cardinality($5::uuid[]) > 0 or s.session_id is null or ` + withinDream + `)`
 
@@ -74,8 +74,9 @@ const (
 
 	dueDreamPageQuery = dueDreamGroups + ` and g.group_id > $1 and not g.paused order by g.group_id
 		limit nullif($2::int, 0)`
-	dueDreamGroupQuery = dueDreamGroups + ` and g.group_id = $1`
 )
+
+var dueDreamGroupQuery = inGroup(dueDreamGroups, "$1") + ` and g.group_id = $1`
 
 // DueGroups is [Store.DueGroups] for groups with a session that no dream has
 // covered, ended or not, or with a dream that was interrupted or failed. In place of the first
@@ -363,7 +364,7 @@ const (
 
 	waitingDreamsQuery = `select ` + RunColumns + ` from runs r where group_id = $1 and job = 'dream'
 		and undone_at is null
-			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+			and exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id
 				and h.status = 'waiting')
 		order by started_at desc, run_id desc`
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -27,11 +28,18 @@ const (
 	duePage          = `g.group_id > $2 and not g.paused order by g.group_id limit nullif($3::int, 0)`
 	duePageQuery     = dueFrom + duePage
 	waitingPageQuery = waitingFrom + `($1 <> 'impression' or g.impressions <> 'off') and ` + duePage
-
-	// Queries of their own, since the plan of one that did both would read all groups.
-	dueGroupQuery     = dueFrom + `g.group_id = $2`
-	waitingGroupQuery = waitingFrom + `g.group_id = $2`
 )
+
+// Queries of their own, since the plan of one that did both would read all groups.
+var (
+	dueGroupQuery     = inGroup(dueFrom, "$2") + `g.group_id = $2`
+	waitingGroupQuery = inGroup(waitingFrom, "$2") + `g.group_id = $2`
+)
+
+// inGroup is a part of a query of groups g for the one group that a parameter names.
+func inGroup(query, parameter string) string {
+	return strings.ReplaceAll(query, "g.group_id", parameter)
+}
 
 // Windows in which a group has messages, pending or waiting for a job or all of them.
 var (
@@ -39,7 +47,7 @@ var (
 		where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until`)
 
 	waitingWindowsQuery = windowsQuery(`select m.text
-		from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+		from message_uses u join messages m on m.group_id = $1 and m.message_id = u.message_id
 		where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since
 			and u.sent_at < w.until`)
 

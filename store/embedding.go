@@ -30,7 +30,7 @@ const (
 	oldestFirst = ` order by status, updated_at, memory_id limit nullif($3::int, 0)` // active ones first
 
 	vectorModelsQuery = `select array(select distinct embedding_model from memories m
-		where m.group_id = g.group_id and status = 'active' and embedding_model <> '') from groups g where group_id = $1`
+		where m.group_id = $1 and status = 'active' and embedding_model <> '') from groups where group_id = $1`
 
 	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
 		select $1, $2, u.hash, u.embedding, $5::timestamptz from unnest($3::text[], $4::vector[]) as u (hash, embedding)

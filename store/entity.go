@@ -28,7 +28,7 @@ const (
 		array(select distinct to_char(e.local_date, 'YYYY-MM-DD')` + claimEvidence + ` order by 1) as support_dates,
 		array(select distinct e.author_id` + claimEvidence + ` and e.author_id <> '' order by 1) as said_by`
 
-	claimEvidence = ` from entity_evidence e where e.group_id = c.group_id and e.lineage_id = c.lineage_id
+	claimEvidence = ` from entity_evidence e where e.group_id = $1 and e.lineage_id = c.lineage_id
 		and e.claim_id = c.claim_id and e.withdrawn_at is null`
 
 	claimVersionsQuery = `select ` + claimColumns + ` from entity_claims c
@@ -77,7 +77,7 @@ var (
 			order by c.created_at, c.lineage_id`,
 	}
 	entitiesThen = entityView{
-		merges: mergesQuery + ` and exists (select 1 from entity_change_log c where c.group_id = entities.group_id
+		merges: mergesQuery + ` and exists (select 1 from entity_change_log c where c.group_id = $1
 			and c.entity_id = entities.entity_id and c.action = 'merge' and c.other_id = entities.merged_into
 			and c.created_at <= $2::timestamptz)`,
 		entities: `select ` + entityColumns + ` from entities

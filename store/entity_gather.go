@@ -15,7 +15,7 @@ import (
 const (
 	// A message's time is that of its use, so that the order comes from the index.
 	waitingMessages = `select ` + MessageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
 				and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz) w`
@@ -43,7 +43,7 @@ const (
 
 	indexQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, n.created_at, n.run_id,
 		e.kind as entity_kind
-		from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
+		from entity_names n join entities e on e.group_id = $1 and e.entity_id = n.entity_id
 		where n.group_id = $1 and n.ended_at is null order by n.created_at, n.name_id`
 )
 

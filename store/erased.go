@@ -66,10 +66,10 @@ const (
 	// What held memories said that this settles: all but what an active version says in
 	// the very same words, for which there is other evidence, or a person's word.
 	judgedVersionsQuery = `select m.memory_id from memories m
-		join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.reason = $3
+		join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and q.reason = $3
 		where m.group_id = $1 and m.lineage_id = any ($2::uuid[]) and m.status not in ('active', 'held')
 			and m.statement <> $4
-			and not exists (select 1 from memories n where n.group_id = m.group_id and n.lineage_id = m.lineage_id
+			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
 				and n.status = 'active' and n.content_hash = m.content_hash)`
 
 	// Of a group in which nobody was erased, nothing is marked.

@@ -15,13 +15,13 @@ const (
 	// headColumns are those of a reverie.HeadState, of memories m.
 	headColumns = MemoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
-			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+			where e.group_id = $1 and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
 	// usedAt is when an answer used a memory m last, null for never.
 	usedAt = `greatest((select max(l.created_at) from memory_usage_log l
-			where l.group_id = m.group_id and l.lineage_id = m.lineage_id and l.was_referenced),
-		(select t.last_used_at from memory_usage_totals t where t.group_id = m.group_id and t.lineage_id = m.lineage_id))`
+			where l.group_id = $1 and l.lineage_id = m.lineage_id and l.was_referenced),
+		(select t.last_used_at from memory_usage_totals t where t.group_id = $1 and t.lineage_id = m.lineage_id))`
 
 	// nights are the newest of the active nights of the group $1: nothing is stale only after more.
 	nights = `array(select to_char(night, 'YYYY-MM-DD') from (select night from active_nights where group_id = $1
@@ -35,7 +35,7 @@ const (
 
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
-				where c.group_id = q.group_id and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
+				where c.group_id = $1 and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
 
 	// heldLines are, of each version of the group $1, the run whose plan for it waits for a person, and
 	// what a person has rejected since the version got its last evidence. Who takes a run back says
@@ -43,10 +43,10 @@ const (
 	heldLines = `held as materialized (
 			select s -> 'head' ->> 'memory_id' as memory_id, max(h.run_id::text) filter (where h.status = 'waiting') as waits,
 				array_agg(concat_ws(' ', s ->> 'action', s ->> 'content_hash')) filter (where h.status = 'rejected') as rejected
-			from held_plans h join runs r on r.group_id = h.group_id and r.run_id = h.run_id
+			from held_plans h join runs r on r.group_id = $1 and r.run_id = h.run_id
 				cross join lateral jsonb_array_elements(h.plan) s
 			where h.group_id = $1 and s ? 'head' and (h.status = 'waiting' or h.status = 'rejected' and r.undone_at is null
-				and not exists (select 1 from memory_evidence e where e.group_id = h.group_id and e.withdrawn_at is null
+				and not exists (select 1 from memory_evidence e where e.group_id = $1 and e.withdrawn_at is null
 					and e.lineage_id = (s ->> 'lineage_id')::uuid and e.created_at > coalesce(r.finished_at, h.created_at)))
 			group by 1)`
 	heldColumns = `coalesce((select w.waits from held w where w.memory_id = m.memory_id::text), '') as waits,
@@ -58,7 +58,7 @@ const (
 	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
 	headsQuery = `with ` + heldLines + `, awaited as materialized (
 			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
-			from messages x join memory_evidence e on e.group_id = x.group_id and e.message_id = x.message_id
+			from messages x join memory_evidence e on e.group_id = $1 and e.message_id = x.message_id
 			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
 				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
 			group by e.lineage_id)
@@ -67,13 +67,13 @@ const (
 			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
 			select m.*, case when q.lineage_id is not null then ` + AgainBecause + ` end as reason from memories m
-			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `
+			left join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and ` + waitsFor + `
 			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
 			union all
 			select m.*, null from memories m where m.group_id = $1 and m.memory_id` + archivedOf + `$2` + newestArchived + `
 			union all
 			select m.*, ` + AgainBecause + ` as reason from rejudgements q
-			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
+			join memories m on m.group_id = $1 and m.lineage_id = q.lineage_id
 			where q.group_id = $1 and ` + waitsFor + ` and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
 

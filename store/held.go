@@ -135,7 +135,7 @@ func writes(steps []reverie.Step) (n int) {
 
 // approveRunQuery corrects a run's stats, and ends its wait when no plan waits.
 const approveRunQuery = `with ended as (update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
-		select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+		select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id and h.status = 'waiting')
 		then 'succeeded' else status end
 	where group_id = $1 and run_id = $2
 	returning run_id, case when status <> $5 then status end as status, $4::timestamptz as at) ` + events.OfRuns
@@ -157,8 +157,8 @@ func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie
 const requeueQuery = `with freed as (
 		update messages m set run_id = null, outcome = null
 		from (select m2.message_id, m2.outcome from held_plans h
-			join run_chunks c on c.group_id = h.group_id and c.run_id = h.run_id and c.chunk_no = h.chunk_no
-			join messages m2 on m2.group_id = c.group_id and m2.message_id = any (c.message_ids)
+			join run_chunks c on c.group_id = $1 and c.run_id = h.run_id and c.chunk_no = h.chunk_no
+			join messages m2 on m2.group_id = $1 and m2.message_id = any (c.message_ids)
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting' and h.whole and m2.run_id = $2) old
 		where m.group_id = $1 and m.message_id = old.message_id and m.run_id = $2
 		returning old.outcome)
@@ -239,7 +239,7 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 	}
 	// Their messages will be another chunk's: this one consumed nothing.
 	if err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
-		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id
+		where c.group_id = $1 and c.run_id = $2 and h.group_id = $1 and h.run_id = c.run_id
 			and h.chunk_no = c.chunk_no
 			and h.status = 'waiting' and h.whole`, run.GroupID, run.ID); err != nil {
 		return 0, err
@@ -257,7 +257,7 @@ const (
 
 	waitingProposalsQuery = `select ` + HeldColumns + ` from held_plans h
 		where group_id = $1 and status = 'waiting' and exists (
-			select 1 from runs r where r.group_id = h.group_id and r.run_id = h.run_id and r.job = 'propose')
+			select 1 from runs r where r.group_id = $1 and r.run_id = h.run_id and r.job = 'propose')
 		order by created_at, run_id`
 
 	proposeRunQuery = `with ended as (insert into runs (` + RunColumns + `)

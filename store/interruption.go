@@ -25,26 +25,26 @@ const (
 		from (
 			select o.run_id, p.pending,
 				p.pending = 0 and not exists (select 1 from run_chunks c
-					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
+					where c.group_id = $1 and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
 				exists (select 1 from held_plans h
-					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
+					where h.group_id = $1 and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
 			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid
 				and ($6::text is null or o.session_id = $6)
 				and not exists (select 1 from batch_questions b -- it waits, and goes on when the batch has answered
-					where b.group_id = o.group_id and b.run_id = o.run_id and b.status = 'waiting')) w
+					where b.group_id = $1 and b.run_id = o.run_id and b.status = 'waiting')) w
 		where r.group_id = $1 and r.run_id = w.run_id returning r.run_id, r.status, r.finished_at as at) ` + events.OfRuns
 
 	// An answer is worth taking up while all that it is about is still pending;
 	// one of the run that goes on comes first.
 	answeredQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2
+			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = c.run_id and r.job = $2
 				and r.status <> 'succeeded'
 				and r.undone_at is null)
 			and cardinality(message_ids) = (select count(*) from messages m
-				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
+				where m.group_id = $1 and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningOfSessionQuery = `select ` + RunColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3
@@ -56,11 +56,11 @@ const (
 	// that was deferred half-way. One of the run that goes on comes first.
 	openQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2
+			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = c.run_id and r.job = $2
 				and r.status <> 'succeeded'
 				and r.undone_at is null and ($4::text is null or r.session_id = $4))
 			and cardinality(message_ids) = (select count(*) from message_uses u
-				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
+				where u.group_id = $1 and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningDreamQuery = `select ` + RunColumns + ` from runs r where group_id = $1 and job = 'dream'
@@ -77,7 +77,7 @@ const (
 				and (r.status = 'running' or r.started_at >= coalesce((select max(started_at) from runs where group_id = $1
 					and ` + dreamEnded + `), '-infinity'))))
 			and exists (select 1 from unnest(c.memory_ids) as x (id) where (
-				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id
+				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = $1
 					and m.memory_id = x.id))
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
@@ -92,7 +92,7 @@ const (
 	interruptedQuery = `select exists (select 1 from leases
 				where group_id = $1 and lease_name = $3 and holder = $4 and fence = $5) as held,
 			exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')
-			or exists (select 1 from runs r join run_chunks c on c.group_id = r.group_id and c.run_id = r.run_id
+			or exists (select 1 from runs r join run_chunks c on c.group_id = $1 and c.run_id = r.run_id
 				where r.group_id = $1 and r.job = $2 and r.status <> 'succeeded' and r.undone_at is null
 					and c.status = any ($6::text[])) as some`
 )

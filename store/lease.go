@@ -29,7 +29,7 @@ const (
 		from (select group_id, lease_name, holder from leases
 			where group_id = $1 and lease_name = $2 `
 	taken = ` for update skip locked) free
-		where l.group_id = free.group_id and l.lease_name = free.lease_name
+		where l.group_id = $1 and l.lease_name = $2
 		returning l.fence, l.expires_at, free.holder`
 	claimLeaseQuery = `insert into leases (group_id, lease_name, expires_at) values ($1, $2, 'epoch')
 		on conflict (group_id, lease_name) do nothing`

@@ -18,10 +18,10 @@ const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session
 	case author when '' then 'model' else 'person' end as origin`
 
 // furtherColumns are why the next run judges the head of a lineage again, and how far it reaches.
-const furtherColumns = `, coalesce((select r.scope from memory_scopes r where r.group_id = memories.group_id
+const furtherColumns = `, coalesce((select r.scope from memory_scopes r where r.group_id = $1
 	and r.lineage_id = memories.lineage_id), '') as scope, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `
 	from rejudgements q
-	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
+	where q.group_id = $1 and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
 
 // What a MemoryQuery selects, by status or of an instant, and where it looks: at things as

@@ -14,21 +14,21 @@ import (
 
 const (
 	// What is kept no longer, by sort. $1 is the group, $2 the instant.
-	expiredShortTerm = ` from session_summaries x join sessions s on s.group_id = x.group_id
+	expiredShortTerm = ` from session_summaries x join sessions s on s.group_id = $1
 		and s.session_id = x.session_id
 		where x.group_id = $1 and s.last_at < $2::timestamptz`
 
 	// A run that has ended, of which nothing waits for a person, and no chunk of
 	// which would be taken up again for the sake of its answers.
-	endedRuns = ` join runs r on r.group_id = x.group_id and r.run_id = x.run_id
+	endedRuns = ` join runs r on r.group_id = $1 and r.run_id = x.run_id
 		where x.group_id = $1 and r.status <> 'running' and r.finished_at < $2::timestamptz
-			and not exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+			and not exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id
 				and h.status = 'waiting')
 			and (r.undone_at is not null or not exists (select 1 from run_chunks c
-				where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered') and (
-					exists (select 1 from messages m where r.job = 'evolve' and m.group_id = c.group_id
+				where c.group_id = $1 and c.run_id = r.run_id and c.status in ('open', 'answered') and (
+					exists (select 1 from messages m where r.job = 'evolve' and m.group_id = $1
 						and m.message_id = any (c.message_ids) and m.run_id is null)
-					or exists (select 1 from message_uses u where u.group_id = c.group_id and u.job = r.job
+					or exists (select 1 from message_uses u where u.group_id = $1 and u.job = r.job
 						and u.message_id = any (c.message_ids) and u.run_id is null))))`
 	expiredChunks  = ` from run_chunks x` + endedRuns + ` and x.answer <> ''`
 	expiredAnswers = ` from answers x` + endedRuns
@@ -155,20 +155,20 @@ const (
 	// of a session that goes on, and not for a person, who may make it pending again.
 	// What a session that has long been silent has left to extract is given up, unless
 	// its extraction was cut short and is to go on.
-	expiredMessages = ` from messages x join groups g on g.group_id = x.group_id
+	expiredMessages = ` from messages x join groups g on g.group_id = $1
 		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz
 			and x.sent_at >= $3::timestamptz
-			and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id
+			and not exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = x.run_id
 				and h.status = 'waiting')
 			and not exists (select 1 from message_uses u
-				where u.group_id = x.group_id and u.job in ('extract', 'impression') and u.message_id = x.message_id and case
+				where u.group_id = $1 and u.job in ('extract', 'impression') and u.message_id = x.message_id and case
 					when u.run_id is not null then exists (select 1 from held_plans h
-						where h.group_id = u.group_id and h.run_id = u.run_id and h.status = 'waiting')
+						where h.group_id = $1 and h.run_id = u.run_id and h.status = 'waiting')
 					when u.job = 'impression' then g.impressions = 'on' or g.impressions = '' and $4::bool
 					else exists (select 1 from sessions s
-						where s.group_id = u.group_id and s.session_id = u.session_id and (s.last_at >= $2::timestamptz
+						where s.group_id = $1 and s.session_id = u.session_id and (s.last_at >= $2::timestamptz
 							or s.parked_at is null and (s.unfinished or exists (select 1 from runs r
-								where r.group_id = s.group_id and r.session_id = s.session_id and r.session_id <> '' and r.job = 'extract'
+								where r.group_id = $1 and r.session_id = s.session_id and r.session_id <> '' and r.job = 'extract'
 									and r.status = 'running')))) end)`
 
 	// What was filtered as it came in, nothing has read or will. It has an index of its own.

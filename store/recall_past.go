@@ -25,15 +25,15 @@ const (
 			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz
 				and sent_at <= $10::timestamptz
 				and role <> 'tool' and pruned_at is null
-				and (not exists (select 1 from session_summaries s where s.group_id = m.group_id and s.session_id = m.session_id
+				and (not exists (select 1 from session_summaries s where s.group_id = $1 and s.session_id = m.session_id
 					and s.updated_at <= $10)
-					or not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize'
+					or not exists (select 1 from message_uses u where u.group_id = $1 and u.job = 'summarize'
 						and u.message_id = m.message_id))
 			order by m.sent_at desc, seq desc limit $4::int`
 
 	recallNamesAtQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key,
 		to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
-			from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
+			from entity_names n join entities e on e.group_id = $1 and e.entity_id = n.entity_id
 			where n.group_id = $1 and n.created_at <= $10::timestamptz and (n.ended_at is null or n.ended_at > $10)
 				and n.kind <> 'id' and $5::text <> '' and strpos($5::text, n.name_key) > 0
 			order by char_length(n.name_key) desc, n.name_key, n.created_at, n.name_id limit 200`

@@ -36,7 +36,10 @@ const (
 		found as materialized (select ` + foundIn + ` them ` + andAsked + `),` + weighed + `
 		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
 			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
-		select r.*, e.n::bigint, e.unseen from ranked r cross join everything e`
+		select r.*, e.n::bigint, e.unseen, ` + besideOf + ` from ranked r cross join everything e`
+
+	// Whose memories are looked at besides is asked with the ranking: see reverie.Ranking.
+	besideOf = `(select team from groups where group_id = $1), ` + isLinked
 
 	weighing = `everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
 			from them),
@@ -50,9 +53,9 @@ const (
 			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
 				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),`
 
-	foundIn  = `t.memory_id, t.long, w.lexeme from`
-	andAsked = `t cross join lateral unnest(t.words) as w (lexeme, positions, weights) where w.lexeme in (select lexeme from asked)`
-	shares   = `select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)) order by w.lexeme)
+	foundIn  = `t.memory_id, t.long, t.lexeme from (select memory_id, long, unnest(tsvector_to_array(words)) as lexeme from`
+	andAsked = `) t where t.lexeme in (select lexeme from asked)`
+	shares   = `select f.memory_id, least(sum(w.idf * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * f.long / e.long)) order by w.lexeme)
 				/ coalesce((select sum(idf order by lexeme) from weighed where written), 'infinity'), 1) as share from`
 	ofEach = ` f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id) s using (memory_id)`
 	scored = `coalesce(share, 0) as share,
@@ -62,7 +65,7 @@ const (
 	// as it must itself, and is weighed like them.
 	archived = `with gone as materialized (` + compared + ` from memories` + ofKinds + `status = 'archived'
 				and (select count(*) from ranked where score >= $11::float8) < $10::int)
-		select g.*, e.n::bigint, e.unseen from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
+		select g.*, e.n::bigint, e.unseen, ` + besideOf + ` from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
 				select ` + foundIn + ` gone ` + andAsked + `)` + ofEach + `) g cross join everything e
 			where score >= $11::float8 order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
 
@@ -151,7 +154,7 @@ func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) 
 		h := reverie.Hit{Memory: reverie.Memory{GroupID: groupID}}
 		if err := rows.Scan(&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status,
 			(*pq.StringArray)(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash, &h.UpdatedAt, &h.LastSupportedAt,
-			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen); err != nil {
+			&h.Cosine, &h.Words, &h.Score, &r.Total, &r.Unseen, &r.Team, &r.Linked); err != nil {
 			return reverie.Ranking{}, err
 		}
 		r.Hits = append(r.Hits, h)
@@ -320,14 +323,14 @@ const (
 		to_char(sent_at` + forJSON + ` as sent_at, session_id from messages m
 			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz and role <> 'tool'
 				and pruned_at is null
-				and (select true from message_uses u where u.group_id = m.group_id and u.job = 'summarize'
+				and (select true from message_uses u where u.group_id = $1 and u.job = 'summarize'
 					and u.message_id = m.message_id) is null
 			order by m.sent_at desc, seq desc limit $4::int`
 
 	// The longest names first: of what is left out beyond the limit, least is lost.
 	recallNamesQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key,
 		to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
-			from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
+			from entity_names n join entities e on e.group_id = $1 and e.entity_id = n.entity_id
 			where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $5::text <> '' and strpos($5::text,
 				n.name_key) > 0
 			order by char_length(n.name_key) desc, n.name_key, n.created_at, n.name_id limit 200`

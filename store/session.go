@@ -44,7 +44,7 @@ const (
 
 	// And of those that are not extracted.
 	bufferQuery = `select ` + MessageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w
 		order by at desc, seq desc limit nullif($3::int, 0)`
@@ -189,11 +189,13 @@ const (
 
 	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id
 		limit nullif($12::int, 0)`
-	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
+)
+
+var (
+	dueSessionGroupQuery = inGroup(dueSessionGroups, "$11") + ` and g.group_id = $11`
 
 	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross
-			join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
+		where group_id = $11 and session_id = any (array(` + inGroup(dueSessionsOf, "$11") + `))
 		order by last_at, session_id`
 )
 
@@ -237,7 +239,7 @@ const (
 
 	// A message's time is that of its use, so that the order comes from the index.
 	buffered = `select ` + MessageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
 				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w`
 
@@ -260,7 +262,7 @@ const (
 
 	unfoldedQuery = `select ` + MessageColumns + ` from messages m where group_id = $1 and session_id = $2
 		and session_id <> '' and sent_at >= $3::timestamptz
-			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize'
+			and (select true from message_uses f where f.group_id = $1 and f.job = 'summarize'
 				and f.message_id = m.message_id) is null
 		order by sent_at, seq`
 )
@@ -476,7 +478,7 @@ const (
 			update run_chunks c set status = 'failed' from held_plans h
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting'
 				and c.group_id = $1 and c.run_id = $2 and c.chunk_no = h.chunk_no
-				and not exists (select 1 from memory_change_log l join memories m on m.group_id = l.group_id
+				and not exists (select 1 from memory_change_log l join memories m on m.group_id = $1
 					and m.memory_id = l.memory_id
 					where l.group_id = $1 and l.run_id = $2 and l.chunk_no = h.chunk_no and $3 <> all (m.tags))`
 

@@ -376,7 +376,7 @@ func (s *arrival) part(at time.Time) int {
 // counted with the assistant's message that ends it; tools do not stand between.
 const (
 	// The user or assistant before a message m of its session.
-	roleBefore = `(select b.role from messages b where b.group_id = m.group_id and b.session_id = m.session_id
+	roleBefore = `(select b.role from messages b where b.group_id = $1 and b.session_id = m.session_id
 		and b.session_id <> ''
 		and (b.sent_at, b.seq) < (m.sent_at, m.seq) and b.role <> 'tool' order by b.sent_at desc, b.seq desc limit 1)`
 

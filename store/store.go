@@ -109,8 +109,8 @@ const (
 			m.change_summary, m.run_id, m.created_at, m.updated_at, m.ended_at, coalesce(v.last_supported_at,
 				m.last_supported_at) as last_supported_at, m.type, m.due_on, m.said_at, m.said_until, m.author, m.words
 		from memories m left join lateral (select v.strength, v.weight, v.last_supported_at from memory_values v
-			where v.group_id = m.group_id and v.memory_id = m.memory_id and v.valid_until > `
-	AsThen = `::timestamptz order by v.valid_until, v.value_no limit 1) v on true) memories`
+			where v.group_id = $1 and v.memory_id = m.memory_id and v.valid_until > `
+	AsThen = `::timestamptz order by v.valid_until, v.value_no limit 1) v on true where m.group_id = $1) memories`
 )
 
 // AtInstant reads versions as of an instant, by which parameters hold it, and whether it is

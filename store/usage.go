@@ -32,7 +32,7 @@ const (
 			l.weight, l.strength, l.recency, m.statement, l.created_at`
 
 	offeredQuery = `select ` + offeredColumns + `, l.was_referenced, l.reference_score, l.weight_after, l.judged_at
-		from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+		from memory_usage_log l join memories m on m.group_id = $1 and m.memory_id = l.memory_id
 		where l.group_id = $1 and l.usage_id = $2
 		order by l.position, l.memory_id`
 
@@ -190,9 +190,9 @@ const judgeQuery = `
 			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
 		join unnest($3::uuid[], $4::bool[], $5::float8[], $13::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id
-		join memories m on m.group_id = l.group_id and m.lineage_id = any (array[l.lineage_id])
+		join memories m on m.group_id = $1 and m.lineage_id = any (array[l.lineage_id])
 		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
-			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id
+			or m.version = (select max(h.version) from memories h where h.group_id = $1
 				and h.lineage_id = l.lineage_id))
 		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),
 	moves as (
@@ -223,7 +223,7 @@ const judgeQuery = `
 	select ` + offeredColumns + `, coalesce(j.was_referenced, l.was_referenced) as was_referenced,
 		coalesce(j.reference_score, l.reference_score) as reference_score,
 		coalesce(j.weight_after, l.weight_after) as weight_after, coalesce(j.judged_at, l.judged_at) as judged_at
-	from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+	from memory_usage_log l join memories m on m.group_id = $1 and m.memory_id = l.memory_id
 	left join judged j on j.memory_id = l.memory_id
 	where l.group_id = $1 and l.usage_id = $2
 	order by l.position, l.memory_id`

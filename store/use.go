@@ -41,13 +41,13 @@ const (
 	// u.until; for a run of one session, what of that waits. For evolve the second
 	// half finds nothing, for others the first.
 	pendingOfRun = `select count(*) as pending from (
-			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null
+			select 1 from messages m where o.job = 'evolve' and m.group_id = $1 and m.run_id is null
 				and m.outcome is null
 				and m.sent_at >= o.window_since and m.sent_at < u.until
-			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job
+			union all select 1 from message_uses q where o.session_id = '' and q.group_id = $1 and q.job = o.job
 				and q.session_id = '' and q.run_id is null
 				and q.sent_at >= o.window_since and q.sent_at < u.until
-			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = o.group_id and q.job = o.job
+			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = $1 and q.job = o.job
 				and q.session_id = o.session_id and q.session_id <> '' and q.run_id is null) x`
 
 	// What a run filtered was shown to nobody, and is nothing to any other job; nor is

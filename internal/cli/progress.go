@@ -59,32 +59,28 @@ func (b Bar) Finish() {
 // the show. So do the others.
 func (con *Console) WatchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
 	bar := con.NewBar(int64(messages), "evolving", "messages")
-	p.Progress = func(pr evolve.Progress) { bar.Set(pr.Done, messages) }
+	p.Progress = func(done int) { bar.Set(done, messages) }
 	return bar.Finish
 }
 
 // WatchExtracting shows how many messages a run has read.
 func (con *Console) WatchExtracting(p *session.Pipeline) (stop func()) {
 	bar := con.NewBar(-1, "extracting", "messages")
-	p.Progress = func(pr session.Progress) { bar.Set(pr.Done, -1) }
+	p.Progress = func(done int) { bar.Set(done, -1) }
 	return bar.Finish
 }
 
 // WatchDreaming shows how many memories a dream has taken in.
 func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
 	bar := con.NewBar(-1, "dreaming", "memories")
-	p.Progress = func(pr dream.Progress) { bar.Set(pr.Memories, -1) }
+	p.Progress = func(done int) { bar.Set(done, -1) }
 	return bar.Finish
 }
 
 // WatchObserving shows how many questions about people and things have been answered.
 func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
 	bar := con.NewBar(-1, "observing", "questions")
-	p.Progress = func(pr entity.Progress) {
-		if pr.Batches > 0 { // else a chunk is done
-			bar.Set(pr.Batch, pr.Batches)
-		}
-	}
+	p.Progress = bar.Set
 	return bar.Finish
 }
 

@@ -85,6 +85,5 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan)
 	r.recorder.Stats = plan.Stats
 	r.result.Changes = append(r.result.Changes, changes...)
 	r.recorder.Refuse(&r.result.Result, s.no, plan.Refusals)
-	r.tell(Progress{Chunk: s.no})
 	return nil
 }

@@ -51,7 +51,9 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 		}
 		list, s.refusals = append(list, observed...), append(s.refusals, refused...)
 		batches, done = batches[1:], done+1
-		r.tell(Progress{Chunk: s.no, Batch: done, Batches: done + len(batches)})
+		if r.Progress != nil {
+			r.Progress(done, done+len(batches))
+		}
 	}
 	return list, pending
 }
@@ -106,14 +108,6 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 		refused[i].Detail = fmt.Sprintf("question %d: %s", b.no, refused[i].Detail)
 	}
 	return list, refused, err
-}
-
-func (r *run) tell(p Progress) {
-	if r.Progress != nil {
-		st := r.recorder.Stats
-		p.GroupID, p.Done = r.req.GroupID, st.Cited+st.Considered+st.Filtered
-		r.Progress(p)
-	}
 }
 
 // What is shown of one thing at most.

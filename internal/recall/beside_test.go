@@ -12,7 +12,11 @@ import (
 // linked is a store in which every group has links, of which none can be read.
 type linked struct{ recall.Store }
 
-func (linked) GroupTeam(context.Context, string) (string, bool, error) { return "", true, nil }
+func (l linked) Search(ctx context.Context, q reverie.SearchQuery) (reverie.Ranking, error) {
+	r, err := l.Store.Search(ctx, q)
+	r.Linked = true
+	return r, err
+}
 
 func (linked) Shared(ctx context.Context, _ string, _ bool) ([]reverie.SharedFacts, error) {
 	if _, ends := ctx.Deadline(); !ends {

@@ -68,6 +68,7 @@ type Query struct {
 	reaching float64 // see reverie.SearchQuery
 	team     string  // tenant whose memories are looked at, too; "" = none
 	linked   bool    // somebody in the group is linked with another group
+	alone    bool    // these two are not known yet
 }
 
 // Found is what came of a query.
@@ -89,11 +90,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return Found{}, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
 	}
-	var err error
-	if q.team, q.linked, err = s.besideOf(ctx, q.GroupID); err != nil {
-		return Found{}, err
-	}
-	q.fewer, q.reaching = cmp.Or(q.Limit, math.MaxInt32), q.Threshold
+	q.fewer, q.reaching, q.alone = cmp.Or(q.Limit, math.MaxInt32), q.Threshold, true
 	found, err := s.find(ctx, q)
 	found.Hits = append(found.Hits, found.archived...)
 	if q.Limit > 0 {
@@ -112,7 +109,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 // nearestFew is how many memories are found where none is near enough.
 const nearestFew = 3
 
-// find is [Searcher.Search] where the team is known.
+// find is [Searcher.Search] of what reaches the threshold and what does not.
 func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	embedding := ctx
 	if s.EmbedTimeout > 0 {
@@ -129,6 +126,9 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 		sq.Model = s.Embeddings.Key()
 	}
 	r, unseen, err := s.rank(ctx, embedding, sq)
+	if err == nil && q.alone {
+		q.team, q.linked, err = s.besideOf(ctx, q.GroupID, r)
+	}
 	if team, has := q.ofTeam(); err == nil && has {
 		sq.GroupID = team
 		theirs, unseenThere, theirErr := s.rank(s.instead(ctx, team), s.instead(embedding, team), sq)
@@ -270,16 +270,16 @@ func (r TeamRule) of(g reverie.Group) string {
 	return reverie.TeamGroupID(team)
 }
 
-// besideOf looks up what a group's team is, and whether the group has links.
-func (s *Searcher) besideOf(ctx context.Context, groupID string) (team string, linked bool, err error) {
-	team, linked, err = s.Store.GroupTeam(ctx, groupID)
+// besideOf is what a group's team is, and whether the group has links: as its ranking tells, or looked up.
+func (s *Searcher) besideOf(ctx context.Context, groupID string, r reverie.Ranking) (team string, linked bool, err error) {
+	team, linked = r.Team, r.Linked
+	if len(r.Hits)+len(r.Archived) == 0 {
+		team, linked, err = s.Store.GroupTeam(ctx, groupID)
+	}
 	if errors.Is(err, reverie.ErrNotFound) {
 		return "", false, nil // and nothing is found in it
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("search group %q: %w", groupID, err)
-	}
-	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), linked, nil
+	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), linked, err
 }
 
 // ofTeam is the tenant of a group's team, false where there is none to ask.

@@ -3,6 +3,7 @@ package reverie
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -223,7 +224,7 @@ type GroupQuery struct {
 	Limit   int        // 0 = no limit
 }
 
-// GroupChange is what a person changes about a group; nil leaves a thing as it is.
+// GroupChange is what a person changes about a group, under the names that [Group] has; nil leaves a thing as it is.
 type GroupChange struct {
 	Name        *string
 	TimeZone    *string
@@ -241,17 +242,10 @@ type GroupChange struct {
 
 // Apply makes the change to a group, unchecked.
 func (c GroupChange) Apply(g *Group) {
-	for _, text := range []struct{ to, from *string }{
-		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
-		{&g.Impressions, c.Impressions}, {&g.SessionSilence, c.SessionSilence},
-		{&g.DreamIdle, c.DreamIdle}, {&g.DreamSessions, c.DreamSessions}, {&g.DreamInterval, c.DreamInterval},
-		{&g.Team, c.Team}, {&g.Private, c.Private},
-	} {
-		if text.from != nil {
-			*text.to = *text.from
+	to := reflect.ValueOf(g).Elem()
+	for field, set := range reflect.ValueOf(c).Fields() {
+		if !set.IsNil() {
+			to.FieldByName(field.Name).Set(set.Elem())
 		}
-	}
-	if c.Paused != nil {
-		g.Paused = *c.Paused
 	}
 }

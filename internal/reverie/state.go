@@ -145,6 +145,10 @@ type Ranking struct {
 	Archived []Hit // best first
 	Total    int   // active memories that were compared
 	Unseen   int   // of them: without a vector of the model
+
+	// What the group says about its team, and whether it has links; not told where nothing was found.
+	Team   string
+	Linked bool
 }
 
 // RunQuery selects runs, newest first.

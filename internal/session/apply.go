@@ -32,7 +32,6 @@ func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change)
 	}
 	if r.Progress != nil {
 		st := r.recorder.Stats
-		r.Progress(Progress{GroupID: plan.GroupID, SessionID: plan.SessionID, Chunk: s.no,
-			Done: st.Cited + st.Considered + st.Filtered})
+		r.Progress(st.Cited + st.Considered + st.Filtered)
 	}
 }

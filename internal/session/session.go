@@ -72,21 +72,13 @@ type Pipeline struct {
 	Privacy  safety.Privacy // of what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
-	Progress func(Progress) // nil: nobody watches
+	Progress func(messages int) // extracted so far, after each chunk; nil: nobody watches
 	// Phase is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
 	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
 	// over. nil: nobody watches.
 	Refused func(reason string)
-}
-
-// Progress is how far a run has come, after each chunk.
-type Progress struct {
-	GroupID   string
-	SessionID string
-	Chunk     int
-	Done      int // messages extracted
 }
 
 // Request says which session to extract.

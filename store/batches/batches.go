@@ -76,7 +76,7 @@ const (
 			tries = o.tries + case when $4 = 'again' then 1 else 0 end
 		from batch_questions o
 		where q.group_id = $1 and q.question_id = $2 and q.batch_id = $3 and q.status in ('waiting', 'erased')
-			and o.group_id = q.group_id and o.question_id = q.question_id
+			and o.group_id = $1 and o.question_id = q.question_id
 		returning md5(o.question_id::text || '/' || o.tries)::uuid::text as call, o.status = 'erased' as erased`
 	countQuery = `update batches set answered = answered + $2, refused = refused + $3, failed = failed + $4
 		where group_id = '' and batch_id = $1`

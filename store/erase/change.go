@@ -155,11 +155,11 @@ const keepChanges = 30 * 24 * time.Hour
 
 const (
 	dueWhere = `from message_changes c where c.group_id = $1 and (c.deleted or exists (select 1 from messages m
-		where m.group_id = c.group_id and m.message_id = c.message_id)`
+		where m.group_id = $1 and m.message_id = c.message_id)`
 	dueOfQuery    = `select count(*) ` + dueWhere + `) and c.message_id = any ($2::text[])`
 	dueQuery      = `select count(*) ` + dueWhere + ` or c.created_at < $2::timestamptz)`
 	expiredChange = `delete from message_changes c where c.group_id = $1 and c.created_at < $2::timestamptz and not c.deleted
-		and not exists (select 1 from messages m where m.group_id = c.group_id and m.message_id = c.message_id)`
+		and not exists (select 1 from messages m where m.group_id = $1 and m.message_id = c.message_id)`
 )
 
 // WaitingChanges counts the changes of a group's messages that can be done, because the

@@ -18,7 +18,7 @@ import (
 const betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.memory_id as ends, c.action,
 		c.change_summary, c.run_id, c.undone_run_id,
 			c.created_at, coalesce(r.job, '') as job
-		from memory_change_log c left join runs r on r.group_id = c.group_id and r.run_id = coalesce(c.run_id,
+		from memory_change_log c left join runs r on r.group_id = $1 and r.run_id = coalesce(c.run_id,
 			c.undone_run_id)
 		where c.group_id = $1 and c.memory_id = any ($2::uuid[]) and (c.old_id is distinct from c.memory_id
 			or c.new_statement = '')

@@ -33,10 +33,10 @@ const (
 	// that stayed for its sake when another one was taken back, which had made them.
 	madeEntitiesQuery = `select e.entity_id, e.subject, e.run_id = $2::uuid as own, e.merged_into is not null as merged,
 			exists (select 1 from entities m where m.group_id = $1 and m.merged_into = e.entity_id) as joined,
-			exists (select 1 from entity_names n left join runs r on r.group_id = n.group_id and r.run_id = n.run_id
+			exists (select 1 from entity_names n left join runs r on r.group_id = $1 and r.run_id = n.run_id
 				where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid
 					and r.undone_at is null)
-			or exists (select 1 from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+			or exists (select 1 from entity_claims c left join runs r on r.group_id = $1 and r.run_id = c.run_id
 				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
 					and c.status = 'active' and c.run_id is distinct from $2::uuid and r.undone_at is null) as added,
 			exists (select 1 from entity_claims c join entity_evidence v on v.group_id = $1 and v.claim_id = c.claim_id
@@ -79,7 +79,7 @@ var touchedClaimsQuery = `with lineages as (
 	cross join lateral (select * from entity_claims c where c.group_id = $1 and c.lineage_id = l.lineage_id
 		order by c.version desc limit 1) h
 	left join runs hr on hr.group_id = $1 and hr.run_id = h.run_id
-	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = c.group_id
+	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = $1
 		and r.run_id = c.run_id
 		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < coalesce(l.first, h.version)
 			and r.undone_at is null

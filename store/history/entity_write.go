@@ -16,7 +16,7 @@ const (
 	// With what the run said goes what was left, for its sake, of runs taken back before.
 	withdrawClaimEvidenceQuery = `update entity_evidence e set withdrawn_at = $3::timestamptz
 		where group_id = $1 and lineage_id = any ($4::uuid[]) and withdrawn_at is null
-			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = e.group_id
+			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = $1
 				and r.run_id = e.run_id) is not null)`
 
 	moveClaimsBackQuery = `update entity_claims c set
@@ -91,7 +91,7 @@ const (
 
 	freeUsesQuery = `update message_uses u set run_id = null from messages m
 		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression'
-			and m.group_id = u.group_id and m.message_id = u.message_id and m.pruned_at is null`
+			and m.group_id = $1 and m.message_id = u.message_id and m.pruned_at is null`
 )
 
 // requeueObserved lets the messages that a run of the job impression has used wait for

@@ -18,7 +18,7 @@ const (
 			select ` + store.RunColumns + ` from runs where group_id = $1 and job = 'evolve' and status <> 'running'
 				and window_since >= $2::timestamptz and window_since < $3::timestamptz) r
 		cross join lateral (
-			select ` + store.SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
+			select ` + store.SpendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = r.run_id) s
 		order by r.started_at, r.run_id`
 
 	// What waited to be judged again when run $3 asked at the instant $2. Rows that another run

@@ -17,11 +17,11 @@ const rewoundRunsQuery = `with since as (
 		select r.* from runs r where group_id = $1 and job in ('evolve', 'maintain') and (started_at, run_id) >= (
 			select f.started_at, f.run_id from runs f
 			where f.group_id = $1 and f.job = 'evolve' and exists (
-				select 1 from messages m where m.group_id = f.group_id and m.run_id = f.run_id and m.sent_at >= $2::timestamptz
+				select 1 from messages m where m.group_id = $1 and m.run_id = f.run_id and m.sent_at >= $2::timestamptz
 					and (f.undone_at is null or m.pruned_at is null))
 			order by f.started_at, f.run_id limit 1)
 			and (undone_at is null or exists (
-				select 1 from messages m where m.group_id = r.group_id and m.run_id = r.run_id and m.pruned_at is null))),
+				select 1 from messages m where m.group_id = $1 and m.run_id = r.run_id and m.pruned_at is null))),
 	read as (
 		select min(sent_at) as earliest, count(*) filter (where pruned_at is not null) as pruned
 		from messages where group_id = $1 and run_id in (select run_id from since))

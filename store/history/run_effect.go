@@ -13,11 +13,11 @@ const runEffectsQuery = `
 	with did as (
 		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement,
 			l.created_at
-		from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+		from memory_change_log l join memories m on m.group_id = $1 and m.memory_id = l.memory_id
 		where l.group_id = $1 and l.run_id = $2
 		union all
 		select distinct 0, e.action, e.lineage_id, e.memory_id, m.statement, m.statement, e.created_at
-		from memory_evidence e join memories m on m.group_id = e.group_id and m.memory_id = e.memory_id
+		from memory_evidence e join memories m on m.group_id = $1 and m.memory_id = e.memory_id
 		where e.group_id = $1 and e.run_id = $2 and e.action = 'keep'),
 	approved as (
 		select st->>'action' as action, coalesce(nullif(st->>'memory_id', ''), st->'head'->>'memory_id') as memory_id

@@ -33,11 +33,11 @@ const (
 	// back before.
 	withdrawUndoneQuery = `update memory_evidence e set withdrawn_at = $2::timestamptz
 		where group_id = $1 and lineage_id = any ($3::uuid[]) and withdrawn_at is null
-			and (select r.undone_at from runs r where r.group_id = e.group_id and r.run_id = e.run_id) is not null`
+			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = e.run_id) is not null`
 	judgeUndoneQuery = `with again as (
-			select q.lineage_id from rejudgements q join runs r on r.group_id = q.group_id and r.run_id = q.run_id
+			select q.lineage_id from rejudgements q join runs r on r.group_id = $1 and r.run_id = q.run_id
 			where q.group_id = $1 and q.lineage_id = any ($3::uuid[]) and r.undone_at is not null
-				and exists (select 1 from memories m left join runs b on b.group_id = m.group_id and b.run_id = m.run_id
+				and exists (select 1 from memories m left join runs b on b.group_id = $1 and b.run_id = m.run_id
 					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + text.Erased + `'
 						and b.undone_at is null)),
 		kept as (` + store.KeptJudgements + `$2::timestamptz from rejudgements q where group_id = $1

@@ -19,7 +19,7 @@ const (
 			select m.lineage_id, array_agg(c.memory_id) filter (where c.action in ('delete', 'archive')) as ended,
 				min(case when c.action in ('delete', 'archive') then m.version + 1 else m.version end) as first,
 				(array_agg(c.run_id order by c.created_at desc, c.change_id desc))[1] as run_id
-			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			from memory_change_log c join memories m on m.group_id = $1 and m.memory_id = c.memory_id
 			where c.group_id = $1 and c.run_id = any ($2::uuid[])
 			group by m.lineage_id),
 		supported as (
@@ -29,7 +29,7 @@ const (
 			group by lineage_id),
 		faded as (
 			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
-			from memory_values v join memories m on m.group_id = v.group_id and m.memory_id = v.memory_id
+			from memory_values v join memories m on m.group_id = $1 and m.memory_id = v.memory_id
 			where v.group_id = $1 and v.run_id = any ($2::uuid[])
 			group by m.lineage_id),
 		touched as (
@@ -56,7 +56,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 		select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
 			coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended)
 				end, false) as mine
-		from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id
+		from memories m join touched t using (lineage_id) left join runs r on r.group_id = $1
 			and r.run_id = m.run_id
 		where m.group_id = $1),
 	heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
@@ -82,7 +82,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 	dates as (
 		select e.lineage_id, e.local_date, min(e.created_at) as known_at, max(e.created_at) as last_at,
 			max(e.sent_at) as sent_at
-		from memory_evidence e join aims x using (lineage_id) join memories o on o.group_id = e.group_id
+		from memory_evidence e join aims x using (lineage_id) join memories o on o.group_id = $1
 			and o.memory_id = e.memory_id
 		where e.group_id = $1 and e.action <> 'delete' and e.withdrawn_at is null and (e.run_id is null
 			or e.run_id <> all ($2::uuid[]))
@@ -94,7 +94,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 			max(c.created_at) filter (where c.strength is not null) as set_at,
 			(array_agg(c.strength order by c.created_at desc, c.change_id desc)
 				filter (where c.strength is not null))[1] as strength
-		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+		from memory_change_log c join memories m on m.group_id = $1 and m.memory_id = c.memory_id
 		where c.group_id = $1 and (c.action in ('restore', 'strength')
 			or c.action in ('create', 'update') and c.run_id is null and m.author <> '')
 		group by m.lineage_id),
@@ -110,7 +110,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 				and n.value_no > x.value_no and n.run_id <> all ($2::uuid[])))),
 	last as (
 		select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id, c.undone_run_id
-		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+		from memory_change_log c join memories m on m.group_id = $1 and m.memory_id = c.memory_id
 		where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength',
 			'weight', 'scope')
 			and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
@@ -142,7 +142,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id
 			and v.run_id = any ($2::uuid[])
 			and v.withdrawn_at is not null) or exists (
-			select 1 from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			select 1 from memory_change_log c join memories m on m.group_id = $1 and m.memory_id = c.memory_id
 			where c.group_id = $1 and c.undone_run_id = any ($2::uuid[]) and m.lineage_id = t.lineage_id) as settled
 	from touched t
 	join heads h using (lineage_id)
@@ -160,8 +160,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 
 // undoneRun is true of a row of a run that was taken back before.
 func undoneRun(row string) string {
-	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id
-		and r.run_id = ` + row + `.run_id) is not null`
+	return `(select r.undone_at from runs r where r.group_id = $1 and r.run_id = ` + row + `.run_id) is not null`
 }
 
 // touchedRow is a lineage that runs wrote or supported which are taken back.

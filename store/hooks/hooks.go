@@ -61,8 +61,8 @@ const (
 				and m.statement <> '` + text.Erased + `' then m.statement else '' end as "data.statement",
 			e.run_id as "data.run_id", coalesce(r.job, '') as "data.job",
 			r.window_since as "data.window_since", r.window_until as "data.window_until"
-		from taken e left join memories m on m.group_id = e.group_id and m.memory_id = e.memory_id
-		left join runs r on r.group_id = e.group_id and r.run_id = e.run_id and e.type like 'run.%'`
+		from taken e left join memories m on m.group_id = $1 and m.memory_id = e.memory_id
+		left join runs r on r.group_id = $1 and r.run_id = e.run_id and e.type like 'run.%'`
 
 	// What is noted of an event counts for who has it: it may have been sent again meanwhile, or be another's.
 	sentQuery = `with sent as (

@@ -47,7 +47,7 @@ const (
 	// An account whose id is only the name that it writes under is no platform's.
 	accountsQuery = `select n.name from entity_names n where n.group_id = $1 and n.entity_id = $2 and n.kind = 'id'
 		and n.ended_at is null and not exists (
-			select 1 from messages m where m.group_id = n.group_id and m.author = n.name and m.author_id = n.name)`
+			select 1 from messages m where m.group_id = $1 and m.author = n.name and m.author_id = n.name)`
 
 	// persons are, for each link of the group that is looked at, the root: who the linked entity is
 	// read as, and all that are read as the same. One that is no person any more is nobody.
@@ -81,11 +81,11 @@ const (
 		said as (
 			select e.lineage_id, array_agg(distinct coalesce(x.author_id, '')) as authors
 				from memory_evidence e
-				left join messages x on x.group_id = e.group_id and x.message_id = e.message_id
+				left join messages x on x.group_id = $1 and x.message_id = e.message_id
 					and x.author_id = e.author_id and x.role = 'user'
 				where e.group_id = $1 and e.withdrawn_at is null and e.action <> 'delete' and e.lineage_id in (
 					select m.lineage_id from memories m
-						left join memory_scopes s on s.group_id = m.group_id and s.lineage_id = m.lineage_id
+						left join memory_scopes s on s.group_id = $1 and s.lineage_id = m.lineage_id
 						where m.group_id = $1 and coalesce(s.scope, $5) = 'person')
 				group by e.lineage_id),
 		words as (
@@ -124,7 +124,7 @@ const (
 					where m.group_id = $1 and m.author <> '' and (m.author, m.author_id) > (a.author, a.author_id)
 					order by m.author, m.author_id limit 1) n)
 		select distinct n.name, coalesce(p.root::text, '') as entity_id from entity_names n
-			join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id and e.kind <> 'thing'
+			join entities e on e.group_id = $1 and e.entity_id = n.entity_id and e.kind <> 'thing'
 			left join persons p on p.part = n.entity_id
 			where n.group_id = $1 and n.kind <> 'id' and n.ended_at is null
 		union select a.author, coalesce(c.root::text, '') from authors a left join accounts c on c.name = a.author_id`

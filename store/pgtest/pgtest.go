@@ -45,10 +45,13 @@ func New(t testing.TB) *store.Store {
 	return Open(t, pg.Options{})
 }
 
+// Dial, if a package sets it, wraps what opens the connections of the stores of [Open].
+var Dial = func(dial pg.DialFunc) pg.DialFunc { return dial }
+
 // Open is [New] with options, whose URL and reader's role it fills.
 func Open(t testing.TB, opts pg.Options) *store.Store {
 	t.Helper()
-	opts.URL, opts.ReaderRole = cmp.Or(opts.URL, URL(t)), store.DefaultReaderRole
+	opts.URL, opts.ReaderRole, opts.Dial = cmp.Or(opts.URL, URL(t)), store.DefaultReaderRole, Dial(opts.Dial)
 	s, err := store.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatalf("open the test database: %v", err)

@@ -33,7 +33,7 @@ const (
 	// The newest versions of each lineage, oldest first, with where they come from.
 	teamVersionsQuery = `select v.* from unnest($2::uuid[]) as l (id) cross join lateral (
 			select m.lineage_id, m.memory_id, m.version, m.updated_at, o.body as origin, o.versions as earlier
-			from memories m left join memory_origins o on o.group_id = m.group_id and o.memory_id = m.memory_id
+			from memories m left join memory_origins o on o.group_id = $1 and o.memory_id = m.memory_id
 			where m.group_id = $1 and m.lineage_id = l.id order by m.version desc limit $3) v
 		order by v.lineage_id, v.version`
 
@@ -42,7 +42,7 @@ const (
 			and withdrawn_at is null
 		order by memory_id, evidence_no`
 
-	deploymentQuery = `select deployment_id::text from deployments`
+	deploymentQuery = `select deployment_id::text from deployments where group_id = ''`
 )
 
 // TeamMemories returns a page of a team's memories, deleted ones included, by lineage id:
@@ -309,7 +309,7 @@ func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 
 // sharedQuery finds the memory of a team that a group's memory was made into.
 const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from memory_origins o
-	join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id
+	join memories m on m.group_id = $1 and m.memory_id = o.memory_id
 	where o.group_id = $1 and o.origin_lineage_id = $2::uuid and o.origin_group_id = $3
 	order by m.version desc, m.updated_at desc limit 1`
 
@@ -322,12 +322,12 @@ const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_a
 	order by sent_at desc, evidence_no limit $3`
 
 // originQuery says what a version of a group's memory was made by and from.
-const originQuery = `select (select deployment_id::text from deployments) as deployment,
+const originQuery = `select (select deployment_id::text from deployments where group_id = '') as deployment,
 		coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
-		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id
+		(select count(distinct e.message_id) from memory_evidence e where e.group_id = $1
 			and e.lineage_id = m.lineage_id
 			and e.action <> 'delete' and e.withdrawn_at is null) as messages
-	from memories m left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+	from memories m left join runs r on r.group_id = $1 and r.run_id = m.run_id
 	where m.group_id = $1 and m.memory_id = $2::uuid`
 
 // ShareMemory makes a version of a group's memory the head of a team's memory: of the one

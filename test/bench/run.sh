@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what suite.txt lists, and writes the figures into docs/benchmarks.md with the
+# Measures what suite.txt lists, and writes the figures into docs/benchmarks.txt with the
 # machine and the versions; or runs benchmarks of two revisions in turns, for benchstat.
 #
 #   test/bench/run.sh [-only PART,PART] [-short] [-suite DIR] [-out FILE]
@@ -126,7 +126,7 @@ report() {
 	for part in ${only//,/ }; do
 		grep -qx "$part" <<<"$names" || die "there is no part \"$part\": write -only with some of ${names//$'\n'/,}"
 	done
-	out=${out:-$([ -n "$short" ] && echo "$work/short.md" || echo "$root/docs/benchmarks.md")}
+	out=${out:-$([ -n "$short" ] && echo "$work/short.md" || echo "$root/docs/benchmarks.txt")}
 	rm -f "$work"/*.section
 	for part in $names; do
 		if [ -z "$only" ] && [ "$part" = serve ] || [ -n "$only" ] && [[ ",${only// /}," != *",$part,"* ]]; then

@@ -58,6 +58,9 @@ func newNightlyWorld(b *testing.B, c nightlyCase, binary string) *nightlyWorld {
 	db.SetMaxOpenConns(1)
 	w.db = db
 	w.model = newQuickModel(b, c.model)
+	if c.away > 0 {
+		database = distantDatabase(b, database, c.away)
+	}
 	if c.count {
 		w.wire = newCountingProxy(b, database)
 		database = w.wire.url
@@ -199,7 +202,7 @@ func (p *nightlyProcess) wait() (jobs.Summary, error) {
 
 // meter says how far the counters are.
 func (w *nightlyWorld) meter() usage {
-	u := usage{model: ownTime(), postgres: postgresTime(w.db), calls: w.model.calls.Load()}
+	u := usage{model: pgtest.OwnTime(), postgres: pgtest.PostgresTime(w.db), calls: w.model.calls.Load()}
 	if w.wire != nil {
 		u.wire = w.wire.counted()
 	}

@@ -160,9 +160,9 @@ func (n *peerNight) measureStarts(b *testing.B, driver *peerDriver, binary strin
 				} else {
 					ours.exec(b, `truncate groups cascade`)
 				}
-				began := postgresTime(db.DB)
+				began := pgtest.PostgresTime(db.DB)
 				took := start()
-				postgres += postgresTime(db.DB) - began
+				postgres += pgtest.PostgresTime(db.DB) - began
 				own, wall, peak = own+took.own, wall+took.wall, max(peak, took.peak)
 			}
 			n.starts[system] = (own + postgres) / times
@@ -245,10 +245,10 @@ func pgvectorText(v []float32) string {
 // evolve lets Reverie's binary do all nights that are due.
 func (n *peerNight) evolve(b *testing.B, m *peerModel, binary string, ours peerDatabase) {
 	b.Helper()
-	began := postgresTime(ours.DB)
+	began := pgtest.PostgresTime(ours.DB)
 	m.reset()
 	took := n.evolveAll(b, m, binary, ours)
-	n.report(b, "reverie", m, took, postgresTime(ours.DB)-began, ours, `select group_id, statement from memories where status = 'active'`)
+	n.report(b, "reverie", m, took, pgtest.PostgresTime(ours.DB)-began, ours, `select group_id, statement from memories where status = 'active'`)
 }
 
 // evolveAll runs the binary to its end.
@@ -278,10 +278,10 @@ func (n *peerNight) add(b *testing.B, m *peerModel, driver *peerDriver, theirs p
 	for i, text := range n.said {
 		job.Messages = append(job.Messages, fmt.Sprintf("Author %d: %s", (i+1)%4, text))
 	}
-	began := postgresTime(theirs.DB)
+	began := pgtest.PostgresTime(theirs.DB)
 	m.reset()
 	_, took := driver.do(job)
-	n.report(b, "mem0", m, took, postgresTime(theirs.DB)-began, theirs, `select payload->>'user_id', payload->>'data' from memories`)
+	n.report(b, "mem0", m, took, pgtest.PostgresTime(theirs.DB)-began, theirs, `select payload->>'user_id', payload->>'data' from memories`)
 }
 
 // report says what a night took, and what came of it.

@@ -29,7 +29,7 @@ const searchers = 8
 
 // BenchmarkServe searches over HTTP, first on a quiet server and then while it has all
 // those connections, and says how long an answer took, how many failed, and how much
-// memory the process has used at most. docs/benchmarks.md says what came of it.
+// memory the process has used at most. docs/benchmarks.txt says what came of it.
 func BenchmarkServe(b *testing.B) {
 	idle := 500
 	if text := os.Getenv(envServe); text != "" {

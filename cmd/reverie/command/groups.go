@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -120,80 +121,62 @@ func newGroupsList(a *app) *cobra.Command {
 // asConfigured is how a person says that a group follows the configuration.
 const asConfigured = "default"
 
-// groupSettings are what a group can be given: each by a flag, with the field that it sets
-// and, in a change, the field that it changes. Those with write may follow the configuration
+// groupSetting is something that a group can be given by a flag; field is what it is called in
+// [reverie.Group] and in [reverie.GroupChange]. Those with write may follow the configuration
 // instead: "default" on the command line, "" in the database.
-var groupSettings = []struct {
-	flag, usage string
-	words       []string // that a shell completes
-	of          func(*reverie.Group) *string
-	change      func(*reverie.GroupChange) **string
+type groupSetting struct {
+	flag, field, usage string
+	words              []string // that a shell completes
+	calendar           bool     // it divides time into dates
+	write              string   // what can be written
+	check              func(reverie.Group) error
+	configured         func(*config.Config) string
+}
 
-	calendar   bool   // it divides time into dates
-	write      string // what can be written
-	check      func(reverie.Group) error
-	configured func(*config.Config) string
-}{
-	{flag: "name", usage: "a name for people to read",
-		of:     func(g *reverie.Group) *string { return &g.Name },
-		change: func(c *reverie.GroupChange) **string { return &c.Name }},
-	{flag: "time-zone", usage: "IANA time zone, such as Asia/Shanghai", calendar: true,
-		of:     func(g *reverie.Group) *string { return &g.TimeZone },
-		change: func(c *reverie.GroupChange) **string { return &c.TimeZone }},
-	{flag: "day-boundary", calendar: true,
-		usage:  "local time HH:MM at which a date begins, such as 04:00",
-		of:     func(g *reverie.Group) *string { return &g.DayBoundary },
-		change: func(c *reverie.GroupChange) **string { return &c.DayBoundary }},
-	{flag: "language", words: []string{"zh", "en"}, usage: `language of the memories: zh, en, or "" for that of the messages`,
-		of:     func(g *reverie.Group) *string { return &g.Language },
-		change: func(c *reverie.GroupChange) **string { return &c.Language }},
-	{flag: "impressions", words: []string{"on", "off", asConfigured},
-		usage:  "follow people and things: on, off, or default ([impression] enabled)",
-		of:     func(g *reverie.Group) *string { return &g.Impressions },
-		change: func(c *reverie.GroupChange) **string { return &c.Impressions },
-		write:  "write on, off or default",
-		check: func(g reverie.Group) error {
-			if g.Impressions != "on" && g.Impressions != "off" {
-				return reverie.ErrInvalid
-			}
-			return nil
-		},
+// of is where a group has it.
+func (s groupSetting) of(g *reverie.Group) *string {
+	return reflect.ValueOf(g).Elem().FieldByName(s.field).Addr().Interface().(*string)
+}
+
+// change has a change set it to what to says, now or later.
+func (s groupSetting) change(c *reverie.GroupChange, to *string) {
+	reflect.ValueOf(c).Elem().FieldByName(s.field).Set(reflect.ValueOf(to))
+}
+
+var groupSettings = []groupSetting{
+	{flag: "name", field: "Name", usage: "a name for people to read"},
+	{flag: "time-zone", field: "TimeZone", calendar: true, usage: "IANA time zone, such as Asia/Shanghai"},
+	{flag: "day-boundary", field: "DayBoundary", calendar: true,
+		usage: "local time HH:MM at which a date begins, such as 04:00"},
+	{flag: "language", field: "Language", words: []string{"zh", "en"},
+		usage: `language of the memories: zh, en, or "" for that of the messages`},
+	{flag: "impressions", field: "Impressions", words: []string{"on", "off", asConfigured},
+		usage:      "follow people and things: on, off, or default ([impression] enabled)",
+		write:      "write on, off or default",
+		check:      func(g reverie.Group) error { return onOrOff(g.Impressions) },
 		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] }},
-	{flag: "session-silence",
+	{flag: "session-silence", field: "SessionSilence",
 		usage:      "silence that ends a session: such as 45m, or default ([session] silence)",
-		of:         func(g *reverie.Group) *string { return &g.SessionSilence },
-		change:     func(c *reverie.GroupChange) **string { return &c.SessionSilence },
 		write:      "write a duration from 1m to 720h, such as 45m, or default",
 		check:      func(g reverie.Group) error { _, err := g.Silence(0); return err },
 		configured: func(c *config.Config) string { return c.Session.Silence.String() }},
-	{flag: "dream-idle",
+	{flag: "dream-idle", field: "DreamIdle",
 		usage:      "dream once a session was silent for: such as 12h, off, or default ([dream] idle)",
-		of:         func(g *reverie.Group) *string { return &g.DreamIdle },
-		change:     func(c *reverie.GroupChange) **string { return &c.DreamIdle },
 		write:      "write a duration from 1m to 8760h, such as 12h, off, or default",
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Idle.String() }},
-	{flag: "dream-sessions",
-		usage:  "dream after so many sessions: such as 5, off, or default ([dream] sessions)",
-		of:     func(g *reverie.Group) *string { return &g.DreamSessions },
-		change: func(c *reverie.GroupChange) **string { return &c.DreamSessions },
-		write: fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default",
-			reverie.MaxDreamSessions),
+	{flag: "dream-sessions", field: "DreamSessions",
+		usage:      "dream after so many sessions: such as 5, off, or default ([dream] sessions)",
+		write:      fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default", reverie.MaxDreamSessions),
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) }},
-	{flag: "dream-interval",
+	{flag: "dream-interval", field: "DreamInterval",
 		usage:      "shortest time between dreams: such as 2h, or default ([dream] interval)",
-		of:         func(g *reverie.Group) *string { return &g.DreamInterval },
-		change:     func(c *reverie.GroupChange) **string { return &c.DreamInterval },
 		write:      "write a duration from 1m to 8760h, such as 2h, or default",
 		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Interval.String() }},
-	{flag: "team",
+	{flag: "team", field: "Team",
 		usage: "team whose memories the group recalls: a name, off, or default ([team] name)",
-		of:    func(g *reverie.Group) *string { return &g.Team },
-		change: func(c *reverie.GroupChange) **string {
-			return &c.Team
-		},
 		write: "a name has 1 to 64 letters, digits, dots, dashes and underscores; or write off or default",
 		check: func(g reverie.Group) error {
 			if g.Team == reverie.GroupOff {
@@ -202,18 +185,18 @@ var groupSettings = []struct {
 			return reverie.CheckTeam(g.Team)
 		},
 		configured: func(c *config.Config) string { return c.Team.Name }},
-	{flag: "private", words: []string{"on", "off", asConfigured},
-		usage:  "no other group reads of this one: on, off, or default (on while two people at most are known in it)",
-		of:     func(g *reverie.Group) *string { return &g.Private },
-		change: func(c *reverie.GroupChange) **string { return &c.Private },
-		write:  "write on, off or default",
-		check: func(g reverie.Group) error {
-			if g.Private != "on" && g.Private != "off" {
-				return reverie.ErrInvalid
-			}
-			return nil
-		},
+	{flag: "private", field: "Private", words: []string{"on", "off", asConfigured},
+		usage:      "no other group reads of this one: on, off, or default (on while two people at most are known in it)",
+		write:      "write on, off or default",
+		check:      func(g reverie.Group) error { return onOrOff(g.Private) },
 		configured: func(*config.Config) string { return "on while two people at most are known in it" }},
+}
+
+func onOrOff(value string) error {
+	if value != "on" && value != "off" {
+		return reverie.ErrInvalid
+	}
+	return nil
 }
 
 func checkDreams(g reverie.Group) error {
@@ -309,7 +292,7 @@ func newGroupsSet(a *app) *cobra.Command {
 		var flags []string
 		for _, s := range groupSettings {
 			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
-				*s.change(&change) = s.of(&to)
+				s.change(&change, s.of(&to))
 				if s.calendar && *s.of(&to) == "" {
 					return fmt.Errorf("--%s is empty: give it a value", s.flag)
 				}

@@ -37,9 +37,10 @@ func faults(answer string, res Result) (found []string) {
 				add("%q is not in the answer", text)
 			}
 		}
+		said := quotedWords.ReplaceAll(l.Object, nil)
 		for _, key := range keys {
 			for _, bent := range []string{`", "` + key + `"`, `","` + key + `"`, `", "` + key + `:`, `", ` + key + `":`} {
-				if bent, _ := json.Marshal(bent); bytes.Contains(withoutQuotes(l.Object), bent[1:len(bent)-1]) {
+				if bent, _ := json.Marshal(bent); bytes.Contains(said, bent[1:len(bent)-1]) {
 					add("the key %s in a text of %s", key, l.Object)
 				}
 			}
@@ -66,10 +67,8 @@ func faults(answer string, res Result) (found []string) {
 	return found
 }
 
-// withoutQuotes is an object without the quotes of its evidence, which may hold what they like.
-func withoutQuotes(object []byte) []byte {
-	return regexp.MustCompile(`(?i)"quote":(\["?)?"(?:[^"\\]|\\.)*"`).ReplaceAll(object, nil)
-}
+// quotedWords are the quotes of an object's evidence, which may hold what they like.
+var quotedWords = regexp.MustCompile(`(?i)"quote":(\["?)?"(?:[^"\\]|\\.)*"`)
 
 // objectFault says what is wrong with an object of a result.
 func objectFault(object []byte) string {

@@ -26,6 +26,8 @@ var (
 	introduction = text.NewPattern(`^[^{}｛｝\[\]\n\r]{1,200}[:：](?:` + marks + `)*(["']?)([{｛\[［])`)
 	trailing     = text.NewPattern(`^` + tailMark + `*(?:(?:` + tagMark + `|<\|[a-z_]+\|>)` + tailMark + `*)*$`)
 	equalSign    = text.NewPattern(`^` + equals)
+	// encodedStart is a brace and the first sign behind it, which is no quote of JSON.
+	encodedStart = text.NewPattern(`^.[ \t]*(\\|&|""|'')`)
 )
 
 // lead reads the objects of a line that begins with something else: marks, a label, a sentence that introduces
@@ -84,24 +86,27 @@ const maxNested = 3
 // encoded reads the object at a brace whose quotes are all written otherwise: escaped, twice, or as HTML. All up
 // to the last brace of the line has to come out as JSON. mark is the quote before it, if any.
 func (r *reader) encoded(at int, mark string) bool {
+	inner := encodedStart.FindStringSubmatch(r.src[at:min(len(r.src), at+maxAhead)])
+	if inner == nil {
+		return false
+	}
 	line := r.src[at:lineEnd(r.src, at)]
+	r.work -= len(line)
 	end := strings.LastIndex(line, "}") + 1
 	if end == 0 || !trailing.MatchString(strings.Replace(line[end:], mark, "", 1)) {
 		return false
 	}
-	inner := strings.TrimLeft(line[1:end], " \t")
 	plain := ""
-	switch {
-	case strings.HasPrefix(inner, `\`):
+	switch sign := inner[1]; sign {
+	case `\`:
 		if json.Unmarshal([]byte(`"`+line[:end]+`"`), &plain) != nil {
 			return false
 		}
-	case strings.HasPrefix(inner, "&"):
+	case "&":
 		plain = html.UnescapeString(line[:end])
-	case strings.HasPrefix(inner, `""`), strings.HasPrefix(inner, "''"):
-		plain = strings.ReplaceAll(line[:end], inner[:2], `"`)
+	default:
+		plain = strings.ReplaceAll(line[:end], sign, `"`)
 	}
-	r.work -= end
 	if !r.nested(at, plain) {
 		return false
 	}
