@@ -19,6 +19,7 @@ import (
 //	conns=N         connections of each process; else likewise
 //	processes=2     two processes, each with all of the groups
 //	shards=2        two processes, each with its part of them
+//	away=10ms       how much longer the database takes to answer: it is on another machine
 //	embed           vectors come from the model's server too, after the same time
 //	count           what goes to PostgreSQL and back is counted on its way, which slows it
 const envNightly = "REVERIE_BENCH_NIGHTLY"
@@ -36,6 +37,7 @@ type nightlyCase struct {
 	conns       int
 	processes   int
 	shards      bool
+	away        time.Duration
 	embed       bool
 	count       bool
 }
@@ -59,6 +61,8 @@ func parseNightlyCase(text string) (nightlyCase, error) {
 		case "shards":
 			c.processes, err = strconv.Atoi(value)
 			c.shards = true
+		case "away":
+			c.away, err = time.ParseDuration(value)
 		case "embed":
 			c.embed = true
 		case "count":

@@ -58,6 +58,9 @@ func newNightlyWorld(b *testing.B, c nightlyCase, binary string) *nightlyWorld {
 	db.SetMaxOpenConns(1)
 	w.db = db
 	w.model = newQuickModel(b, c.model)
+	if c.away > 0 {
+		database = distantDatabase(b, database, c.away)
+	}
 	if c.count {
 		w.wire = newCountingProxy(b, database)
 		database = w.wire.url

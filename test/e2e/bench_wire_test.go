@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // countingProxy stands between a process and PostgreSQL and counts what is asked.
@@ -54,6 +55,41 @@ func (p *countingProxy) counted() wireCount {
 // newCountingProxy listens for connections to the server that target names.
 func newCountingProxy(t testing.TB, target string) *countingProxy {
 	t.Helper()
+	p := &countingProxy{texts: map[string]int{}}
+	p.url = newProxy(t, target, &p.bytes, p.serve)
+	return p
+}
+
+// distantDatabase is the database that target names, so far away that its answers take that much longer.
+func distantDatabase(t testing.TB, target string, away time.Duration) string {
+	type packet struct {
+		bytes []byte
+		due   time.Time
+	}
+	return newProxy(t, target, new(atomic.Int64), func(client, server net.Conn) {
+		underway := make(chan packet, 1000)
+		go func() {
+			defer close(underway)
+			for {
+				b := make([]byte, 1<<12)
+				n, err := client.Read(b)
+				if err != nil {
+					return
+				}
+				underway <- packet{b[:n], time.Now().Add(away)}
+			}
+		}()
+		for p := range underway {
+			time.Sleep(time.Until(p.due))
+			_, _ = server.Write(p.bytes)
+		}
+	})
+}
+
+// newProxy listens for connections to the server that target names, and returns the URL that leads to
+// it. What comes back is passed on, and its bytes are counted; serve passes on what is sent.
+func newProxy(t testing.TB, target string, bytes *atomic.Int64, serve func(client, server net.Conn)) string {
+	t.Helper()
 	u, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +118,6 @@ func newCountingProxy(t testing.TB, target string) *countingProxy {
 	query.Set("port", "5432")
 	query.Set("sslmode", "disable")
 	u.Host, u.RawQuery = "", query.Encode()
-	p := &countingProxy{url: u.String(), texts: map[string]int{}}
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -90,7 +125,19 @@ func newCountingProxy(t testing.TB, target string) *countingProxy {
 			if err != nil {
 				return
 			}
-			served.Go(func() { p.serve(client, network, address) })
+			served.Go(func() {
+				defer client.Close()
+				server, err := net.Dial(network, address)
+				if err != nil {
+					return
+				}
+				defer server.Close()
+				go func() {
+					_, _ = io.Copy(client, countedReader{server, bytes})
+					_ = client.Close()
+				}()
+				serve(client, server)
+			})
 		}
 	})
 	t.Cleanup(func() {
@@ -98,20 +145,10 @@ func newCountingProxy(t testing.TB, target string) *countingProxy {
 		served.Wait()
 		_ = os.RemoveAll(dir)
 	})
-	return p
+	return u.String()
 }
 
-func (p *countingProxy) serve(client net.Conn, network, address string) {
-	defer client.Close()
-	server, err := net.Dial(network, address)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	go func() {
-		_, _ = io.Copy(client, countedReader{server, &p.bytes})
-		_ = client.Close()
-	}()
+func (p *countingProxy) serve(client, server net.Conn) {
 	_ = p.requests(server, countedReader{client, &p.bytes})
 }
 
