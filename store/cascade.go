@@ -62,14 +62,15 @@ var cascadeQuery = `with causes as materialized (
 		cross join lateral (` + saidStill("f.memory_id") + `) h
 		where c.shared),
 	kept as (` + KeptJudgements + `$3::timestamptz from rejudgements q
-		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
-	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
+		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held),
+	queued as (insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
 	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $3::timestamptz, change_id
 	from resting where lineage_id not in (select lineage_id from causes)
 	order by lineage_id, rank, no
 	on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
 		created_at = excluded.created_at, change_id = excluded.change_id, run_id = null
-	where q.run_id is not null and not q.held`
+	where q.run_id is not null and not q.held returning 1)
+	select from queued`
 
 // Of memories that waited for what was put back: whichever change has come since that
 // still has them judged, the first of them. It goes by the rules of cascadeQuery, and reads
@@ -90,14 +91,15 @@ var stillQuery = `with calm as (select * from unnest($3::uuid[], $4::timestamptz
 			and not exists (select 1 from memory_evidence w where w.group_id = $1 and w.lineage_id = f.lineage_id
 				and w.run_id = c.run_id and w.created_at = c.created_at) offset 0) f
 		cross join lateral (` + saidStill("f.memory_id") + `) h
-		where c.shared)
-	insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id)
+		where c.shared),
+	queued as (insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id)
 	select distinct on (r.lineage_id) $1, r.lineage_id, r.memory_id, r.reason, $2::timestamptz, r.change_id
 	from resting r join calm q on q.lineage_id = r.lineage_id join causes c on c.change_id = r.change_id
 		and c.created_at >= q.since
 	where not exists (select 1 from causes k where k.lineage_id = r.lineage_id and k.created_at = c.created_at)
 	order by r.lineage_id, r.no, r.rank
-	on conflict (group_id, lineage_id) do nothing`
+	on conflict (group_id, lineage_id) do nothing returning 1)
+	select from queued`
 
 // resting begins what rests on the causes c; it goes on with which of the other evidence f
 // by the same messages counts.
@@ -197,15 +199,16 @@ const (
 		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.run_id, q.held, `
 
 	queueJudgementsQuery = `with kept as (` + KeptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
-		and lineage_id = any ($2::uuid[]))
-		insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
+		and lineage_id = any ($2::uuid[])),
+		queued as (insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
 			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
 				and n.version > m.version)
 		on conflict (group_id, lineage_id) do update set
 			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, change_id = null,
-				run_id = null, held = false`
+				run_id = null, held = false returning 1)
+		select from queued`
 
 	judgedQuery = `update rejudgements q set run_id = $2::uuid, held = u.held
 		from unnest($3::uuid[], $4::bool[]) as u (lineage_id, held)
@@ -221,8 +224,8 @@ const (
 			and lineage_id <> all ($3::uuid[])`
 
 	// What a person has decided nobody judges again.
-	decidedByPersonQuery = `with q as (delete from rejudgements where group_id = $1 and lineage_id = $2 returning *)
-		` + KeptJudgements + `$3::timestamptz from q`
+	decidedByPersonQuery = `with q as (delete from rejudgements where group_id = $1 and lineage_id = $2 returning *),
+		kept as (` + KeptJudgements + `$3::timestamptz from q) select 1`
 )
 
 // QueueJudgements has the next run of evolve judge memories again, by their lineages,

@@ -51,7 +51,7 @@ const insertChangesQuery = `with logged as (
 		$13::jsonb[],
 			$14::uuid[])
 		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)
-	returning change_id, memory_id, run_id, action, created_at) ` + events.OfChanges
+	returning change_id, memory_id, run_id, action, created_at), ` + events.OfChanges + ` select 1`
 
 // InsertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by

@@ -226,7 +226,7 @@ func candidatesJSON(list []reverie.Candidate) any {
 const approvedQuery = `with plans as (
 		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3
 		returning run_id, chunk_no, plan, status as verdict, $6::text[] as chosen, $7::timestamptz as at),
-	told as (` + events.OfReviews + `),
+	` + events.OfReviews + `,
 	named as (
 		update decisions set memory_id = planned_id
 		where group_id = $1 and run_id = $2 and chunk_no = $3 and memory_id is null and planned_id = any ($5::uuid[]))

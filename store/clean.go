@@ -98,9 +98,6 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			}
 			return InsertChanges(ctx, t, q.GroupID, nil, 0, at, log)
 		},
-	}.ByID(func(ctx context.Context, t *pg.Tx) error {
-		return t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
-			order by lineage_id for update`, q.GroupID, pq.StringArray(ids))
-	}))
+	}.Once(q.GroupID))
 	return rows, err
 }

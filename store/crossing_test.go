@@ -17,8 +17,9 @@ var crossing = []struct{ part, free, why string }{
 	{"$2 = '' or group_id = $2", "", "groups are listed by pages"},
 
 	{"group_id = any ($1::text[])", "", "what a page of groups shows besides them"},
-	{"from unnest($1::text[]) as g (id)", "", "what a page of groups shows besides them"},
-	{"from unnest($1::text[], $2::uuid[]) as u (group_id, id)", "", "ids are shortened for a page of several groups"},
+	{"in (select * from unnest($1::text[], $2::uuid[]))", "memories runs entities", "ids are shortened for a page of several groups"},
+	{"with page as materialized ( select group_id, run_id from runs", "runs", "a page of runs is of one group or of all"},
+	{"x.entity_id) not in ( select o.group_id, o.entity_id", "entity_links", "the other end of a link stands in another group"},
 
 	{"not g.paused order by g.group_id limit", "", "a page of groups that are due"},
 	{"select distinct r.group_id from runs r where r.job = $1", "runs", "runs that ended without a word are looked for in all groups"},

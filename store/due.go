@@ -215,7 +215,7 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 			return t.Exec(ctx, noteFailureQuery, groupID, job, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt,
 				noted.UpdatedAt)
 		},
-	}.ByID(relockGroup(groupID)))
+	}.Once(groupID))
 	return noted, err
 }
 
@@ -226,19 +226,20 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 }
 
 // Another process may send the same; a time ahead is of before the clock was set back.
-const claimNoticeQuery = `update groups
-	set noticed = jsonb_set(noticed, array[$2::text], to_jsonb(clock_timestamp()))
-	where group_id = $1 and coalesce((noticed ->> $2)::timestamptz, '-infinity')
-		not between clock_timestamp() - $3::float8 * interval '1 second' and clock_timestamp()
-	returning true`
+const mayNoticeQuery = `select coalesce((noticed ->> $2)::timestamptz, '-infinity')
+		not between statement_timestamp() - $3::float8 * interval '1 second' and statement_timestamp()
+	from groups where group_id = $1 for update`
 
 // ClaimNotice notes that a group's notice of a type is sent now, unless one was within this time.
 func (s *Store) ClaimNotice(ctx context.Context, groupID, of string, every time.Duration) (bool, error) {
-	var claimed []bool
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note a notice about group %q", groupID), Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Select(ctx, &claimed, claimNoticeQuery, groupID, of, every.Seconds())
-	}})
-	return len(claimed) > 0, err
+	w := pg.Work{What: fmt.Sprintf("note a notice about group %q", groupID)}
+	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (may bool, err error) {
+		if err := t.Get(ctx, &may, mayNoticeQuery, groupID, of, every.Seconds()); err != nil || !may {
+			return false, IgnoreNoRows(err)
+		}
+		return true, t.Exec(ctx, `update groups set noticed = jsonb_set(noticed, array[$2::text], to_jsonb(statement_timestamp()))
+			where group_id = $1`, groupID, of)
+	})
 }
 
 // ResumeParked forgets the failures of all groups that are parked, or have a parked

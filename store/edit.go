@@ -62,14 +62,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			}
 			return err
 		},
-	}.ByID(func(ctx context.Context, t *pg.Tx) error { // whoever edits a head locks its row
-		if e.Action == reverie.ActionCreate {
-			_, err := LockGroup(ctx, t, e.GroupID)
-			return err
-		}
-		return t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
-			for update`, e.GroupID, e.MemoryID)
-	}))
+	}.Once(e.GroupID))
 	if err != nil {
 		return reverie.Memory{}, err
 	}

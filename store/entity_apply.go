@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -22,8 +23,8 @@ const (
 			union select c.entity_id from entity_claims c where c.group_id = $1 and c.claim_id = any ($3::uuid[]))
 		order by entity_id for update`
 
-	claimHeadsQuery = `select claim_id, lineage_id, version, entity_id, aspect, name, value, status, created_at
-		from entity_claims
+	claimHeadsQuery = `select claim_id, lineage_id, version, entity_id, aspect, name, value, status, created_at,
+			updated_at from entity_claims
 		where group_id = $1 and claim_id = any ($2::uuid[])`
 
 	RaiseEntitiesQuery = `update entities set version = version + 1, updated_at = $2::timestamptz
@@ -203,7 +204,7 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 		return err
 	}
 	for _, c := range rows {
-		b.heads[c.ID] = c
+		b.heads[c.ID], b.at = c, after(b.at, &c.UpdatedAt)
 	}
 	for i := range b.Claims {
 		st := &b.Claims[i]
@@ -248,12 +249,10 @@ const (
 			$8::text[]) as u`
 
 	// One statement ends replaced versions and strengthens supported ones; it comes
-	// before the new versions, since a lineage has one active head. Where the clock has
-	// gone back, a version ends just after it began, and the next one begins there.
+	// before the new versions, since a lineage has one active head.
 	moveClaimsQuery = `update entity_claims c set
 			status = case when u.ends then 'deprecated' else c.status end,
-			ended_at = case when u.ends then greatest($2::timestamptz, c.updated_at + interval '1 microsecond') else c.ended_at
-				end,
+			ended_at = case when u.ends then $2::timestamptz else c.ended_at end,
 			strength = case when u.ends then c.strength else u.strength end,
 			confidence = case when u.ends then c.confidence else greatest(c.confidence, u.confidence) end,
 			last_supported_at = case when u.ends then c.last_supported_at else greatest(c.last_supported_at, u.supported_at)
@@ -265,17 +264,15 @@ const (
 	insertClaimsQuery = `insert into entity_claims (group_id, run_id, updated_at, status, claim_id, lineage_id,
 		parent_id, version, entity_id, aspect,
 			name, name_key, value, target_id, self, content_hash, confidence, strength, created_at, last_supported_at)
-		select $1, $2::uuid, greatest($3::timestamptz, (select p.updated_at + interval '1 microsecond' from entity_claims p
-			where p.group_id = $1 and p.claim_id = u.parent_id)), 'active', u.*
+		select $1, $2::uuid, $3::timestamptz, 'active', u.*
 		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::text[],
 			$12::text[], $13::uuid[],
-			$14::bool[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[], $19::timestamptz[]) as u (claim_id,
-				lineage_id, parent_id)`
+			$14::bool[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[], $19::timestamptz[]) as u`
 
-	insertClaimEvidenceQuery = `insert into entity_evidence (group_id, run_id, created_at, entity_id, lineage_id,
+	insertClaimEvidenceQuery = `insert into entity_evidence (group_id, evidence_no, run_id, created_at, entity_id, lineage_id,
 		claim_id, message_id, author_id,
 			author, quote, sent_at, local_date)
-		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[],
+		select $1, ` + events.Number + ` + row_number() over (), $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[],
 			$9::text[],
 			$10::text[], $11::timestamptz[], $12::date[]) as u`
 )

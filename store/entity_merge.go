@@ -95,26 +95,16 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 // writes what is said of them.
 func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *pg.Tx,
 	reverie.Entity) error) error {
-	var group, xid string
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
 		e, _, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
 		}
-		group = e.GroupID
-		if _, err := LockGroup(ctx, t, group); err != nil {
+		if _, err := LockGroup(ctx, t, e.GroupID); err != nil {
 			return err
 		}
-		if err := do(ctx, t, e); err != nil {
-			return err
-		}
-		return t.Get(ctx, &xid, pg.XIDQuery)
-	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-		if _, err := LockGroup(ctx, t, group); err != nil {
-			return false, err
-		}
-		return pg.WasCommitted(ctx, t, xid)
-	}})
+		return do(ctx, t, e)
+	}}.Once(groupID))
 }
 
 // joined reads both entities as they are after a change.

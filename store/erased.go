@@ -46,8 +46,7 @@ func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...
 		return n, nil, err
 	}
 	var marks pq.StringArray
-	if err := t.Select(ctx, &marks, query+` returning concat_ws('/',
-		`+"x."+strings.Join(key, ", x.")+`)`, args...); err != nil {
+	if err := t.Select(ctx, &marks, query+` returning x.`+strings.Join(key, `::text || '/' || x.`)+`::text`, args...); err != nil {
 		return 0, nil, err
 	}
 	for i, of := range marks {
@@ -94,15 +93,15 @@ var blankings = []struct{ table, set string }{
 	{"decisions", `statement = $3, content_hash = $4, reason = $5, candidates = '[]'
 		where group_id = $1 and (memory_id = any ($2::uuid[]) or planned_id = any ($2::uuid[]))`},
 	{"decisions", `candidates = (select jsonb_agg(case when (c->>'memory_id')::uuid = any ($2::uuid[])
-				then c - 'reason' - 'merged' || jsonb_build_object('statement', $3::text) else c end order by no)
+				then c - 'reason' - 'merged' || jsonb_object(array['statement', $3::text]) else c end order by no)
 			from jsonb_array_elements(candidates) with ordinality as l (c, no))
 		where group_id = $1 and $4 <> $5 and exists (select 1 from jsonb_array_elements(candidates) c
 			where (c->>'memory_id')::uuid = any ($2::uuid[]))`},
 	{"held_plans", `plan = (select jsonb_agg(s
-				|| case when (s->>'memory_id')::uuid = any ($2::uuid[]) then jsonb_build_object('statement', $3::text,
-					'content_hash', $4::text, 'reason', $5::text) else '{}' end
-				|| case when (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]) then jsonb_build_object('old_statement', $3::text,
-					'reason', $5::text) else '{}' end order by no)
+				|| case when (s->>'memory_id')::uuid = any ($2::uuid[]) then jsonb_object(array['statement', $3::text,
+					'content_hash', $4::text, 'reason', $5::text]) else '{}' end
+				|| case when (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]) then jsonb_object(array['old_statement', $3::text,
+					'reason', $5::text]) else '{}' end order by no)
 			from jsonb_array_elements(plan) with ordinality as l (s, no))
 		where group_id = $1 and exists (select 1 from jsonb_array_elements(plan) s
 			where (s->>'memory_id')::uuid = any ($2::uuid[]) or (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]))`},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -13,9 +14,9 @@ import (
 // are the same messages each time. Elsewhere a message is evidence of each version, and
 // of each support, that cites it.
 const insertEvidenceQuery = `
-	insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id,
+	insert into memory_evidence (group_id, evidence_no, run_id, created_at, lineage_id, memory_id, action, message_id, author_id,
 		author, quote, sent_at, local_date)
-	select $1, $2::uuid, $3::timestamptz, u.lineage_id, u.memory_id, u.action, u.message_id, u.author_id, u.author,
+	select $1, ` + events.Number + ` + row_number() over (), $2::uuid, $3::timestamptz, u.lineage_id, u.memory_id, u.action, u.message_id, u.author_id, u.author,
 		u.quote, u.sent_at, u.local_date
 	from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[],
 		$12::date[], $13::bool[])

@@ -317,6 +317,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		t.Fatalf("no %s has %q", kind, old)
 		return nil
 	}
+	number := strings1(t, db, `select min(evidence_no) from memory_evidence`)[0]
 	fresh := reverie.NewID()
 	head := w.active()["小明 likes green tea"]
 	bare := slices.Clone(records)
@@ -346,7 +347,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		{"nothing", edit(reverie.RecordMemory, `"kind":"group"`, `"kind":null`), reverie.ErrInvalid, "for its kind"},
 		{"says nothing", edit(reverie.RecordMemory, `"statement":"小明 likes green tea"`, `"statement":""`), reverie.ErrInvalid, "for its statement"},
 		{"status", edit(reverie.RecordRun, `"status":"`, `"status":"un`), reverie.ErrInvalid, "for its status"},
-		{"number", edit(reverie.RecordEvidence, `"evidence_no":1,`, `"evidence_no":9223372036854775807,`), reverie.ErrInvalid, "evidence 9223372036854775807 cannot be kept as it is, for its evidence_no"},
+		{"number", edit(reverie.RecordEvidence, `"evidence_no":`+number, `"evidence_no":9223372036854775807`), reverie.ErrInvalid, "evidence 9223372036854775807 cannot be kept as it is, for its evidence_no"},
 		{"count", edit(reverie.RecordUsage, `"offered":`, `"offered":-`), reverie.ErrInvalid, "for its counts"},
 		{"unknown type", []reverie.Record{{GroupID: group, Type: "song", Row: json.RawMessage(`{}`)}}, reverie.ErrInvalid, "song"},
 		{"group", edit(reverie.RecordGroup, `"Europe/Berlin"`, `"Europe/Nowhere"`), reverie.ErrInvalid, "Nowhere"},

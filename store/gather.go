@@ -35,7 +35,7 @@ const (
 
 	// What a run has queued itself waits for the next one.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
-				where c.group_id = $1 and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
+				where c.group_id = $1 and c.change_id = q.change_id and c.run_id::text = $3)`
 
 	// heldLines are, of each version of the group $1, the run whose plan for it waits for a person, and
 	// what a person has rejected since the version got its last evidence. Who takes a run back says

@@ -44,16 +44,13 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		return false, err
 	}
 	args := NewGroup(g, s.db.Now())
-	var xid string
+	var key string // each row has another
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
-		n, err := t.ExecRows(ctx, EnsureGroupQuery, args...)
-		if created = n == 1; err != nil || !created {
-			return err
+		err := t.Get(ctx, &key, EnsureGroupQuery+` returning plan_key`, args...)
+		if created = err == nil; err != nil {
+			return IgnoreNoRows(err)
 		}
-		if err := t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup); err != nil { // for whoever takes it first
-			return err
-		}
-		return t.Get(ctx, &xid, pg.XIDQuery)
+		return t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup) // for whoever takes it first
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if !created {
 			return true, nil // there was nothing to commit
@@ -61,7 +58,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		if err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
-		return pg.WasCommitted(ctx, t, xid)
+		return pg.Get[bool](ctx, t, `select plan_key = $2 from groups where group_id = $1`, g.ID, key)
 	}})
 	return created, err
 }
@@ -130,8 +127,12 @@ func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Gr
 const (
 	parkedWhere = `exists (select 1 from setbacks s where s.group_id = g.group_id and s.parked_at is not null)`
 
-	groupListQuery = `select g.*, p.pending, p.oldestpending, a.active from (
-		select ` + GroupColumns + ` from groups g
+	groupListQuery = `select ` + GroupColumns + `, p.pending, p.oldestpending, a.active from groups g
+		cross join lateral (
+			select count(*) as pending, min(m.sent_at) as oldestpending from messages m
+			where m.group_id = g.group_id and m.run_id is null and m.outcome is null) p
+		cross join lateral (
+			select count(*) as active from memories m where m.group_id = g.group_id and m.status = 'active') a
 		where group_id > $1 and ($2 = '' or group_id = $2) and case $3
 			when '' then true
 			when 'paused' then paused
@@ -139,18 +140,12 @@ const (
 			when 'active' then not paused and not ` + parkedWhere + `
 			else false end
 			and ($5 = '' or position(lower($5) in lower(group_id)) > 0 or position(lower($5) in lower(name)) > 0)
-		order by group_id limit nullif($4::int, 0)) g
-		cross join lateral (
-			select count(*) as pending, min(m.sent_at) as oldestpending from messages m
-			where m.group_id = g.group_id and m.run_id is null and m.outcome is null) p
-		cross join lateral (
-			select count(*) as active from memories m where m.group_id = g.group_id and m.status = 'active') a
-		order by g.group_id`
+		order by group_id limit nullif($4::int, 0)`
 
-	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
-		cross join lateral (
-			select ` + RunColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
-				run_id desc limit 1) r`
+	lastRunsQuery = `select r.* from groups g cross join lateral (
+			select ` + RunColumns + ` from runs where group_id = g.group_id and job <> 'propose' order by started_at desc,
+				run_id desc limit 1) r
+		where g.group_id = any ($1::text[])`
 )
 
 // GroupList lists groups by id with how they stand, in one snapshot and at most
@@ -285,16 +280,8 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		}
 		gone = append(found[id], sessions...)
 		return nil
-	}}.ByID(relockGroup(id)))
+	}}.Once(id))
 	return g, gone, err
-}
-
-// relockGroup is for [pg.Work.ByID] of work that locks a group.
-func relockGroup(id string) func(context.Context, *pg.Tx) error {
-	return func(ctx context.Context, t *pg.Tx) error {
-		_, err := LockGroup(ctx, t, id)
-		return err
-	}
 }
 
 // LockGroup reads a group and lets nobody else change it, or note a failure of

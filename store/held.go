@@ -138,7 +138,7 @@ const approveRunQuery = `with ended as (update runs r set stats = $3::jsonb, sta
 		select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id and h.status = 'waiting')
 		then 'succeeded' else status end
 	where group_id = $1 and run_id = $2
-	returning run_id, case when status <> $5 then status end as status, $4::timestamptz as at) ` + events.OfRuns
+	returning run_id, case when status <> $5 then status end as status, $4::timestamptz as at), ` + events.OfRuns + ` select 1`
 
 // lockStanding locks a run before anybody decides on what it held, and refuses one that was
 // taken back.
@@ -209,7 +209,7 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 		return 0, fmt.Errorf("nothing of it is pending review: %w", reverie.ErrConflict)
 	}
 	err = t.Exec(ctx, `with ended as (update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
-		and run_id = $2 returning run_id, status, $4::timestamptz as at) `+events.OfRuns, groupID, runID, pg.AsJSON(run.Stats),
+		and run_id = $2 returning run_id, status, $4::timestamptz as at), `+events.OfRuns+` select 1`, groupID, runID, pg.AsJSON(run.Stats),
 		s.db.Now())
 	return requeued, err
 }
@@ -262,7 +262,7 @@ const (
 
 	proposeRunQuery = `with ended as (insert into runs (` + RunColumns + `)
 		values ($1, $2::uuid, 'propose', '', $3::timestamptz, $3::timestamptz, 'held', 1, $4, '', '', $5::jsonb, '',
-			$3::timestamptz, $3::timestamptz, null) returning run_id, status, started_at as at) ` + events.OfRuns
+			$3::timestamptz, $3::timestamptz, null) returning run_id, status, started_at as at), ` + events.OfRuns + ` select 1`
 
 	proposeChunkQuery = `insert into run_chunks (` + chunkColumns + `)
 		values ($1, $2::uuid, $3, '', '{}', '{}', '', 'held', '[]', $4::timestamptz)`

@@ -59,12 +59,12 @@ var shortIDsQueries = map[reverie.IDKind]string{
 }
 
 func idNeighbours(table, id string) string {
-	return strings.NewReplacer("{table}", table, "{id}", id).Replace(`select u.id,
-		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} < u.id
+	return strings.NewReplacer("{table}", table, "{id}", id).Replace(`select u.{id} as id,
+		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} < u.{id}
 			order by x.{id} desc limit 1), '') as before,
-		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} > u.id
+		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} > u.{id}
 			order by x.{id} limit 1), '') as after
-		from unnest($1::text[], $2::uuid[]) as u (group_id, id)`)
+		from {table} u where (u.group_id, u.{id}) in (select * from unnest($1::text[], $2::uuid[]))`)
 }
 
 // ShortIDs is as much of each id as tells it apart in its group. Groups and ids go in

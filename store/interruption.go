@@ -19,7 +19,7 @@ const Interrupted = "interrupted: the process ended before the run did"
 const (
 	settleRunsQuery = `with ended as (
 		update runs r set finished_at = greatest(r.started_at, $3::timestamptz),
-			stats = r.stats || jsonb_build_object('deferred', w.pending),
+			stats = r.stats || ('{"deferred": ' || w.pending::text || '}')::jsonb,
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
 			error = case when w.whole then '' else $4 end
 		from (
@@ -34,7 +34,7 @@ const (
 				and ($6::text is null or o.session_id = $6)
 				and not exists (select 1 from batch_questions b -- it waits, and goes on when the batch has answered
 					where b.group_id = $1 and b.run_id = o.run_id and b.status = 'waiting')) w
-		where r.group_id = $1 and r.run_id = w.run_id returning r.run_id, r.status, r.finished_at as at) ` + events.OfRuns
+		where r.group_id = $1 and r.run_id = w.run_id returning r.run_id, r.status, r.finished_at as at), ` + events.OfRuns + ` select 1`
 
 	// An answer is worth taking up while all that it is about is still pending;
 	// one of the run that goes on comes first.

@@ -49,6 +49,7 @@ var seedRows = map[string][]map[string]any{
 	"held_plans":      {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
 	"rejudgements":    {{"run_id": nil}}, // it waits
 	"batch_questions": {{"status": "waiting", "nth": 0}, {"status": "again", "nth": 1, "question_id": seedUUID(29), "batch_id": nil}},
+	"writes":          {{"write_id": seedUUID(33)}},
 	"webhook_events":  {{"event_id": seedUUID(32), "type": "memory.created", "webhook_id": seedUUID(31), "done_at": nil, "attempts": 0, "due_at": "epoch"}},
 	"webhooks":        {{"webhook_id": seedUUID(31), "events": []string{}, "failures": 0, "retry_at": "epoch"}},
 	"llm_calls":       {{"outcome": "ok"}},

@@ -16,7 +16,7 @@ import (
 // long as an hour: one that says so is of before the database's clock was set back, and
 // would keep a group from everybody until the clock is there again. If its holder lives
 // after all, it makes that right the next time that it renews, or is refused by the fence.
-const leaseLives = `expires_at > clock_timestamp() and expires_at <= clock_timestamp() + interval '1 hour'`
+const leaseLives = `expires_at > statement_timestamp() and expires_at <= statement_timestamp() + interval '1 hour'`
 
 const (
 	// Takes a lease that is free: one statement for all groups but new ones and
@@ -25,8 +25,8 @@ const (
 	takeAnyLeaseQuery  = takeLease + taken // without the guard: see fault.Lease
 
 	takeLease = `update leases l set holder = $3, fence = l.fence + 1,
-		expires_at = clock_timestamp() + make_interval(secs => $4)
-		from (select group_id, lease_name, holder from leases
+		expires_at = statement_timestamp() + make_interval(secs => $4)
+		from (select holder from leases
 			where group_id = $1 and lease_name = $2 `
 	taken = ` for update skip locked) free
 		where l.group_id = $1 and l.lease_name = $2
@@ -37,7 +37,7 @@ const (
 		values ($1, $2, $3, 1, statement_timestamp() + make_interval(secs => $4))
 		on conflict (group_id, lease_name) do nothing returning fence, expires_at, '' as holder`
 	waitsQuery       = `select exists (select 1 from message_changes where group_id = $1)`
-	extendLeaseQuery = `update leases set expires_at = clock_timestamp() + make_interval(secs => $5)
+	extendLeaseQuery = `update leases set expires_at = statement_timestamp() + make_interval(secs => $5)
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4 returning expires_at`
 	seeLeaseQuery = `select holder, fence, expires_at, ` + leaseLives + ` as live
 		from leases where group_id = $1 and lease_name = $2`
@@ -219,28 +219,10 @@ func checkLease(lease reverie.Lease, groupID string) error {
 // the query find anything?
 func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
 	return func(ctx context.Context, t *pg.Tx) (bool, error) {
-		if err := relockLease(lease)(ctx, t); err != nil {
+		// That the lease has changed hands since says nothing about the write.
+		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
 			return false, err
 		}
 		return pg.Get[bool](ctx, t, `select exists (`+query+`)`, args...)
 	}
-}
-
-// relockLease is for [pg.Work.ByID] of work under a lease. That the lease has changed hands
-// since says nothing about the write.
-func relockLease(lease reverie.Lease) func(context.Context, *pg.Tx) error {
-	return func(ctx context.Context, t *pg.Tx) error {
-		if err := lockLease(ctx, t, lease); !errors.Is(err, reverie.ErrLeaseLost) {
-			return err
-		}
-		return nil
-	}
-}
-
-// LandedUnder is [pg.WasCommitted] where the transaction held the lease's row.
-func LandedUnder(ctx context.Context, t *pg.Tx, lease reverie.Lease, xid string) (bool, error) {
-	if err := relockLease(lease)(ctx, t); err != nil {
-		return false, err
-	}
-	return pg.WasCommitted(ctx, t, xid)
 }

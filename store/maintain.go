@@ -148,7 +148,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 			}
 			return err
 		},
-	}.ByID(relockLease(lease)))
+	}.Once(lease.GroupID))
 }
 
 const allGroupsQuery = `select ` + GroupColumns + `, null as first_pending, false as moved,

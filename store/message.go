@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -41,9 +42,9 @@ const (
 	// Every message waits for the extraction of its session, unless it is filtered. An answer to one that was
 	// erased answers nothing.
 	importQuery = `with m as (
-			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
+			insert into messages (group_id, seq, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
 				outcome, tokens, edited_at, reactions)
-			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id,
+			select $1, ` + events.Number + ` + u.no, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id,
 				case when exists (select 1 from erased_messages e cross join (select u.reply_to as id) k
 					where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `) then '' else u.reply_to end,
 				u.filter, case when u.filter <> '' then 'filtered' end, u.tokens, u.edited_at, u.reactions
@@ -51,10 +52,11 @@ const (
 				$10::text[], $11::int[], $12::timestamptz[], $13::jsonb[])
 				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens,
 					edited_at, reactions, no)
-			order by u.no
-			returning message_id, sent_at, session_id, filter)
-		insert into message_uses (group_id, job, message_id, sent_at, session_id)
-		select $1, 'extract', message_id, sent_at, session_id from m where filter = ''`
+			returning message_id, sent_at, session_id, filter),
+		waiting as (
+			insert into message_uses (group_id, job, message_id, sent_at, session_id)
+			select $1, 'extract', message_id, sent_at, session_id from m where filter = '')
+		select 1`
 )
 
 // ImportMessages stores messages that are not there yet, in their order of
@@ -114,7 +116,7 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			}
 			return err
 		},
-	}.ByID(relockGroup(groupID)))
+	}.Once(groupID))
 	return result, err
 }
 

@@ -79,7 +79,11 @@ func (s *Store) Reader(ctx context.Context) (Reader, error) {
 		return *known, nil
 	}
 	r := Reader{Role: s.db.Options().ReaderRole}
-	if r.Role != "" {
+	switch {
+	case r.Role == "":
+	case s.db.Distributed():
+		r.Why = "Citus has the tables, and cannot carry the policies: nothing but Reverie keeps groups apart"
+	default:
 		why, err := s.readerFault(asLogin(ctx), r.Role)
 		if err != nil {
 			return r, err

@@ -25,24 +25,24 @@ const (
 	// Where the clock has gone back, a run begins just after the newest start and the newest
 	// change that are written: runs are taken back in the order of their starts, and with
 	// them what was archived since.
-	startRunQuery = `insert into runs (` + RunColumns + `)
+	startRunQuery = `with begun as (insert into runs (` + RunColumns + `)
 		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '',
 			(select case when $10::timestamptz < n.at then n.at + interval '1 microsecond' else $10::timestamptz end
 				from (select greatest((select max(started_at) from runs where group_id = $1), ` + newestChange + `) as at) n),
 					null, null
 		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and session_id = $11
-		returning attempt, started_at`
+		returning attempt, started_at) select attempt, started_at from begun`
 
-	finishRunQuery = `with ended as (update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending),
+	finishRunQuery = `with ended as (update runs r set status = $3, stats = $4::jsonb || ('{"deferred": ' || w.pending::text || '}')::jsonb,
 		error = $5,
-			finished_at = greatest(r.started_at, $6::timestamptz, case when $11::boolean then ` + newestChange + ` end),
+			finished_at = greatest(r.started_at, $6::timestamptz, (select ` + newestChange + ` where $11::boolean)),
 				model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
 		from (select o.run_id, u.until, p.pending from runs o
 			cross join lateral (select greatest(o.window_until, $10::timestamptz) as until) u
 			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.run_id = $2) w
 		where r.group_id = $1 and r.run_id = w.run_id
-		returning r.run_id, r.status, r.finished_at as at, w.pending), told as (` + events.OfRuns + `) select pending from ended`
+		returning r.run_id, r.status, r.finished_at as at, w.pending), ` + events.OfRuns + ` select pending from ended`
 
 	// What the last run of a session left of what it was to take is due at once. A dream
 	// names a session, and takes nothing of it.
@@ -165,12 +165,14 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 }
 
 // The spend is summed for the runs of the page alone.
-const runsQuery = `select r.*, s.* from (
-		select ` + RunColumns + ` from runs
+const runsQuery = `with page as materialized (
+		select group_id, run_id from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
 				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
 			and started_at >= $4::timestamptz and ($6::uuid is null or (started_at, run_id) < ($7::timestamptz, $6::uuid))%s
-		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
+		order by started_at desc, run_id desc limit nullif($5::int, 0))
+	select r.*, s.* from page p
+	join lateral (select ` + RunColumns + ` from runs) r on r.group_id = p.group_id and r.run_id = p.run_id
 	cross join lateral (
 		select ` + SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`

@@ -338,6 +338,9 @@ const (
 	recallQuotes = `case when $9::int > 0 then (select json_agg(q) from (select message_id, author, said as text, score,
 		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $6::text[], $2, $7::timestamptz, $8::float8, $9::int)) q)
 			end::text as quotes`
+	// The function reads a distributed table, so that no server can run it as a part of a statement about another.
+	quotesAloneQuery = `select (select json_agg(q) from (select message_id, author, said as text, score,
+		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $3::text[], $2, $4::timestamptz, $5::float8, $6::int)) q)::text`
 
 	// forJSON ends a time as Go's JSON has it, whatever the connection's zone.
 	forJSON = ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
@@ -379,12 +382,22 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
 		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text, asked, q.Until, q.Share, q.Quotes}
+		alone := s.db.Distributed() && q.Quotes > 0
+		if alone {
+			args[8] = 0
+		}
 		if !q.At.IsZero() {
 			query, args = recallAtQuery, append(args, q.At)
 		}
 		err := s.db.QueryRow(ctx, what, &row, query, args...)
 		if err != nil {
 			return reverie.RecallState{}, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
+		}
+		if alone {
+			if err := s.db.QueryRow(ctx, what, &row.Quotes, quotesAloneQuery, q.GroupID, q.SessionID, asked, q.Until, q.Share,
+				q.Quotes); err != nil {
+				return reverie.RecallState{}, err
+			}
 		}
 		list := row.Messages.V
 		slices.Reverse(list)

@@ -562,7 +562,7 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 			}
 			return note(ctx, t, session)
 		},
-	}.ByID(func(ctx context.Context, t *pg.Tx) error { return LockSession(ctx, t, groupID, sessionID) }))
+	}.Once(groupID))
 }
 
 // forgetSessions forgets the failures of a group's sessions and returns what they

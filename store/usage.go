@@ -16,16 +16,17 @@ const (
 	logUsageQuery = `insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, query,
 		position,
 			score, similarity, weight, strength, recency, created_at)
-		select u.group_id, usage_id, memory_id, lineage_id, session_id, case when exists (select 1 from erasures e
-				where e.group_id = u.group_id and e.created_at >= u.created_at) then '` + text.Erased + `' else query end,
+		select u.group_id, usage_id, memory_id, lineage_id, session_id, case when u.created_at <= e.at then '` + text.Erased + `' else query end,
 			position, score, similarity, weight, strength, recency, u.created_at
 		from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::int[], $8::float8[],
 			$9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[]) as u (group_id, usage_id, memory_id,
 			lineage_id, session_id, query, position, score, similarity, weight, strength, recency, created_at)
+		left join (select group_id, max(created_at) as at from erasures where group_id = any ($1::text[]) group by 1) e
+			on e.group_id = u.group_id
 		on conflict (group_id, usage_id, memory_id) do nothing`
 
 	// An erasure that is under way ends first.
-	awaitErasuresQuery = `select 1 from groups where group_id = any ($1::text[]) order by group_id for share`
+	awaitErasureQuery = `select 1 from groups where group_id = $1 for share`
 
 	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score,
 		l.similarity,
@@ -83,8 +84,10 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	}
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := t.Exec(ctx, awaitErasuresQuery, groups); err != nil {
-				return err
+			for _, id := range slices.Compact(slices.Sorted(slices.Values(groups))) {
+				if err := t.Exec(ctx, awaitErasureQuery, id); err != nil {
+					return err
+				}
 			}
 			return columns.Exec(ctx, t, logUsageQuery)
 		}})

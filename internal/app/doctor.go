@@ -15,6 +15,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/prompts"
+	"reverie/store/citus"
 )
 
 // Finding is one line of the doctor's report.
@@ -62,11 +63,24 @@ func (a *App) Examine(ctx context.Context) []Finding {
 	if openErr == nil {
 		detail, err := a.readerNote(ctx)
 		note("reader role", detail, err)
+		a.examineShards(ctx, note)
 		a.examineGroups(ctx, note)
 		a.examineWebhooks(ctx, note)
 		a.examineModels(ctx, note)
 	}
 	return out
+}
+
+// examineShards says which servers have the tables, where those are distributed.
+func (a *App) examineShards(ctx context.Context, note func(check, detail string, err error) bool) {
+	nodes, err := citus.Nodes(ctx, a.Store.DB())
+	var at []string
+	for _, n := range nodes {
+		at = append(at, fmt.Sprintf("%d at %s", n.Shards, n.Name))
+	}
+	if err != nil || len(nodes) > 0 {
+		note("shards", strings.Join(at, ", "), err)
+	}
 }
 
 func (a *App) privateNote() string {

@@ -263,7 +263,7 @@ func (r recordTable) insertQuery() string {
 		columns, values = columns+", embedding", values+", v.embedding"
 		from += ` left join unnest($3::uuid[], $4::vector[]) as v (id, embedding) on v.id = r.memory_id`
 	}
-	return `insert into ` + r.Name + ` (` + columns + `) overriding system value select ` + values + ` from ` + from + `
+	return `insert into ` + r.Name + ` (` + columns + `) select ` + values + ` from ` + from + `
 		where not exists (select 1 from ` + r.beside() + ` t where ` + r.same() + `)
 		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
 }

@@ -113,11 +113,6 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	if compare {
 		return b.compare(ctx, t)
 	}
-	if b.table.Kind == reverie.RecordEvidence {
-		if err := b.moveNumbers(ctx, t); err != nil {
-			return 0, err
-		}
-	}
 	args := []any{b.groupID, b.json()}
 	if b.table.Kind == reverie.RecordMemory {
 		ids, vectors := b.vectors()
@@ -314,19 +309,6 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	}
 	return 0, fmt.Errorf("memory %s: memory %s is active and says the same; delete that one first: %w", taken.ID,
 		taken.Other, reverie.ErrConflict)
-}
-
-// moveNumbers lets new evidence count on from what is imported. Nobody draws a
-// number meanwhile.
-func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
-	var move bool
-	if err := t.Get(ctx, &move, queries["behind"], b.json()); err != nil || !move {
-		return err
-	}
-	if err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
-		return err
-	}
-	return t.Exec(ctx, queries["move_numbers"], b.json())
 }
 
 // groupRecord is the row of a group's record.

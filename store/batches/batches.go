@@ -44,7 +44,7 @@ const (
 		where group_id = $1 and question_id = $2 and (status = 'again' or status = 'waiting' and batch_id is null)`
 
 	insertBatchQuery = `insert into batches (batch_id, job, model, questions, tokens, created_at, sent_at, holder, held_until)
-		values ($1, $2, $3, $4, $5, $6, $6, $7, clock_timestamp() + make_interval(secs => $8))`
+		values ($1, $2, $3, $4, $5, $6, $6, $7, statement_timestamp() + make_interval(secs => $8))`
 	assignQuery = `update batch_questions q set batch_id = $1
 		where (group_id, question_id) in (select * from unnest($2::text[], $3::uuid[])) and batch_id is null and status = 'waiting'
 			and ` + wanted + `
@@ -54,10 +54,10 @@ const (
 	wantedQuery = `select distinct batch_id::text from batch_questions q where batch_id = any ($1::uuid[]) and status = 'waiting'
 		and ` + wanted
 
-	claimQuery = `update batches set holder = $2, held_until = clock_timestamp() + make_interval(secs => $3),
+	claimQuery = `update batches set holder = $2, held_until = statement_timestamp() + make_interval(secs => $3),
 			sent_at = coalesce($4::timestamptz, sent_at)
 		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null
-			and (holder = $2 or held_until < clock_timestamp())`
+			and (holder = $2 or held_until < statement_timestamp())`
 	submittedQuery = `update batches set provider_id = $2,
 			status = case status when 'submitting' then 'running' else status end
 		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null`

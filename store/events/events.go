@@ -1,12 +1,17 @@
 // Package events is the parts of statements that write events for webhooks beside what they tell of.
 package events
 
+// Number is an SQL number that orders what a statement writes behind all that was written before it: rows of
+// one group are written one statement after the other, and more slowly than one in a microsecond.
+const Number = `(extract(epoch from statement_timestamp()) * 1000000)::bigint`
+
 // Parts of statements that write events beside what they tell of, in their order. Without a webhook they
-// write nothing. Each reads a part before it, of which it says what it has.
+// write nothing. Each is named told, and reads a part before it, of which it says what it has.
 const (
-	insertEvents = `insert into webhook_events (group_id, webhook_id, type, memory_id, lineage_id, run_id, detail, created_at)
-		select $1, w.webhook_id, e.type, e.memory_id, e.lineage_id, e.run_id, e.detail, e.at from webhooks w cross join lateral (`
-	wanted = `) e where w.group_id = any (array['', $1]) and (w.events = '{}' or e.type = any (w.events)) order by e.place`
+	insertEvents = `told as (
+		insert into webhook_events (group_id, event_no, webhook_id, type, memory_id, lineage_id, run_id, detail, created_at)
+		select $1, ` + Number + ` + row_number() over (order by e.place), w.webhook_id, e.type, e.memory_id, e.lineage_id, e.run_id, e.detail, e.at from webhooks w cross join lateral (`
+	wanted = `) e where w.group_id = any (array['', $1]) and (w.events = '{}' or e.type = any (w.events)))`
 
 	// OfChanges tells of rows of the change log: logged has change_id, memory_id, run_id, action and created_at.
 	OfChanges = insertEvents + `select case when l.action = 'create' then 'memory.created'
@@ -36,5 +41,5 @@ const (
 			update held_plans set status = 'rejected' where group_id = $1 and run_id = any ($2::uuid[]) and status = 'waiting'
 			returning run_id, chunk_no, plan, status as verdict, $3::timestamptz as at,
 				array(select s ->> 'lineage_id' from jsonb_array_elements(plan) s) as chosen),
-		told as (` + OfReviews + `) select count(*)::int from plans`
+		` + OfReviews + ` select count(*)::int from plans`
 )

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/events"
 	"reverie/store/pg"
 )
 
@@ -39,13 +40,12 @@ const (
 			select * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[])
 				as u (id, head_id, base_id, strength, supported_at)),
 		heard as (
-			insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id, author, quote,
+			insert into entity_evidence (group_id, evidence_no, entity_id, lineage_id, claim_id, message_id, author_id, author, quote,
 				sent_at, local_date, run_id, created_at)
-			select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
+			select e.group_id, ` + events.Number + ` + row_number() over (order by e.evidence_no), e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
 				e.local_date, e.run_id, e.created_at
-			from u join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null
-			order by e.evidence_no)
-		insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key,
+			from u join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null),
+		written as (insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key,
 			value, target_id, self, content_hash, confidence, strength, status, run_id, created_at, updated_at,
 			last_supported_at)
 		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key,
@@ -53,7 +53,8 @@ const (
 			greatest($2::timestamptz, h.updated_at + interval '1 microsecond'), u.supported_at
 		from u
 		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
-		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id`
+		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id)
+		select 1`
 
 	endNamesQuery = `update entity_names set ended_at = $2::timestamptz
 		where group_id = $1 and ended_at is null and (name_id = any ($3::uuid[]) or entity_id = any ($4::uuid[]))`

@@ -30,12 +30,13 @@ const (
 		order by parked_at is null, updated_at desc, group_id, job limit $2::int`
 
 	// The newest message of each group is the last of one of two indexes.
-	silentQuery = `select g.group_id, g.name, m.last, count(*) over () as total from groups g cross join lateral (
-			select greatest(
-				(select max(sent_at) from messages where group_id = g.group_id and run_id is null and outcome is null),
-				(select max(sent_at) from messages where group_id = g.group_id and run_id is not null)) as last) m
-		where ($1 = '' or g.group_id = $1) and not g.paused and m.last >= $2::timestamptz and m.last < $3::timestamptz
-		order by m.last desc, g.group_id limit $4::int`
+	silentQuery = `select g.group_id, g.name, greatest(a.at, b.at) as last, count(*) over () as total from groups g
+		cross join lateral (
+			select max(sent_at) as at from messages where group_id = g.group_id and run_id is null and outcome is null) a
+		cross join lateral (select max(sent_at) as at from messages where group_id = g.group_id and run_id is not null) b
+		where ($1 = '' or g.group_id = $1) and not g.paused and greatest(a.at, b.at) >= $2::timestamptz
+			and greatest(a.at, b.at) < $3::timestamptz
+		order by last desc, g.group_id limit $4::int`
 
 	activityQuery = `select group_id, floor(extract(epoch from created_at - $2::timestamptz) / 86400)::int as day,
 			count(*) as changes

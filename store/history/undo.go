@@ -23,8 +23,8 @@ const (
 		finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
 			error = case when status = 'running' then $4 else error end
-		where group_id = $1 and run_id = any ($2::uuid[]) returning run_id, 'undone' as status, $3::timestamptz as at) ` +
-		events.OfRuns
+		where group_id = $1 and run_id = any ($2::uuid[]) returning run_id, 'undone' as status, $3::timestamptz as at), ` +
+		events.OfRuns + ` select 1`
 
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null and lineage_id <> all ($4::uuid[])`
@@ -102,11 +102,9 @@ func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.Un
 	if !q.DryRun && q.GroupID != lease.GroupID {
 		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
-	var xid string
 	var list []reverie.Undone
 	err := h.db.Run(ctx, pg.Work{
-		What:      what,
-		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return store.LandedUnder(ctx, t, lease, xid) },
+		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			if !q.DryRun {
@@ -127,9 +125,9 @@ func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.Un
 			if q.DryRun {
 				return store.ErrDryRun
 			}
-			return t.Get(ctx, &xid, pg.XIDQuery)
+			return nil
 		},
-	})
+	}.Once(q.GroupID))
 	switch {
 	case !q.DryRun && err != nil:
 		return nil, err

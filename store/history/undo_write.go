@@ -43,8 +43,8 @@ const (
 			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
 			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
 			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
-				and run_id <> $4::uuid offset 0) x)
-		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+				and run_id <> $4::uuid offset 0) x),
+		written as (insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
 			decayed_at, ended_at, said_at, said_until, author, type, due_on)
@@ -56,7 +56,8 @@ const (
 			b.type, b.due_on
 		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
-		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
+		join memories b on b.group_id = $1 and b.memory_id = u.base_id)
+		select 1`
 )
 
 // writeReturns writes what becomes of the lineages, with a row of the change log

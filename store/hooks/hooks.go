@@ -22,9 +22,9 @@ func New(db *pg.DB) *Hooks { return &Hooks{db} }
 const (
 	columns = `group_id, webhook_id, url, secret, events, statements, created_at`
 
-	listQuery = `select w.*, coalesce(e.waiting, 0) as waiting, e.oldest_at from webhooks w cross join lateral (
-			select count(*)::int as waiting, min(created_at) as oldest_at from webhook_events
-			where webhook_id = w.webhook_id and done_at is null) e
+	listQuery = `select w.*, coalesce(e.waiting, 0) as waiting, e.oldest_at from webhooks w left join (
+			select webhook_id, count(*)::int as waiting, min(created_at) as oldest_at from webhook_events
+			where group_id is not null and done_at is null group by 1) e on e.webhook_id = w.webhook_id
 		where ($1 = '' or w.group_id = $1) and ($2::uuid is null or w.webhook_id = $2) order by w.created_at, w.webhook_id`
 
 	// Of a webhook that fails one group is tried, the others when it answers again. Those that answer go first.
@@ -66,19 +66,20 @@ const (
 
 	// What is noted of an event counts for who has it: it may have been sent again meanwhile, or be another's.
 	sentQuery = `with sent as (
-			update webhook_events set done_at = $4, error = '' where group_id = $1 and event_id = $2 and due_at = $5)
-		update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = ''
-		where group_id = any (array['', $1]) and webhook_id = $3 and failures > 0`
+			update webhook_events set done_at = $4, error = '' where group_id = $1 and event_id = $2 and due_at = $5),
+		answered as (update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = ''
+			where group_id = any (array['', $1]) and webhook_id = $3 and failures > 0)
+		select 1`
 	failedQuery = `with failed as (
 			update webhook_events set due_at = $5, error = $6, done_at = case when $7::boolean then $4::timestamptz end
-			where group_id = $1 and event_id = $2 and done_at is null and due_at = $10 returning 1)
-		update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, $4), retry_at = $9, last_error = $6,
+			where group_id = $1 and event_id = $2 and done_at is null and due_at = $10 returning 1),
+		counted as (update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, $4), retry_at = $9, last_error = $6,
 			disabled_at = case when $8::boolean then coalesce(disabled_at, $4) else disabled_at end
-		where group_id = any (array['', $1]) and webhook_id = $3 and exists (select from failed)`
+		where group_id = any (array['', $1]) and webhook_id = $3 and exists (select from failed))
+		select 1`
 
 	replayQuery = `update webhook_events e set done_at = null, queued_at = $4::timestamptz, attempts = 0, due_at = 'epoch', error = ''
-		where group_id is not null and webhook_id = $1 and created_at >= $2::timestamptz
-			and event_no >= coalesce((select event_no from webhook_events where group_id is not null and event_id = $3::uuid), 0)`
+		where group_id is not null and webhook_id = $1 and created_at >= $2::timestamptz and event_no >= $3`
 	enableQuery = `with due as (
 			update webhook_events set attempts = 0, due_at = 'epoch' where group_id is not null and webhook_id = $1 and done_at is null)
 		update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = '', disabled_at = null
@@ -161,13 +162,10 @@ func (h *Hooks) EventFailed(ctx context.Context, e reverie.WebhookEvent, f rever
 // ReplayEvents has the events of a webhook sent again that are of an instant or later, and from one of them on
 // where it is named, and enables the webhook. An event that is not kept is reverie.ErrNotFound.
 func (h *Hooks) ReplayEvents(ctx context.Context, id string, since time.Time, eventID string) (n int, err error) {
-	var from *string
-	if eventID != "" {
-		from = &eventID
-	}
+	var from int64
 	return pg.Run(ctx, h.db, pg.Work{What: "send events again"}, func(ctx context.Context, t *pg.Tx) (int, error) {
-		if from != nil {
-			if _, err := pg.Get[string](ctx, t, `select event_id from webhook_events where group_id is not null
+		if eventID != "" {
+			if err := t.Get(ctx, &from, `select event_no from webhook_events where group_id is not null
 				and webhook_id = $1 and event_id = $2`, id, eventID); err != nil {
 				return 0, pg.NotFoundIfEmpty(err, "event %s of this webhook", eventID)
 			}

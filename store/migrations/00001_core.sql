@@ -4,7 +4,11 @@
 -- schema can be distributed by it. Indexes that do not lead with it are plain
 -- ones, for looking a thing up by its id alone.
 
-create extension if not exists vector;
+-- +goose StatementBegin
+do $$ begin -- who may not create it may find it there
+    if not exists (select from pg_extension where extname = 'vector') then create extension vector; end if;
+end $$;
+-- +goose StatementEnd
 
 create table groups (
     group_id   text collate "C" not null,

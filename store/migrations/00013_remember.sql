@@ -1,7 +1,11 @@
 -- +goose Up
 
 -- Words are looked up together with the group that said them.
-create extension if not exists btree_gin;
+-- +goose StatementBegin
+do $$ begin -- who may not create it may find it there
+    if not exists (select from pg_extension where extname = 'btree_gin') then create extension btree_gin; end if;
+end $$;
+-- +goose StatementEnd
 
 -- What a text is found by: its words, English ones by their stem. Scripts that put no
 -- space between words are found by each character and by each pair of neighbours. Words

@@ -41,6 +41,8 @@ type Options struct {
 
 	Schema []string // the search path, instead of the server's default
 	Dial   DialFunc // opens network connections; nil is net.Dialer
+
+	distributed bool // over several servers, by Citus
 }
 
 // WithDefaults fills in what is zero.
@@ -87,12 +89,19 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
-	if err := d.Ping(ctx); err != nil {
+	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&d.opts.distributed); err != nil {
 		_ = db.Close()
-		return nil, err
+		return nil, unreachable(ctx, err)
 	}
 	return d, nil
 }
+
+// Citus watches a table that it has distributed by a trigger.
+const distributedQuery = `select exists (select from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+	where t.tgrelid = to_regclass('groups') and p.proname = 'citus_truncate_trigger')`
+
+// Distributed tells whether the tables were distributed over several servers when the database was opened.
+func (d *DB) Distributed() bool { return d.opts.distributed }
 
 // Connect opens a plain pool with the settings of opts: for migrations and other work whose
 // statements cannot run in a transaction. It does not ping.
@@ -152,10 +161,11 @@ func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
 
 // PingDB is [DB.Ping] for a plain pool.
 func PingDB(ctx context.Context, db *sql.DB) error {
-	if err := db.PingContext(ctx); err != nil {
-		return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
-	}
-	return nil
+	return unreachable(ctx, db.PingContext(ctx))
+}
+
+func unreachable(ctx context.Context, err error) error {
+	return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
 }
 
 // Close closes all connections. Statements under way end with an error.

@@ -2,9 +2,11 @@ package pg
 
 import (
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"errors"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/lib/pq"
 
 	"reverie/internal/fault"
@@ -31,36 +33,33 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	return w.Committed(ctx, &Tx{Tx: raw})
 }
 
-// ByID is w, told to be committed by its transaction's id, where no row can be recognized as
-// its own. relock locks again a row that w locks: then the transaction is over.
-func (w Work) ByID(relock func(ctx context.Context, t *Tx) error) Work {
-	var xid string
-	do := w.Do
+const (
+	noteWriteQuery = `insert into writes (group_id, write_id) values ($1, $2)`
+	// Who asks waits for a transaction that is under way. Two of them have the same id.
+	askWriteQuery     = noteWriteQuery + ` on conflict (group_id, write_id) do nothing`
+	forgetWritesQuery = `delete from writes where group_id = $1 and write_id < $2::uuid`
+)
+
+// Once is w, told to be committed by a row of its own, where it writes no other that can be
+// recognized. It is of the group, or of none where that is not known yet, and is kept for an hour.
+func (w Work) Once(groupID string) Work {
+	id, do := uuid.Must(uuid.NewV7()), w.Do
+	hourAgo := id
+	binary.BigEndian.PutUint64(hourAgo[:], binary.BigEndian.Uint64(id[:])-uint64(time.Hour.Milliseconds())<<16)
 	w.Do = func(ctx context.Context, t *Tx) error {
+		if err := t.Exec(ctx, noteWriteQuery, groupID, id); err != nil {
+			return err
+		}
 		if err := do(ctx, t); err != nil {
 			return err
 		}
-		return t.Get(ctx, &xid, XIDQuery)
+		return t.Exec(ctx, forgetWritesQuery, groupID, hourAgo)
 	}
 	w.Committed = func(ctx context.Context, t *Tx) (bool, error) {
-		if err := relock(ctx, t); err != nil {
-			return false, err
-		}
-		return WasCommitted(ctx, t, xid)
+		n, err := t.ExecRows(ctx, askWriteQuery, groupID, id)
+		return n == 0, err
 	}
 	return w
-}
-
-// XIDQuery returns the id of the transaction that it runs in, which [WasCommitted] takes.
-const XIDQuery = `select pg_current_xact_id()::text`
-
-// WasCommitted tells whether the transaction with that id was committed: for a
-// Work.Committed that can recognize no row as its own. The caller must first lock a row that
-// the transaction had locked, so that the transaction is over.
-func WasCommitted(ctx context.Context, t *Tx, xid string) (bool, error) {
-	var status sql.NullString
-	err := t.Get(ctx, &status, `select pg_xact_status($1::xid8)`, xid)
-	return status.String == "committed", err
 }
 
 // outcomeUnknown tells a commit whose reply was lost from one that failed: the server

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lib/pq/pqerror"
@@ -65,17 +66,27 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 	}
 }
 
+// asSelect has a select return a row for each that an insert from a select writes. Citus hands only
+// that to the server of the group as it stands.
+func asSelect(query string) string {
+	columns, from, _ := strings.Cut(strings.TrimSpace(query), ")")
+	if !strings.HasPrefix(columns, "insert into ") || !strings.HasPrefix(strings.TrimSpace(from), "select") {
+		return query
+	}
+	return `with written as (` + query + ` returning 1) select from written`
+}
+
 // Exec has a statement run before the next one that is waited for, be it the commit, in the same
 // round trip: whoever does not ask for a result does not wait for it. Its error is that one's.
 // It is one command.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), query, args...)
+	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), asSelect(query), args...)
 	return err
 }
 
 // ExecRows waits, and returns the number of rows written.
 func (t *Tx) ExecRows(ctx context.Context, query string, args ...any) (int, error) {
-	res, err := t.ExecContext(ctx, query, args...)
+	res, err := t.ExecContext(ctx, asSelect(query), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -223,12 +234,12 @@ func commitEachStatement(do func(context.Context, *Tx) error) func(context.Conte
 }
 
 // bounds are the settings of a transaction that has time limits. They are its own:
-// those of a session would reach others through a pooler.
+// those of a session would reach others through a pooler. Only of a plan for its very arguments Citus sees which server has them.
 func (o Options) bounds(lock time.Duration, byKey bool) Settings {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	settings := Settings{"statement_timeout", ms(o.StatementTimeout), "lock_timeout", ms(lock),
 		"idle_in_transaction_session_timeout", ms(o.IdleTimeout)}
-	if byKey {
+	if byKey && !o.distributed {
 		settings = append(settings, "plan_cache_mode", "force_generic_plan", "enable_seqscan", "off", "jit", "off")
 	}
 	return settings

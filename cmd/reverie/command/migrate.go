@@ -10,11 +10,12 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/citus"
 	"reverie/store/pg"
 )
 
 func newMigrate(a *app) *cobra.Command {
-	return group("reverie migrate", newMigrateUp(a), newMigrateStatus(a))
+	return group("reverie migrate", newMigrateUp(a), newMigrateStatus(a), newMigrateDistribute(a))
 }
 
 // migrateOptions are those of the configured database.
@@ -63,6 +64,31 @@ func newMigrateStatus(a *app) *cobra.Command {
 		return a.Show(migrationsReply{true, list}, func() error { return a.Page("migrations", list) })
 	})
 	return cmd
+}
+
+func newMigrateDistribute(a *app) *cobra.Command {
+	return a.command("reverie migrate distribute", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		opts, err := a.migrateOptions(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := store.Migrate(ctx, opts); err != nil {
+			return err
+		}
+		tables, err := citus.Distribute(ctx, opts)
+		if err != nil {
+			return err
+		}
+		return a.Show(struct {
+			Success bool     `json:"success"`
+			Tables  []string `json:"tables"`
+		}{true, tables}, func() error {
+			for _, t := range tables {
+				fmt.Fprintf(a.Stdout, "distributed %s\n", t)
+			}
+			return a.Say("%d tables were distributed now; row-level security is off, since Citus cannot carry it; start all processes again\n", len(tables))
+		})
+	})
 }
 
 // maxFires bounds how far a schedule is looked ahead.
