@@ -142,7 +142,9 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 			err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
 		}
 	}()
-	l.settle(inner, held)
+	if !lease.Quiet {
+		l.settle(inner, held)
+	}
 	if err = fn(inner, held); ctx.Err() == nil {
 		err = explainLoss(inner, err)
 	}

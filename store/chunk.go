@@ -41,7 +41,7 @@ const saveChunkQuery = `with saved as (
 		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
 
 // SaveChunk writes a chunk as it stands, over what was saved of it before, and
-// its limit into the run's stats. In
+// its limit into the run's stats, and the call that it was answered by. In
 // its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
 // chunk that has been applied or held is consumed and stays as it is:
 // reverie.ErrConflict.
@@ -55,6 +55,11 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
+	if c.Call != nil {
+		if err := InsertCall(ctx, t, *c.Call); err != nil {
+			return err
+		}
+	}
 	n, err := t.ExecRows(ctx, saveChunkQuery, s.chunkValues(lease.GroupID, c)...)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)

@@ -28,9 +28,9 @@ var crossing = []struct{ part, free, why string }{
 	{"select group_id from llm_calls where purpose = $1", "llm_calls", "where all groups' work goes on"},
 
 	{"from memories where memory_id = $2::uuid) or exists", "memories", "an id of another team's memory is not taken again"},
-	{"other_group_id = $2::text and other_entity_id", "", "what other groups link with what is erased ends there, too"},
+	{"delete from entity_links where group_id = any (", "", "what other groups link with what is erased ends there, too"},
 	{"using ends e where l.group_id = e.other_group_id", "", "a link ends on both sides"},
-	{"where o.group_id <> $3::text and o.origin_group_id = $3::text", "", "what teams have made of what is erased is erased there, too"},
+	{"from memory_origins o join memories m on m.group_id = o.group_id", "", "what teams have made of what is erased is erased there, too"},
 	{"as u (group_id, usage_id, memory_id", "memory_usage_log", "what many searches offered is written together, each for its group"},
 
 	{"delete from setbacks where parked_at is not null", "setbacks", "an operator resumes all groups"},

@@ -33,6 +33,10 @@ const (
 		returning l.fence, l.expires_at, free.holder`
 	claimLeaseQuery = `insert into leases (group_id, lease_name, expires_at) values ($1, $2, 'epoch')
 		on conflict (group_id, lease_name) do nothing`
+	firstLeaseQuery = `insert into leases (group_id, lease_name, holder, fence, expires_at)
+		values ($1, $2, $3, 1, statement_timestamp() + make_interval(secs => $4))
+		on conflict (group_id, lease_name) do nothing returning fence, expires_at, '' as holder`
+	waitsQuery       = `select exists (select 1 from message_changes where group_id = $1)`
 	extendLeaseQuery = `update leases set expires_at = clock_timestamp() + make_interval(secs => $5)
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4 returning expires_at`
 	seeLeaseQuery = `select holder, fence, expires_at, ` + leaseLives + ` as live
@@ -66,24 +70,19 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 		What:  fmt.Sprintf("acquire the lease of group %q", groupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			take := func() (row leaseRow, err error) {
-				query := takeFreeLeaseQuery
-				if fault.Off(fault.Lease) {
-					query = takeAnyLeaseQuery
-				}
-				err = t.Get(ctx, &row, query, groupID, name, holder, ttl.Seconds())
-				return row, err
+			query := takeFreeLeaseQuery
+			if fault.Off(fault.Lease) {
+				query = takeAnyLeaseQuery
 			}
-			row, err := take()
+			var row leaseRow
+			var waits bool
+			took := t.Ask(ctx, &row, query, groupID, name, holder, ttl.Seconds())
+			t.Ask(ctx, &waits, waitsQuery, groupID).Then(func(err error) error { lease.Quiet = !waits; return err })
+			err := took.Read()
 			if errors.Is(err, sql.ErrNoRows) {
-				var n int
-				if n, err = t.ExecRows(ctx, claimLeaseQuery, groupID, name); err != nil {
-					return err
-				}
-				if n == 0 {
+				if err = t.Get(ctx, &row, firstLeaseQuery, groupID, name, holder, ttl.Seconds()); errors.Is(err, sql.ErrNoRows) {
 					return busy(ctx, t, groupID, name)
 				}
-				row, err = take()
 			}
 			if err != nil {
 				return err

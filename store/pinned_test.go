@@ -36,7 +36,10 @@ func TestEveryStatementNamesItsGroup(t *testing.T) {
 	a := newAnalyzer(t)
 	texts, used := sentStatements(), map[string]bool{}
 	for _, text := range texts {
-		if strings.HasPrefix(text, "BEGIN ") || strings.Contains(migrationTexts(), text) {
+		if strings.HasPrefix(text, "BEGIN ") {
+			_, text, _ = strings.Cut(text, "; ") // what comes with it
+		}
+		if strings.Contains(migrationTexts(), text) {
 			continue
 		}
 		found, err := a.unpinned(text)
@@ -47,9 +50,7 @@ func TestEveryStatementNamesItsGroup(t *testing.T) {
 			t.Errorf("%s\n%s", fault, text)
 		}
 	}
-	if flag.Lookup("test.run").Value.String()+flag.Lookup("test.skip").Value.String() != "" {
-		return // not all have run
-	}
+	allRan := flag.Lookup("test.run").Value.String()+flag.Lookup("test.skip").Value.String() == ""
 	sources := a.sources(t)
 	longestFirst := func(x, y string) int { return cmp.Compare(len(sources[y]), len(sources[x])) }
 	for _, where := range slices.SortedFunc(stdmaps.Keys(sources), longestFirst) {
@@ -59,8 +60,10 @@ func TestEveryStatementNamesItsGroup(t *testing.T) {
 			continue
 		}
 		found, err := a.unpinned(source)
-		if err != nil {
+		if err != nil && allRan {
 			t.Errorf("%s: no test of this package sends this part of a statement: %s", where, source)
+		}
+		if err != nil {
 			continue
 		}
 		texts = append(texts, source)
@@ -69,7 +72,7 @@ func TestEveryStatementNamesItsGroup(t *testing.T) {
 		}
 	}
 	for _, c := range crossing {
-		if !used[c.part] {
+		if !used[c.part] && allRan {
 			t.Errorf("no statement that crosses groups has %q any more", c.part)
 		}
 	}

@@ -53,9 +53,9 @@ const (
 			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
 				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),`
 
-	foundIn  = `t.memory_id, t.long, w.lexeme from`
-	andAsked = `t cross join lateral unnest(t.words) as w (lexeme, positions, weights) where w.lexeme in (select lexeme from asked)`
-	shares   = `select f.memory_id, least(sum(w.idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * f.long / e.long)) order by w.lexeme)
+	foundIn  = `t.memory_id, t.long, t.lexeme from (select memory_id, long, unnest(tsvector_to_array(words)) as lexeme from`
+	andAsked = `) t where t.lexeme in (select lexeme from asked)`
+	shares   = `select f.memory_id, least(sum(w.idf * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * f.long / e.long)) order by w.lexeme)
 				/ coalesce((select sum(idf order by lexeme) from weighed where written), 'infinity'), 1) as share from`
 	ofEach = ` f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id) s using (memory_id)`
 	scored = `coalesce(share, 0) as share,

@@ -164,13 +164,16 @@ const recordCallQuery = `insert into llm_calls (` + callColumns + `)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (group_id, call_id) do nothing`
 
 // RecordCall writes one request to a model. It fills an empty id and time; the
-// same id twice is one row.
+// same id twice is one row. Where the context keeps calls, it is not written yet.
 func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.ID == "" {
 		c.ID = reverie.NewID()
 	}
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
+	}
+	if c.Keep(ctx) {
+		return nil
 	}
 	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model), recordCallQuery, callValues(c)...)
 }

@@ -266,7 +266,7 @@ func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, e
 	if parts == nil {
 		return reverie.Token{}, errToken
 	}
-	token, err := s.Store.Token(ctx, parts[1])
+	token, err := s.lookups.token(ctx, parts[1], s.Store.Token)
 	if err != nil && !errors.Is(err, reverie.ErrNotFound) {
 		return reverie.Token{}, err
 	}

@@ -42,6 +42,7 @@ type Service struct {
 	Log         *slog.Logger
 
 	underWay underWay
+	lookups  lookups
 }
 
 // past reads what was done to groups.

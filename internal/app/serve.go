@@ -133,7 +133,7 @@ func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Serve
 		Listen:  h.Listen, RequireToken: h.RequireToken,
 		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
 		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
-		MaxWorking: max(1, a.Config.Database.MaxConns/2),
+		MaxWorking: max(1, a.Config.Database.MaxConns*3/4), // the others' need not wait for a connection
 		Ready:      a.Store.Ready, Metrics: a.metrics, Now: a.Clock, Log: a.Log,
 	})
 }

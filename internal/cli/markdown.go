@@ -11,18 +11,6 @@ import (
 	"reverie/jobs"
 )
 
-// pageWords are the words of a page of memories, by the language of the group.
-var pageWords = map[string]map[string]string{
-	"en": {"head": "Memories of the group %s on %s: %d.", "none": "Nothing is remembered yet.",
-		"fact": "Facts", "rule": "Rules", "plan": "Plans", "habit": "Habits", "opinion": "Opinions", "culture": "Culture",
-		"dream": "From dreams", "session": "From sessions", "team": "From the team",
-		"tentative": "said once", "person": "written by %s", "due": "due %s"},
-	"zh": {"head": "群 %s 在 %s 的记忆,共 %d 条。", "none": "还没有任何记忆。",
-		"fact": "事实", "rule": "规则", "plan": "计划", "habit": "习惯", "opinion": "看法", "culture": "文化",
-		"dream": "来自梦境", "session": "来自会话", "team": "来自团队",
-		"tentative": "只说过一次", "person": "%s 手写", "due": "日期 %s"},
-}
-
 // pageOrder is the order of a page's sections: the types of the group's own memories, then other kinds.
 var pageOrder = []string{"rule", "fact", "plan", "habit", "opinion", "culture", "dream", "session", "team"}
 
@@ -33,18 +21,18 @@ const pageQuotes = 3
 // memory the newest words that it rests on. Dates are the group's.
 func WriteMarkdown(w io.Writer, p reverie.MemoryPage, cal jobs.Calendar, today string) error {
 	g, list := p.Group, p.Memories
-	words := pageWords[g.Language]
-	if words == nil {
-		words = pageWords["en"]
+	said := words().Page[g.Language]
+	if said == nil {
+		said = words().Page["en"]
 	}
 	out := bufio.NewWriter(w)
 	name := g.Name
 	if name == "" {
 		name = g.ID
 	}
-	fmt.Fprintf(out, "# %s\n\n"+words["head"]+"\n", escapeMarkdown(name), escapeMarkdown(g.ID), today, len(list))
+	fmt.Fprintf(out, "# %s\n\n"+said["head"]+"\n", escapeMarkdown(name), escapeMarkdown(g.ID), today, len(list))
 	if len(list) == 0 {
-		fmt.Fprintf(out, "\n%s\n", words["none"])
+		fmt.Fprintf(out, "\n%s\n", said["none"])
 	}
 	sections := map[string][]reverie.Memory{}
 	for _, m := range list {
@@ -56,17 +44,17 @@ func WriteMarkdown(w io.Writer, p reverie.MemoryPage, cal jobs.Calendar, today s
 	}
 	for _, s := range pageOrder {
 		if len(sections[s]) > 0 {
-			fmt.Fprintf(out, "\n## %s\n\n", words[s])
+			fmt.Fprintf(out, "\n## %s\n\n", said[s])
 		}
 		for _, m := range sections[s] {
 			notes := []string{cal.Containing(m.SaidAt).Date}
 			if m.DueOn != nil {
-				notes = append(notes, fmt.Sprintf(words["due"], m.DueOn.Format("2006-01-02")))
+				notes = append(notes, fmt.Sprintf(said["due"], m.DueOn.Format("2006-01-02")))
 			}
 			if m.Author != "" {
-				notes = append(notes, fmt.Sprintf(words["person"], escapeMarkdown(m.Author)))
+				notes = append(notes, fmt.Sprintf(said["person"], escapeMarkdown(m.Author)))
 			} else if m.Strength < reverie.EstablishedStrength {
-				notes = append(notes, words["tentative"])
+				notes = append(notes, said["tentative"])
 			}
 			fmt.Fprintf(out, "- %s (%s)\n", escapeMarkdown(m.Statement), strings.Join(notes, ", "))
 			quotes := p.Evidence[m.LineageID]

@@ -22,6 +22,21 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
+//go:embed words.toml
+var wordFile string
+
+// words is words.toml.
+var words = sync.OnceValue(func() wordTable { return text.ReadTOML[wordTable](wordFile) })
+
+type wordTable struct {
+	Made, Became map[reverie.Action]string
+	Decided      map[reverie.DecisionAction]string
+	Basis        map[reverie.Basis]string
+	Left         map[reverie.Job]string
+	Skipped      map[string]string
+	Page         map[string]map[string]string
+}
+
 // pages are the templates of what is shown to people. A line of a template that has only
 // actions, such as if, range and end, is no line of the page. What chats, models and people
 // wrote must pass through visible, excerpt or words.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
 
@@ -26,7 +25,7 @@ func (con *Console) PrintContext(r reverie.ContextReply) error {
 func contextSummary(r reverie.ContextReply) string {
 	c := r.Counts
 	long := fmt.Sprintf("%s of %s", Plural(c.LongTerm, "memory"), Plural(c.Candidates, "candidate"))
-	if why := skippedWhy[r.Skipped]; why != "" {
+	if why := words().Skipped[r.Skipped]; why != "" {
 		long = "no memories (" + why + ")"
 	}
 	summary := things(c.Summarized, "message", "")
@@ -40,15 +39,6 @@ func contextSummary(r reverie.ContextReply) string {
 		line += "; --usage " + r.UsageID
 	}
 	return line
-}
-
-// skippedWhy says in words why no memories were looked up.
-var skippedWhy = map[string]string{
-	recall.SkippedFirstRound: "the session has no answer yet",
-	recall.SkippedQueryShort: "the query is too short",
-	recall.SkippedNoKeyword:  "the query has no keyword",
-	recall.SkippedNotSimilar: "none comes near enough",
-	recall.SkippedNever:      "they are switched off",
 }
 
 func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {

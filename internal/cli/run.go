@@ -190,14 +190,6 @@ func runFacts(list []reverie.Decision, held []reverie.HeldPlan) (facts []runFact
 	return facts
 }
 
-// left says what becomes of what a run of a job has not come to.
-var left = map[reverie.Job]string{
-	reverie.JobImpression: "what it did not use waits; the next run takes it",
-	reverie.JobExtract:    "what it did not read stays in the session's buffer; the next run takes it",
-	reverie.JobDream:      "what it did not take in is still new; the next dream does",
-	reverie.JobMaintain:   "what it did not come to is still due; the next run does it",
-}
-
 // whatNext says what there is to do about a run that did not do all it should.
 func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	if r.UndoneAt != nil {
@@ -215,12 +207,12 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		return lines
 	case setback != nil:
 		lines = append(lines, Remedy(*setback, g.ID))
-	case left[r.Job] != "":
+	case words().Left[r.Job] != "":
 		session := ""
 		if r.Job == reverie.JobExtract {
 			session = " --session " + Quoted(r.SessionID)
 		}
-		lines = append(lines, fmt.Sprintf("%s, `reverie %s%s --group %s` at once", left[r.Job], r.Job, session, Quoted(g.ID)))
+		lines = append(lines, fmt.Sprintf("%s, `reverie %s%s --group %s` at once", words().Left[r.Job], r.Job, session, Quoted(g.ID)))
 	case g.Pending == 0:
 		return append(lines, "nothing: no message of the group is pending any more")
 	default:

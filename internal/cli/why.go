@@ -81,7 +81,7 @@ func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
 	shown := shownVersion{WhyVersion: v, MadeBy: madeBy(v, cal)}
 	told := map[int]bool{}
 	for _, l := range v.Later {
-		later := shownLater{WhyLater: l, What: became[l.Action], Who: "by a person"}
+		later := shownLater{WhyLater: l, What: words().Became[l.Action], Who: "by a person"}
 		switch {
 		case l.RunID != "":
 			later.Who = "by run " + l.RunID + passed(l.Approved)
@@ -140,27 +140,17 @@ func passed(approved bool) string {
 	return ""
 }
 
-// What made a version, and what became of one later, in words.
-var (
-	made = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
-		reverie.ActionRestore: "restored", reverie.ActionUndo: "brought back"}
-	became = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
-		reverie.ActionArchive: "archived", reverie.ActionStrength: "strength set", reverie.ActionWeight: "weight set",
-		reverie.ActionScope: "scope set",
-		reverie.ActionUndo:  "undone"}
-)
-
 // madeBy says who made a version, and for which dates.
 func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	switch {
 	case v.Run == nil && v.UndoneRunID != "":
-		return made[v.Action] + ", when run " + v.UndoneRunID + " was undone"
+		return words().Made[v.Action] + ", when run " + v.UndoneRunID + " was undone"
 	case v.Run == nil && (v.Action == reverie.ActionCreate || v.Action == reverie.ActionUpdate) && v.Memory.ByPerson():
-		return made[v.Action] + " by " + v.Memory.Author
+		return words().Made[v.Action] + " by " + v.Memory.Author
 	case v.Run == nil:
-		return made[v.Action] + " by a person"
+		return words().Made[v.Action] + " by a person"
 	}
-	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)
+	return fmt.Sprintf("%s by %s for %s", words().Made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)
 }
 
 // sourceWhat says what a memory is that a version rests on.
@@ -172,25 +162,6 @@ func sourceWhat(src reverie.SourceMemory) string {
 	return what
 }
 
-// What was decided on a fact, and what that rests on, in words.
-var (
-	decidedAs = map[reverie.DecisionAction]string{
-		reverie.DecisionAdd:     "new, and added",
-		reverie.DecisionUpdate:  "more on what was known, and merged with it",
-		reverie.DecisionReplace: "against what was known, and took its place",
-		reverie.DecisionNone:    "known already",
-		reverie.DecisionHold:    "held for a person",
-		reverie.DecisionSkip:    "not stored",
-	}
-	onBasisOf = map[reverie.Basis]string{
-		reverie.BasisHash:     "the very words were known",
-		reverie.BasisNone:     "no memory came near enough to be compared",
-		reverie.BasisShown:    "the model that wrote it had the memories before it",
-		reverie.BasisCompared: "a model compared it with what comes near it",
-		reverie.BasisFallback: "the comparison failed, and [decide] fallback_mode applied",
-	}
-)
-
 // shownDecision is what became of a fact and why: what it was held against, and what each
 // of those is to it.
 type shownDecision struct {
@@ -201,7 +172,7 @@ type shownDecision struct {
 
 // showDecision shows a decision beneath a statement.
 func showDecision(d reverie.Decision, above string) shownDecision {
-	shown := shownDecision{Decision: d, Became: decidedAs[d.Action], Basis: onBasisOf[d.Basis]}
+	shown := shownDecision{Decision: d, Became: words().Decided[d.Action], Basis: words().Basis[d.Basis]}
 	if d.Action == reverie.DecisionHold && d.MemoryID != "" {
 		shown.Became += ", who approved it"
 	}

@@ -273,12 +273,52 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 		tier = cmp.Or(answer.tier, tier)
 	}
 	row := a.row(meta, tier, usage, outcome, a.Now().Sub(start), start)
+	var kept *KeptCall
+	keep, keeps := ctx.Value(keepKey{}).(func(*KeptCall))
+	if keeps {
+		ctx = reverie.KeepingCalls(ctx, func(c reverie.Call) { kept = &KeptCall{c, r.budget} })
+	}
 	r.settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
-		return a.Ledger != nil && !errors.As(err, &unwritten)
+		return a.Ledger != nil && kept == nil && !errors.As(err, &unwritten)
 	})
+	if kept != nil {
+		keep(kept)
+	}
 	return usage, err
+}
+
+// KeptCall is the row of a call that was answered, for whoever keeps the answer: see [KeepCalls].
+type KeptCall struct {
+	Call   reverie.Call
+	budget *Budget
+}
+
+type keepKey struct{}
+
+// KeepCalls returns a context in which the row of a call that was answered is handed to keep,
+// who writes it with the answer, or by itself where that cannot be kept.
+func KeepCalls(ctx context.Context, keep func(*KeptCall)) context.Context {
+	return context.WithValue(ctx, keepKey{}, keep)
+}
+
+// Write has the row written, once, and the budget know.
+func (k *KeptCall) Write(write func() error) error {
+	if k.budget == nil || k.budget.day.unbounded() {
+		return write()
+	}
+	d := k.budget.day
+	d.writing.RLock()
+	defer d.writing.RUnlock()
+	err := write()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := k.Call; err == nil && !c.CreatedAt.Before(d.since) {
+		d.unwritten = d.unwritten.Plus(reverie.Spend{Calls: -1, InputTokens: -c.InputTokens, OutputTokens: -c.OutputTokens,
+			CachedTokens: -c.CachedTokens, CostUSD: -c.CostUSD})
+	}
+	return err
 }
 
 // explain tells the caller's own end from the end of the attempt, which an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/answer"
@@ -41,10 +42,17 @@ type Question struct {
 // Ask asks a question, and once more where the answer cannot be used, saying what
 // was wrong with it. Its errors are [ErrCut], [reverie.ErrUnusable] for two answers
 // of no use, those of q.Render, and those of [llm.Asker.Ask].
-func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) error {
-	keep := q.Keep
+func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) (err error) {
+	keep, asking := q.Keep, ctx
 	if keep == nil {
 		keep = func(string, reverie.ChunkStatus) error { return nil }
+	} else if r.Hold != nil {
+		asking = llm.KeepCalls(ctx, func(c *llm.KeptCall) { r.call = c })
+		defer func() {
+			if unwritten := r.recordCall(ctx); unwritten != nil {
+				err = errors.Join(err, unwritten)
+			}
+		}()
 	}
 	var why string
 	var again []string
@@ -53,7 +61,7 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) err
 		if err != nil {
 			return err
 		}
-		resp, _, err := asker.Ask(ctx, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: q.MaxTokens,
+		resp, _, err := asker.Ask(asking, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: q.MaxTokens,
 			Prompt: prompt.Name, PromptVersion: prompt.Version})
 		switch {
 		case llm.FaultIn(err) == llm.FaultTooLarge, err == nil && resp.Finish == llm.FinishLength:
@@ -75,6 +83,21 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) err
 		again = []string{why + ": " + q.Form}
 	}
 	return fmt.Errorf("%s of group %q: %s, twice: %w", q.About, r.Row.GroupID, why, reverie.ErrUnusable)
+}
+
+// recordCall writes a call whose answer could not be kept: it was paid for all the same.
+func (r *RunRecorder) recordCall(ctx context.Context) error {
+	if r.call == nil {
+		return nil
+	}
+	call := r.call
+	r.call = nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := call.Write(func() error { return r.Ledger.RecordCall(ctx, call.Call) }); err != nil {
+		return &llm.LedgerError{Call: call.Call, Err: err}
+	}
+	return nil
 }
 
 // Embeddings turns statements into vectors.

@@ -26,6 +26,7 @@ type Ledger interface {
 		before string) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
+	RecordCall(ctx context.Context, call reverie.Call) error
 	// AdoptAnswers keeps all answers of a run for another one as well.
 	AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error
 }
@@ -64,9 +65,10 @@ type RunRecorder struct {
 	EmbeddingsOff bool   // the embedder failed, and is not waited for again in this run
 	Warnings      []string
 
-	unwritten bool // it has begun, and has no row yet
-	adopting  bool // the answers of the one before are not yet its own
-	ended     bool // with its last chunk
+	unwritten bool          // it has begun, and has no row yet
+	adopting  bool          // the answers of the one before are not yet its own
+	ended     bool          // with its last chunk
+	call      *llm.KeptCall // answered, and not written yet
 }
 
 // Step runs one step under the eyes of whoever watches.
@@ -174,9 +176,15 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 		return err
 	}
 	chunk.RunID = r.Row.ID
-	if err := r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk); err != nil {
+	write := func() error { return r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk) }
+	if call := r.call; call != nil {
+		save := write
+		chunk.Call, write = &call.Call, func() error { return call.Write(save) }
+	}
+	if err := write(); err != nil {
 		return fmt.Errorf("store chunk %d of run %s: %w", chunk.No, r.Row.ID, err)
 	}
+	r.call = nil
 	return nil
 }
 

@@ -19,7 +19,8 @@ import (
 type book struct {
 	started, finished []reverie.Run
 	chunks            []reverie.Chunk
-	adopted           []string // the runs whose answers were taken, and for which
+	calls             []reverie.Call // that were written by themselves
+	adopted           []string       // the runs whose answers were taken, and for which
 	fail              error
 	dead              bool // the context of the end was over
 }
@@ -43,6 +44,13 @@ func (b *book) SaveChunk(_ context.Context, _ reverie.Lease, c reverie.Chunk) er
 func (b *book) FinishRun(ctx context.Context, _ reverie.Lease, run reverie.Run) (int, error) {
 	b.finished, b.dead = append(b.finished, run), ctx.Err() != nil
 	return 7, b.fail
+}
+
+func (b *book) RecordCall(ctx context.Context, c reverie.Call) error {
+	if !c.Keep(ctx) {
+		b.calls = append(b.calls, c)
+	}
+	return nil
 }
 
 func (b *book) AdoptAnswers(_ context.Context, _ reverie.Lease, groupID, from, to string) error {
@@ -284,6 +292,64 @@ func TestAsk(t *testing.T) {
 			}})
 		if !errors.Is(err, c.err) || kept != c.kept || len(c.answers) > 0 {
 			t.Errorf("%s: %v, kept %q", name, err, kept)
+		}
+	}
+}
+
+type saying llm.Response
+
+func (s saying) Generate(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response(s), nil
+}
+
+// A call that was paid for is written with its answer, and by itself where that cannot be kept.
+func TestPaidCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		says    saying
+		fail    error
+		want    error
+		by      int // rows that were written by themselves
+		trouble bool
+	}{
+		"kept":                 {saying{Text: "{}", Finish: llm.FinishStop}, nil, nil, 0, false},
+		"the lease is lost":    {saying{Text: "{}", Finish: llm.FinishStop}, reverie.ErrLeaseLost, reverie.ErrLeaseLost, 1, false},
+		"cut":                  {saying{Text: "{", Finish: llm.FinishLength}, nil, ErrCut, 1, false},
+		"what reads it panics": {saying{Text: "{}", Finish: llm.FinishStop}, nil, nil, 1, true},
+	} {
+		b := &book{}
+		r := b.run()
+		if err := r.Start(t.Context(), reverie.Run{Job: reverie.JobEvolve}); err != nil {
+			t.Fatal(err)
+		}
+		b.fail = c.fail
+		day := llm.NewDayBudget(llm.Limits{Calls: 10}, func(context.Context, time.Time) (reverie.Spend, error) { return reverie.Spend{}, nil }, time.Now)
+		ctx := llm.WithBudget(t.Context(), llm.NewBudget(llm.Limits{}, day))
+		model := llm.NewModel(c.says, llm.Account{Provider: "p", Model: "m", Ledger: b})
+		err := func() (err error) {
+			defer func() {
+				if p := recover(); (p != nil) != c.trouble {
+					t.Errorf("%s: %v", name, p)
+				}
+			}()
+			return r.Ask(ctx, r.Asker(model, nil, "evolve"), Question{
+				Render: func([]string) (prompts.Rendered, error) { return prompts.Rendered{}, nil },
+				Use: func(string, answer.Result) string {
+					if c.trouble {
+						panic("trouble")
+					}
+					return ""
+				},
+				Keep: func(text string, _ reverie.ChunkStatus) error { return r.Save(ctx, reverie.Chunk{No: 1, Answer: text}) },
+			})
+		}()
+		with := 0
+		for _, chunk := range b.chunks {
+			if chunk.Call != nil && b.fail == nil {
+				with++
+			}
+		}
+		if !errors.Is(err, c.want) || len(b.calls) != c.by || len(b.calls)+with != 1 || r.call != nil {
+			t.Errorf("%s: %v; by itself %d, with its answer %d", name, err, len(b.calls), with)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package reverie
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Job names the kinds of run.
 type Job string
@@ -162,6 +165,7 @@ type Chunk struct {
 	Refusals    []Refusal   `db:"refusals" json:"refusals"`
 	Limit       int         `db:"-" json:"-"`          // kept in the run's stats when the chunk is saved
 	CreatedAt   time.Time   `db:"created_at" json:"-"` // when it was first saved: before the model was asked; kept by the store
+	Call        *Call       `db:"-" json:"-"`          // that was answered with it, and is written with it; nil: none is
 }
 
 // Lease is the right to write a group: one holder at a time, for every kind of
@@ -174,6 +178,8 @@ type Lease struct {
 	ExpiresAt time.Time // on the database's clock
 	// TakenOver tells that the holder before did not release it: its time ran out.
 	TakenOver bool
+	// Quiet tells that no change of the group's messages waited when it was taken.
+	Quiet bool
 	// GiveBack, where nothing is done under the lease behind the run that is under way, is set by
 	// what ends that run if it has released the lease as well. nil: more is done.
 	GiveBack *bool
@@ -205,6 +211,24 @@ type Call struct {
 	Latency      time.Duration `db:"-" json:"-"`             // stored as latency_ms
 	Outcome      string        `db:"outcome" json:"outcome"` // ok, truncated, refused, rate_limited, server_error, timeout, ...
 	CreatedAt    time.Time     `db:"created_at" json:"created_at"`
+}
+
+type keeperKey struct{}
+
+// KeepingCalls returns a context in which the row of a call that was answered is handed to keep,
+// who has it written with the answer, or by itself where that cannot be kept.
+func KeepingCalls(ctx context.Context, keep func(Call)) context.Context {
+	return context.WithValue(ctx, keeperKey{}, keep)
+}
+
+// Keep hands the call to whoever keeps those of the context, if anybody does.
+func (c Call) Keep(ctx context.Context) bool {
+	keep, _ := ctx.Value(keeperKey{}).(func(Call))
+	if keep == nil || c.Outcome != "ok" {
+		return false
+	}
+	keep(c)
+	return true
 }
 
 // RunEffect is what a run did to a lineage, or would have done if a person let it: a change,

@@ -11,6 +11,7 @@ import (
 type Asked struct {
 	read func() error // nil: it is read
 	err  error
+	seen bool // whoever asked has the answer, or the error
 
 	ahead     bool // it was kept back by its connection: the rest is how it was asked
 	statement driverStmt
@@ -51,6 +52,7 @@ func (a *Asked) Read() error {
 		a.err = a.read()
 		a.read = nil
 	}
+	a.seen = true
 	return a.err
 }
 
@@ -67,6 +69,9 @@ func (a *Asked) Then(check func(error) error) *Asked {
 // ReadAsked reads what was asked and nobody has read.
 func (t *Tx) ReadAsked() error {
 	for _, a := range t.asked {
+		if a.seen {
+			continue
+		}
 		if err := a.Read(); err != nil {
 			return err
 		}

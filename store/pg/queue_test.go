@@ -142,3 +142,49 @@ func TestQueueDrop(t *testing.T) {
 		t.Errorf("%+v is left", q)
 	}
 }
+
+// What is asked is sent with what is waited for, and its answer is given when the driver writes it once more.
+func TestQueueAsked(t *testing.T) {
+	for _, first := range []bool{true, false} { // it is read before anything else is waited for
+		q, asked := &queue{}, &question{}
+		q.ask = asked
+		if sent := ask(t, q, true); len(sent) > 0 || kinds(read(q)) != "2CZ" {
+			t.Fatalf("sent %q", sent)
+		}
+		q.ask = nil
+		if first {
+			q.serve = asked
+		}
+		want := map[bool]string{true: "BES", false: "BEBES"}[first]
+		if sent := kinds(ask(t, q, false)); sent != want {
+			t.Fatalf("sent %s", sent)
+		}
+		says := answers(map[bool]string{true: "2DDCZ", false: "2DDC" + "N2CZ"}[first])
+		var got []byte
+		for i := range says { // byte by byte
+			q.in = append(q.in, says[i])
+			got = append(got, read(q)...)
+		}
+		if !first {
+			if kinds(got) != "2NCZ" && kinds(got) != "N2CZ" {
+				t.Errorf("what is waited for reads %s", kinds(got))
+			}
+			q.serve = asked
+			if sent := ask(t, q, false); len(sent) > 0 {
+				t.Errorf("sent again: %s", kinds(sent))
+			}
+			got = read(q)
+		}
+		if kinds(got) != "2DDCZ" || len(q.owed)+len(q.in)+len(q.told)+len(q.out) > 0 {
+			t.Errorf("read %s; %+v is left", kinds(got), q)
+		}
+	}
+	q := &queue{ask: &question{}}
+	ask(t, q, true)
+	read(q)
+	q.drop()
+	q.serve, q.ask = q.ask, nil
+	if _, err := q.written(message(reqSync, "")); err == nil {
+		t.Error("an answer that never comes is waited for")
+	}
+}

@@ -290,10 +290,15 @@ func (s *saga) audited() string {
 	return ""
 }
 
-// TestFactsOfThemselves: where the configuration says so, what nobody has scoped reaches as far as its person.
+// TestFactsOfThemselves: where the configuration says so, what nobody has scoped reaches as far as its person. All
+// else of a history is as in TestHistories.
 func TestFactsOfThemselves(t *testing.T) {
+	histories := 6
+	if os.Getenv("REVERIE_TEST_THOROUGH") != "" {
+		histories = 60
+	}
 	h, crossed := newHouse(t, "person", nil), 0
-	for seed := range uint64(15) {
+	for seed := range uint64(histories) {
 		if why := h.saga(seed+1000).play(6, &crossed); why != "" {
 			t.Fatalf("history %d: %s", seed, why)
 		}

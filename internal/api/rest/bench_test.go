@@ -106,7 +106,8 @@ func newCrowd(b *testing.B) *crowd {
 		b.Fatal(err)
 	}
 	handler, _ := rest.New(service, rest.Options{})
-	srv, err := server.New(server.Options{Service: service, REST: handler, RequireToken: true, Listen: "127.0.0.1:0", Log: quiet()})
+	srv, err := server.New(server.Options{Service: service, REST: handler, RequireToken: true, Listen: "127.0.0.1:0", Log: quiet(),
+		MaxWorking: rawConns * 3 / 4}) // as in app
 	if err != nil {
 		b.Fatal(err)
 	}

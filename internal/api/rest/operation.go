@@ -62,6 +62,11 @@ func register[I, O any](r *room, op operation, do func(context.Context, *I) (*O,
 		if err := r.check(in); err != nil {
 			return nil, err
 		}
+		if past, may := any(in).(interface{ choose() error }); may {
+			if err := past.choose(); err != nil {
+				return nil, r.fail(ctx, op, err)
+			}
+		}
 		out, err := do(ctx, in)
 		if err != nil {
 			return nil, r.fail(ctx, op, err)
@@ -151,10 +156,15 @@ type Paging struct {
 type AsOf struct {
 	At         instant `query:"at" json:"at,omitempty" doc:"As of this instant of the chat: by when things were said."`
 	RecordedAt instant `query:"recorded_at" json:"recorded_at,omitempty" doc:"As of this instant, by when things were written; instead of at."`
+
+	when reverie.When // which of them
 }
 
-// when is the instant that is asked for, by either of its names.
-func (in AsOf) when() (reverie.When, error) { return api.When(in.At.at, in.RecordedAt.at) }
+// choose takes the instant that is asked for by either of its names, and refuses both.
+func (in *AsOf) choose() (err error) {
+	in.when, err = api.When(in.At.at, in.RecordedAt.at)
+	return err
+}
 
 // instant is a parameter that is a point in time.
 type instant struct{ at time.Time }

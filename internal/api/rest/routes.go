@@ -127,21 +127,13 @@ func (r *room) memories() {
 		if in.Status == "all" {
 			status = ""
 		}
-		at, err := in.when()
-		if err != nil {
-			return reverie.ListReply{}, err
-		}
 		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind),
-			At: at.At, Recorded: at.Recorded,
+			At: in.when.At, Recorded: in.when.Recorded,
 			SessionID: in.id(), Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
 	})
 	add(r, operation{id: "search-memories"}, func(ctx context.Context, in *searchInput) (reverie.SearchReply, error) {
-		at, err := in.when()
-		if err != nil {
-			return reverie.SearchReply{}, err
-		}
 		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: reverie.RelatedScore, OrNearest: true,
-			At: at.At, Recorded: at.Recorded}
+			At: in.when.At, Recorded: in.when.Recorded}
 		if in.Threshold.given {
 			q.Threshold, q.OrNearest = in.Threshold.Score, false
 		}
@@ -154,21 +146,13 @@ func (r *room) memories() {
 		return r.service.Memory(ctx, in.Memory)
 	})
 	add(r, operation{id: "get-memory-history"}, func(ctx context.Context, in *historyInput) (reverie.HistoryReply, error) {
-		at, err := in.when()
-		if err != nil {
-			return reverie.HistoryReply{}, err
-		}
-		return r.service.History(ctx, in.Memory, at)
+		return r.service.History(ctx, in.Memory, in.when)
 	})
 	add(r, operation{id: "get-memory-why"}, func(ctx context.Context, in *struct{ MemoryPath }) (reverie.WhyReply, error) {
 		return r.service.Why(ctx, in.Memory)
 	})
 	add(r, operation{id: "get-memory-blame"}, func(ctx context.Context, in *blameInput) (reverie.BlameReply, error) {
-		at, err := in.when()
-		if err != nil {
-			return reverie.BlameReply{}, err
-		}
-		return r.service.Blame(ctx, in.Memory, at)
+		return r.service.Blame(ctx, in.Memory, in.when)
 	})
 	add(r, operation{id: "get-memory-diff"}, func(ctx context.Context, in *diffInput) (reverie.DiffReply, error) {
 		return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at,
@@ -433,9 +417,9 @@ type makeContextInput struct {
 }
 
 func (in *makeContextInput) request() (recall.ContextRequest, error) {
-	at, err := in.Body.when()
+	err := in.Body.choose()
 	return recall.ContextRequest{GroupID: in.Group, SessionID: cmp.Or(in.Body.SessionID, in.Body.Session), Query: in.Body.Query,
-		MaxTokens: in.Body.MaxTokens, At: at.At, Recorded: at.Recorded}, err
+		MaxTokens: in.Body.MaxTokens, At: in.Body.when.At, Recorded: in.Body.when.Recorded}, err
 }
 
 type feedbackInput struct {
@@ -469,12 +453,8 @@ type proposalEvidence struct {
 // recall are the routes of bots: what they read for a turn, and what they report.
 func (r *room) recall() {
 	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
-		at, err := in.when()
-		if err != nil {
-			return reverie.ContextReply{}, err
-		}
 		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.id(), Query: in.Query,
-			MaxTokens: in.MaxTokens, At: at.At, Recorded: at.Recorded})
+			MaxTokens: in.MaxTokens, At: in.when.At, Recorded: in.when.Recorded})
 	})
 	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
 		req, err := in.request()

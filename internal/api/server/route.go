@@ -74,6 +74,11 @@ func (x *exchange) serve() {
 	}
 	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
 		done, err := x.turns.take(ctx, key, weight)
+		if errors.Is(err, errNoRoom) {
+			x.refuse(problem.New(http.StatusServiceUnavailable, "as many requests wait here already as may: send this again in a moment").
+				RetryAfter(retryLater))
+			return
+		}
 		if err != nil {
 			x.later("your requests before this one still work: send fewer at a time", time.Second)
 			return

@@ -82,7 +82,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, string]()},
 		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
 		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
-		turns: &turns{each: opts.MaxWorking, byKey: map[string]*turn{}}, streams: &streams{open: map[*body]struct{}{}}}
+		turns: newTurns(opts.MaxWorking), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.watched, s.unwatch = context.WithCancel(context.Background())
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}

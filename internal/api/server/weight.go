@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -134,9 +135,10 @@ func (l *limits) owe(key string, n int, now time.Time) {
 }
 
 // turns let so many requests of one sender work at a time, and of those that weigh more fewer. Further ones wait, so
-// that those of others need not.
+// that those of others need not, as far as there is room for them.
 type turns struct {
-	each int
+	each    int
+	waiting *budget
 
 	mu    sync.Mutex
 	byKey map[string]*turn
@@ -147,7 +149,17 @@ type turn struct {
 	users  int // who have a place, or wait for one
 }
 
-// take waits for as many places as a request weighs, until ctx ends.
+// waitingOfOne is how many requests of a sender wait for each of it that may work, at most, and half of those of all.
+const waitingOfOne = 128
+
+var errNoRoom = errors.New("as many requests wait as may")
+
+func newTurns(each int) *turns {
+	n := int64(each) * waitingOfOne
+	return &turns{each: each, waiting: newBudget(2*n, n), byKey: map[string]*turn{}}
+}
+
+// take waits for as many places as a request weighs, until ctx ends; errNoRoom where too many wait.
 func (t *turns) take(ctx context.Context, key string, weight int) (leave func(), err error) {
 	t.mu.Lock()
 	of := t.byKey[key]
@@ -165,9 +177,20 @@ func (t *turns) take(ctx context.Context, key string, weight int) (leave func(),
 		}
 	}
 	n := int64(min(weight, t.each))
-	if err := of.places.Acquire(ctx, n); err != nil {
+	if err := t.wait(ctx, of.places, key, n); err != nil {
 		gone()
 		return nil, err
 	}
 	return func() { of.places.Release(n); gone() }, nil
+}
+
+func (t *turns) wait(ctx context.Context, places *semaphore.Weighted, key string, n int64) error {
+	if places.TryAcquire(n) {
+		return nil
+	}
+	if !t.waiting.take(key, 1) {
+		return errNoRoom
+	}
+	defer t.waiting.give(key, 1)
+	return places.Acquire(ctx, n)
 }

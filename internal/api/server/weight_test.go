@@ -150,3 +150,40 @@ func testTurns(t *testing.T, body string, want int32) {
 		t.Errorf("%d worked at a time", most.Load())
 	}
 }
+
+// While one request of a sender works, so many of it wait; the next is told to come again, and one of somebody else is
+// answered.
+func TestTurnsHaveRoom(t *testing.T) {
+	const room = 128
+	came, leave := make(chan struct{}), make(chan struct{})
+	h := newHouse(t, func(o *server.Options) {
+		o.MaxWorking = 1
+		o.REST = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/memory/first" {
+				close(came)
+				<-leave
+			}
+		})
+	})
+	token, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
+	other, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
+	done := make(chan *httptest.ResponseRecorder)
+	ask := func(path string) { done <- h.ask("GET", path, nil, "Authorization: Bearer "+token) }
+	go ask("/memory/first")
+	<-came
+	for range room + 1 {
+		go ask("/memory/g")
+	}
+	if w := <-done; w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("one too many is answered with %d: %s", w.Code, w.Body)
+	}
+	if w := h.ask("GET", "/memory/g", nil, "Authorization: Bearer "+other); w.Code != http.StatusOK {
+		t.Errorf("somebody else is answered with %d", w.Code)
+	}
+	close(leave)
+	for range room + 1 {
+		if w := <-done; w.Code != http.StatusOK {
+			t.Errorf("one that waited is answered with %d", w.Code)
+		}
+	}
+}

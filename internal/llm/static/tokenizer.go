@@ -80,23 +80,28 @@ func (t *tokenizer) encode(text string) (list []int) {
 	return list
 }
 
+// sequence makes one step of several.
+func sequence[T any](steps []step, one func(step) (func(T) T, error)) (func(T) T, error) {
+	all := make([]func(T) T, len(steps))
+	for i, s := range steps {
+		var err error
+		if all[i], err = one(s); err != nil {
+			return nil, err
+		}
+	}
+	return func(v T) T {
+		for _, f := range all {
+			v = f(v)
+		}
+		return v
+	}, nil
+}
+
 // normalizer makes one step of normalizing.
 func normalizer(s step) (func(string) string, error) {
 	switch s.Type {
 	case "Sequence":
-		all := make([]func(string) string, len(s.Normalizers))
-		for i, one := range s.Normalizers {
-			var err error
-			if all[i], err = normalizer(one); err != nil {
-				return nil, err
-			}
-		}
-		return func(text string) string {
-			for _, f := range all {
-				text = f(text)
-			}
-			return text
-		}, nil
+		return sequence(s.Normalizers, normalizer)
 	case "BertNormalizer":
 		return bert(s), nil
 	case "NFC":
@@ -210,19 +215,7 @@ func isHan(r rune) bool {
 func splitter(s step) (func([]string) []string, error) {
 	switch s.Type {
 	case "Sequence":
-		all := make([]func([]string) []string, len(s.Pretokenizers))
-		for i, one := range s.Pretokenizers {
-			var err error
-			if all[i], err = splitter(one); err != nil {
-				return nil, err
-			}
-		}
-		return func(list []string) []string {
-			for _, f := range all {
-				list = f(list)
-			}
-			return list
-		}, nil
+		return sequence(s.Pretokenizers, splitter)
 	case "BertPreTokenizer":
 		return each(func(text string) []string { return isolate(strings.FieldsFunc(text, unicode.IsSpace)) }), nil
 	case "WhitespaceSplit":

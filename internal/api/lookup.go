@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// lookups look each token up for all who ask for it while the look before is under way: what anybody
+// is told was read after the question. The zero value is ready.
+type lookups struct {
+	mu   sync.Mutex
+	last map[string]*lookup // by the token's id; gone once nobody asks
+}
+
+// lookup is one look for everybody who came before it began.
+type lookup struct {
+	began bool
+	done  chan struct{}
+	token reverie.Token
+	err   error
+}
+
+// lookupTimeout ends a look that nobody may wait for any more.
+const lookupTimeout = 30 * time.Second
+
+func (l *lookups) token(ctx context.Context, id string, read func(context.Context, string) (reverie.Token, error)) (reverie.Token, error) {
+	look := l.join(id, func(look *lookup) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+		defer cancel()
+		look.token, look.err = read(ctx, id)
+	})
+	select {
+	case <-look.done:
+		return look.token, look.err
+	case <-ctx.Done():
+		return reverie.Token{}, ctx.Err()
+	}
+}
+
+// join is the look that begins next; the first who joins has it begin, after the one that is under way.
+func (l *lookups) join(id string, read func(*lookup)) *lookup {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.last[id]
+	if before != nil && !before.began {
+		return before
+	}
+	if l.last == nil {
+		l.last = map[string]*lookup{}
+	}
+	look := &lookup{done: make(chan struct{})}
+	l.last[id] = look
+	go func() {
+		if before != nil {
+			<-before.done
+		}
+		l.mu.Lock()
+		look.began = true
+		l.mu.Unlock()
+		read(look)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(look.done)
+		if l.last[id] == look {
+			delete(l.last, id)
+		}
+	}()
+	return look
+}
