@@ -31,7 +31,7 @@ var crossing = []struct{ part, free, why string }{
 	{"from memories where memory_id = $2::uuid) or exists", "memories", "an id of another team's memory is not taken again"},
 	{"delete from entity_links where group_id = any (", "", "what other groups link with what is erased ends there, too"},
 	{"using ends e where l.group_id = e.other_group_id", "", "a link ends on both sides"},
-	{"from memory_origins o join memories m on m.group_id = o.group_id", "", "what teams have made of what is erased is erased there, too"},
+	{"select o.group_id as team", "", "what teams have made of what is erased is erased there, too"},
 	{"as u (group_id, usage_id, memory_id", "memory_usage_log", "what many searches offered is written together, each for its group"},
 
 	{"delete from setbacks where parked_at is not null", "setbacks", "an operator resumes all groups"},

@@ -111,10 +111,7 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 	if ahead == 1 {
 		ahead = 0 // one at a time is one after the other
 	}
-	// The processors do sooner what they do of few groups at a time, and a connection costs as
-	// much as some groups until it has planned its statements. The others are for what goes on
-	// beside: leases, the rows of calls.
-	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
+	slots := llm.NewSemaphore(f.places(ctx))
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
 	if show := f.Show; show != nil && f.InBatches {
 		f.Runner.Show = func(r jobs.Report) {
@@ -137,6 +134,26 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 	f.metrics.FanOutDone(f.Job, summary.Left, summary.Parked, f.Clock().Sub(began), finished)
 	return summary, err
 }
+
+// places is how many groups are worked on at a time, models apart. The processors do sooner what they
+// do of few, and a connection costs as much as some groups until it has planned its statements: so
+// a third of the connections where the database is near, the others being for what goes on beside,
+// as leases and the rows of calls. Where it is far, a place mostly waits for it: of several one is at work.
+func (a *App) places(ctx context.Context) int {
+	away := time.Second
+	for range 3 { // the first may have to connect
+		began := time.Now()
+		if a.Store.Ping(ctx) != nil {
+			break // whoever needs it next says so
+		}
+		away = min(away, time.Since(began))
+	}
+	conns := a.Config.Database.MaxConns
+	return min(conns, (conns+2)/3+int(away/workPerTrip))
+}
+
+// workPerTrip is about what the processors do for a group between two round trips.
+const workPerTrip = 300 * time.Microsecond
 
 func (a *App) parkRule() reverie.ParkRule {
 	j := a.Config.Jobs

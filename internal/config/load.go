@@ -86,6 +86,9 @@ func Load(in Input) (*Config, *Provenance, []string, error) {
 	m.lay(envLayer)
 	m.flagProvider(flagLayer)
 	m.lay(flagLayer)
+	if prov.Origin("database.max_conns").Layer == LayerDefault {
+		m.cfg.Database.MaxConns = max(m.cfg.Database.MaxConns, m.cfg.Jobs.Concurrency/2)
+	}
 	problems = append(problems, m.readSecrets(in)...)
 	problems = append(problems, check(m.cfg)...)
 	warnings = append(warnings, m.warnings...)

@@ -93,6 +93,16 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// Many groups at a time need more connections, unless somebody says how many there are to be.
+func TestConnectionsOfConcurrency(t *testing.T) {
+	for env, want := range map[string]int{"": 32, "REVERIE_DATABASE_MAX_CONNS=8": 8} {
+		cfg, _ := mustLoad(t, "", []string{"REVERIE_JOBS_CONCURRENCY=64", env}, nil)
+		if cfg.Database.MaxConns != want {
+			t.Errorf("%q: max_conns = %d, want %d", env, cfg.Database.MaxConns, want)
+		}
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	cfg, prov := mustLoad(t, "", nil, nil)
 	if cfg.Database.MaxConns != 8 || cfg.Database.StatementTimeout.Duration != 30*time.Second ||

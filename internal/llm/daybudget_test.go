@@ -25,7 +25,10 @@ type database struct {
 	begun chan struct{} // told of each reading, if set
 }
 
-func (d *database) RecordCall(_ context.Context, call reverie.Call) error {
+func (d *database) RecordCall(ctx context.Context, call reverie.Call) error {
+	if call.Keep(ctx) {
+		return nil
+	}
 	if d.full.Load() {
 		return errors.New("no space left")
 	}
@@ -85,6 +88,33 @@ func (p process) run(ctx context.Context, n int) (made int, err error) {
 		made++
 	}
 	return made, nil
+}
+
+// A call whose row is written later counts once: before it is written, and after.
+func TestDayCountsKeptCallsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		p := db.start(Limits{Calls: 3}, 0)
+		var kept []*KeptCall
+		ctx := KeepCalls(t.Context(), func(k *KeptCall) { kept = append(kept, k) })
+		if made, err := p.run(ctx, 2); made != 2 || len(kept) != 2 || len(db.calls) != 0 {
+			t.Fatalf("%d calls, %d kept, %d written, %v", made, len(kept), len(db.calls), err)
+		}
+		time.Sleep(readEvery) // the ledger is read again
+		if made, err := p.run(ctx, 2); made != 1 || refusal(err) == nil {
+			t.Errorf("before they are written: %d calls, %v", made, err)
+		}
+		p.day.tally.limits.Calls = 5
+		for _, k := range kept {
+			if err := k.Write(func() error { return db.RecordCall(t.Context(), k.Call) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(readEvery)
+		if made, err := p.run(ctx, 3); made != 2 || refusal(err) == nil {
+			t.Errorf("when they are: %d calls, %v", made, err)
+		}
+	})
 }
 
 func TestDayIsSharedByProcesses(t *testing.T) {

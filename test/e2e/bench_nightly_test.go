@@ -125,7 +125,8 @@ func (w *nightlyWorld) report() {
 	wall := u.wall.Seconds() / float64(w.runs)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(wall, "s")
-	b.ReportMetric(float64(w.peak)/1024, "MiB-peak")
+	b.ReportMetric(float64(w.peak.all)/1024, "MiB-peak")
+	b.ReportMetric(float64(w.peak.own)/1024, "MiB-own")
 	if w.groups == 0 {
 		b.ReportMetric(1000*u.own.Seconds()/float64(w.runs), "ms-cpu")
 		return

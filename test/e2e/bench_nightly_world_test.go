@@ -34,7 +34,7 @@ type nightlyWorld struct {
 
 	runs int // how often all groups were done
 	used usage
-	peak int64 // the most memory of a process, in KiB
+	peak memory // of a process
 }
 
 // usage is what runs have used up, or how far the counters are of what tells.
@@ -150,7 +150,7 @@ func (w *nightlyWorld) run() {
 		done += summary.Windows
 		w.used.skipped += summary.Skipped
 		w.used.own += p.used
-		w.peak = max(w.peak, p.peak)
+		w.peak = memory{max(w.peak.all, p.peak.all), max(w.peak.own, p.peak.own)}
 	}
 	w.used.wall += time.Since(began)
 	if failed != nil {
@@ -167,13 +167,13 @@ type nightlyProcess struct {
 	*exec.Cmd
 	out, errs bytes.Buffer
 	ended     chan struct{}
-	watched   chan int64
+	watched   chan memory
 	used      time.Duration
-	peak      int64
+	peak      memory
 }
 
 func (w *nightlyWorld) start(args []string) *nightlyProcess {
-	p := &nightlyProcess{Cmd: exec.CommandContext(w.b.Context(), w.binary, args...), ended: make(chan struct{}), watched: make(chan int64, 1)}
+	p := &nightlyProcess{Cmd: exec.CommandContext(w.b.Context(), w.binary, args...), ended: make(chan struct{}), watched: make(chan memory, 1)}
 	p.Env, p.Dir, p.Stdout, p.Stderr = w.env, w.b.TempDir(), &p.out, &p.errs
 	if err := p.Start(); err != nil {
 		w.b.Fatal(err)

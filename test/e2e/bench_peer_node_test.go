@@ -159,7 +159,7 @@ func runMeasured(b *testing.B, cmd *exec.Cmd) ([]byte, *toll) {
 	b.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	t, ended, peak := &toll{}, make(chan struct{}), make(chan int64, 1)
+	t, ended, peak := &toll{}, make(chan struct{}), make(chan memory, 1)
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
@@ -168,7 +168,7 @@ func runMeasured(b *testing.B, cmd *exec.Cmd) ([]byte, *toll) {
 	err := cmd.Wait()
 	t.wall = time.Since(began)
 	close(ended)
-	t.peak = <-peak
+	t.peak = (<-peak).all
 	if err != nil {
 		b.Fatalf("%s: %v\n%s%s", filepath.Base(cmd.Path), err, out.String(), errs.String())
 	}

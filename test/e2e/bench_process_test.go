@@ -30,11 +30,16 @@ func buildBinary(b *testing.B) string {
 	return path
 }
 
+// memory is what a process has at most, in KiB.
+type memory struct {
+	all int64 // with the pages of its own file that were read, which the kernel may drop
+	own int64 // without
+}
+
 // watchPeak looks at the memory of a process until it has ended, and returns the most
-// that it had, in KiB. What the kernel tells of it at its end would count the process
+// that it had. What the kernel tells of it at its end would count the process
 // that started it, too.
-func watchPeak(pid int, ended <-chan struct{}) int64 {
-	peak := int64(0)
+func watchPeak(pid int, ended <-chan struct{}) (peak memory) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -44,10 +49,12 @@ func watchPeak(pid int, ended <-chan struct{}) int64 {
 		case <-tick.C:
 		}
 		raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone: what was seen last counts
-		_, rest, _ := strings.Cut(string(raw), "VmHWM:")
-		n, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if kib, err := strconv.ParseInt(n, 10, 64); err == nil {
-			peak = max(peak, kib)
+		kib := func(name string) int64 {
+			_, rest, _ := strings.Cut(string(raw), name+":")
+			n, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			value, _ := strconv.ParseInt(n, 10, 64) // 0 where it is not told
+			return value
 		}
+		peak = memory{max(peak.all, kib("VmHWM")), max(peak.own, kib("RssAnon"))}
 	}
 }
