@@ -225,9 +225,9 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 
-// Another process may send the same; a time ahead is of before the clock was set back.
+// Another process may send the same, which this one waits for; a time far ahead is of before the clock was set back.
 const mayNoticeQuery = `select coalesce((noticed ->> $2)::timestamptz, '-infinity')
-		not between statement_timestamp() - $3::float8 * interval '1 second' and statement_timestamp()
+		not between statement_timestamp() - $3::float8 * interval '1 second' and statement_timestamp() + interval '1 minute'
 	from groups where group_id = $1 for update`
 
 // ClaimNotice notes that a group's notice of a type is sent now, unless one was within this time.

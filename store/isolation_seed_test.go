@@ -34,7 +34,7 @@ var seedColumns = map[string]any{
 
 // seedRows are the rows of tables that have more than one, or values of their own.
 var seedRows = map[string][]map[string]any{
-	"messages": {{"run_id": nil}, {"message_id": idMessage2, "outcome": "cited", "session_id": idSession}},
+	"messages": {{"run_id": nil, "seq": 1}, {"seq": 2, "message_id": idMessage2, "outcome": "cited", "session_id": idSession}},
 	"memories": {{"kind": kindOf, "type": "plan", "author": ""}, {"author": "", "type": "fact", "due_on": nil, "memory_id": idMemory2, "lineage_id": idLineage2, "kind": "session", "content_hash": hash("y")}},
 	"runs": {{"status": "succeeded", "finished_at": noon, "session_id": ""},
 		{"run_id": idHeldRun, "status": "held", "finished_at": noon, "session_id": ""},

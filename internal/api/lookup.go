@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -60,13 +62,18 @@ func (l *lookups) join(id string, read func(*lookup)) *lookup {
 		l.mu.Lock()
 		look.began = true
 		l.mu.Unlock()
+		defer func() {
+			if fault := recover(); fault != nil {
+				look.err = fmt.Errorf("look a token up: %v\n%s", fault, debug.Stack())
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			close(look.done)
+			if l.last[id] == look {
+				delete(l.last, id)
+			}
+		}()
 		read(look)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		close(look.done)
-		if l.last[id] == look {
-			delete(l.last, id)
-		}
 	}()
 	return look
 }

@@ -144,7 +144,7 @@ func (a *App) places(ctx context.Context) int {
 	for range 3 { // the first may have to connect
 		began := time.Now()
 		if a.Store.Ping(ctx) != nil {
-			break // whoever needs it next says so
+			away = 0 // whoever needs it next says so
 		}
 		away = min(away, time.Since(began))
 	}

@@ -1,8 +1,9 @@
 // Package events is the parts of statements that write events for webhooks beside what they tell of.
 package events
 
-// Number is an SQL number that orders what a statement writes behind all that was written before it: rows of
-// one group are written one statement after the other, and more slowly than one in a microsecond.
+// Number is an SQL number that orders what a statement writes behind what was written before it, as far as the
+// database's clock does. Rows of one group are written one statement after the other, and more slowly than
+// one in a microsecond.
 const Number = `(extract(epoch from statement_timestamp()) * 1000000)::bigint`
 
 // Parts of statements that write events beside what they tell of, in their order. Without a webhook they

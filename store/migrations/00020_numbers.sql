@@ -4,16 +4,7 @@
 -- What orders rows is a time in microseconds, and no sequence: of a distributed database each server counts for itself.
 -- All that was numbered before has smaller numbers. Rows that one statement writes are numbered by it from the statement's
 -- time on; the defaults are for those of which the order among each other says nothing, and for binaries before this one.
-alter table messages alter column seq drop identity;
-alter table messages alter column seq set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-alter table memory_evidence alter column evidence_no drop identity;
-alter table memory_evidence alter column evidence_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-alter table entity_evidence alter column evidence_no drop identity;
-alter table entity_evidence alter column evidence_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-alter table webhook_events alter column event_no drop identity;
-alter table webhook_events alter column event_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-
--- A statement writes one row of a version, and of a lineage.
+-- A statement writes one row of a version, and of a lineage. These indexes are built before other tables are locked.
 alter table memory_values alter column value_no drop identity;
 alter table memory_values alter column value_no set default (extract(epoch from statement_timestamp()) * 1000000)::bigint;
 alter table memory_values drop constraint memory_values_pkey;
@@ -23,8 +14,17 @@ alter table past_rejudgements alter column past_no set default (extract(epoch fr
 alter table past_rejudgements drop constraint past_rejudgements_pkey;
 alter table past_rejudgements add primary key (group_id, lineage_id, past_no);
 
+alter table messages alter column seq drop identity;
+alter table messages alter column seq set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+alter table memory_evidence alter column evidence_no drop identity;
+alter table memory_evidence alter column evidence_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+alter table entity_evidence alter column evidence_no drop identity;
+alter table entity_evidence alter column evidence_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+alter table webhook_events alter column event_no drop identity;
+alter table webhook_events alter column event_no set default (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+
 -- Who writes what no row of its own tells of notes that it did, for as long as the reply to its commit may be
--- lost: an hour. The ids are in the order of time.
+-- lost, and at least for a day. The ids are in the order of time.
 create table writes (
     group_id text collate "C" not null, -- '' where it was not known yet
     write_id uuid not null,

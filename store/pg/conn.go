@@ -136,6 +136,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	default:
 		rows, err = c.driverConn.QueryContext(ctx, query, args)
 	}
+	c.link.queue.serve = nil
 	switch {
 	case err == nil:
 		return utcRows{rows}, nil

@@ -41,11 +41,12 @@ const (
 )
 
 // Once is w, told to be committed by a row of its own, where it writes no other that can be
-// recognized. It is of the group, or of none where that is not known yet, and is kept for an hour.
+// recognized. It is of the group, or of none where that is not known yet, and is kept
+// for a day at least, by the processes' clocks: a later write of the group takes it away.
 func (w Work) Once(groupID string) Work {
 	id, do := uuid.Must(uuid.NewV7()), w.Do
-	hourAgo := id
-	binary.BigEndian.PutUint64(hourAgo[:], binary.BigEndian.Uint64(id[:])-uint64(time.Hour.Milliseconds())<<16)
+	dayAgo := id
+	binary.BigEndian.PutUint64(dayAgo[:], binary.BigEndian.Uint64(id[:])-uint64((24*time.Hour).Milliseconds())<<16)
 	w.Do = func(ctx context.Context, t *Tx) error {
 		if err := t.Exec(ctx, noteWriteQuery, groupID, id); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (w Work) Once(groupID string) Work {
 		if err := do(ctx, t); err != nil {
 			return err
 		}
-		return t.Exec(ctx, forgetWritesQuery, groupID, hourAgo)
+		return t.Exec(ctx, forgetWritesQuery, groupID, dayAgo)
 	}
 	w.Committed = func(ctx context.Context, t *Tx) (bool, error) {
 		n, err := t.ExecRows(ctx, askWriteQuery, groupID, id)

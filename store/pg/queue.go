@@ -209,5 +209,7 @@ func (q *queue) settle() {
 	if s := q.serve; len(q.owed) == 0 && s != nil && s.done {
 		kept, q.serve = append(kept, s.answers...), nil
 	}
-	q.in = append(kept, q.in...)
+	if len(kept) > 0 {
+		q.in = append(kept, q.in...)
+	}
 }

@@ -206,7 +206,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 		return false, t.causeOf(err)
 	}
 	if err := t.ReadAsked(); err != nil {
-		return false, err
+		return false, t.causeOf(err)
 	}
 	fault.Reach(w.What, fault.Done)
 	if err := raw.Commit(); err != nil {

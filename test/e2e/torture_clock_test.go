@@ -23,6 +23,7 @@ import (
 const shadowedClock = `create table clock_ahead (by interval not null);
 	insert into clock_ahead values ('0');
 	create function clock_timestamp() returns timestamptz volatile language sql as 'select pg_catalog.clock_timestamp() + by from public.clock_ahead';
+	create function statement_timestamp() returns timestamptz volatile language sql as 'select pg_catalog.statement_timestamp() + by from public.clock_ahead';
 	create function now() returns timestamptz volatile language sql as 'select pg_catalog.now() + by from public.clock_ahead';
 	do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`
 
