@@ -27,7 +27,8 @@ const envNightly = "REVERIE_BENCH_NIGHTLY"
 // nightlyCases are measured unless others are asked for. Without groups there is left
 // what each process costs that starts, looks for what is due and ends.
 const nightlyCases = "groups=0/model=0s,groups=100/model=0s,groups=100/model=300ms,groups=1000/model=0s,groups=1000/model=300ms," +
-	"groups=10000/model=0s,groups=10000/model=300ms,groups=1000/model=300ms/concurrency=32,groups=200/model=0s/count"
+	"groups=10000/model=0s,groups=10000/model=300ms,groups=1500/model=300ms/concurrency=64," +
+	"groups=1500/model=300ms/concurrency=64/away=1ms,groups=1500/model=300ms/concurrency=64/away=10ms,groups=200/model=0s/count"
 
 // nightlyCase is what one measurement is given.
 type nightlyCase struct {
