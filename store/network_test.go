@@ -244,6 +244,15 @@ func TestServerComesBack(t *testing.T) {
 			}
 		}
 	}
+	// It goes while the last of several questions is prepared: the first is read in vain.
+	gather := func(since time.Time) {
+		t.Helper()
+		must(w.Gather(ctx, reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, ContextSince: since, ContextLimit: 1}))(t)
+	}
+	gather(time.Time{})
+	gather(noon)
+	n.once("run_id is not null", restart)
+	gather(noon)
 	w.apply(create("likes sun")) // which asks what vectors are, too
 	plan := w.plan(create("likes tea"))
 	for range 3 {

@@ -1,11 +1,6 @@
 package pg
 
-import (
-	"context"
-	"errors"
-
-	"github.com/lib/pq"
-)
+import "context"
 
 // Asked is a statement whose answer is read later: see [Tx.Ask].
 type Asked struct {
@@ -82,16 +77,6 @@ func (t *Tx) ReadAsked() error {
 		}
 	}
 	return nil
-}
-
-// causeOf is the error that a transaction failed by, where err only says that it had.
-func (t *Tx) causeOf(err error) error {
-	for _, a := range t.asked {
-		if errors.Is(err, pq.ErrInFailedTransaction) && ServerError(a.err) != nil {
-			return a.err
-		}
-	}
-	return err
 }
 
 // askedKey is of a statement that is asked, or read.

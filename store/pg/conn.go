@@ -57,7 +57,7 @@ type conn struct {
 	unprepared bool
 	began      int    // what link.queue.sent was when the transaction under way began
 	reads      bool   // it only reads
-	failed     bool   // it can only be rolled back
+	failed     error  // what it failed by: it can only be rolled back
 	over       func() // ends what the transaction under way heeds; nil where there is none
 }
 
@@ -116,8 +116,8 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	defer c.heed(ctx)()
 	var st driverStmt
 	if a := asked(ctx); a != nil && a.ahead {
-		if c.failed && !a.question.done {
-			return nil, pq.ErrInFailedTransaction
+		if c.failed != nil && !a.question.done {
+			return nil, c.failed
 		}
 		st, c.link.queue.serve = a.statement, &a.question
 	} else {
@@ -144,8 +144,15 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		c.link.queue.drop()
 		return nil, retryElsewhere(ctx, err)
 	}
-	c.failed = true
+	c.fail(err)
 	return nil, err
+}
+
+// fail notes the error that a transaction failed by, which what comes later in it fails by, too.
+func (c *conn) fail(err error) {
+	if c.over != nil && c.failed == nil {
+		c.failed = err
+	}
 }
 
 var errInTransaction = errors.New("a read with settings of its own is no part of a transaction")
@@ -178,7 +185,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 			res, err = c.exec(ctx, st, query, args)
 		}
 	}
-	c.failed = c.failed || err != nil && c.over != nil
+	c.fail(err)
 	return res, err
 }
 
@@ -192,8 +199,8 @@ func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []dri
 // keepBack has a statement sent with the next one that is waited for. See queue. After one that
 // failed there may be no transaction, and it would be committed by itself.
 func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.failed {
-		return nil, pq.ErrInFailedTransaction
+	if c.failed != nil {
+		return nil, c.failed
 	}
 	st, err := c.prepared(ctx, query, args)
 	if err != nil { // it waits for an answer, if it prepares
@@ -244,7 +251,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
 	settings, _ := ctx.Value(settingsKey{}).(Settings)
-	c.over, c.began, c.reads, c.failed = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly, false
+	c.over, c.began, c.reads, c.failed = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly, nil
 	if err := c.begin(ctx, begin, settings); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
 		return nil, retryElsewhere(ctx, err)
@@ -301,7 +308,7 @@ func (c *conn) unsent() bool { return c.link.queue.sent == c.began }
 // ended has the link heed nobody's context any more.
 func (c *conn) ended() {
 	c.over()
-	c.over, c.failed = nil, false
+	c.over, c.failed = nil, nil
 }
 
 type (

@@ -203,10 +203,10 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 		ctx, do = waited(ctx), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
-		return false, t.causeOf(err)
+		return false, err
 	}
 	if err := t.ReadAsked(); err != nil {
-		return false, t.causeOf(err)
+		return false, err
 	}
 	fault.Reach(w.What, fault.Done)
 	if err := raw.Commit(); err != nil {
