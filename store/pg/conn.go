@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lib/pq"
@@ -324,14 +325,22 @@ func withSettings(ctx context.Context, settings Settings) context.Context {
 // Settings are names and values of PostgreSQL's settings, in turns, for one transaction.
 type Settings []string
 
+// setQueries are the statements that make so many settings.
+var setQueries sync.Map
+
 // query is a statement that makes the settings, and its arguments.
 func (s Settings) query() (string, []driver.NamedValue) {
-	calls, args := make([]string, len(s)/2), make([]driver.NamedValue, len(s))
-	for i := range calls {
-		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
-	}
+	args := make([]driver.NamedValue, len(s))
 	for i, word := range s {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: word}
 	}
-	return "select " + strings.Join(calls, ", "), args
+	query, known := setQueries.Load(len(s))
+	if !known {
+		calls := make([]string, len(s)/2)
+		for i := range calls {
+			calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+		}
+		query, _ = setQueries.LoadOrStore(len(s), "select "+strings.Join(calls, ", "))
+	}
+	return query.(string), args
 }
