@@ -94,7 +94,7 @@ func lived(t testing.TB) (*world, *sql.DB) {
 			select d.group_id, d.memory_id, row_number() over (order by s.statement), s.memory_id, s.lineage_id, d.run_id
 			from memories d join memories s using (group_id) where d.version = 2 and s.version = 1`,
 		`insert into memory_uses (group_id, job, memory_id, run_id) select group_id, 'dream', memory_id, run_id from memories where version = 1`,
-		`update run_chunks set memory_ids = array(select memory_id from memories m where m.run_id = run_chunks.run_id order by 1)`,
+		`update run_chunks set memory_ids = array(select memory_id from memories m where m.group_id = run_chunks.group_id and m.run_id = run_chunks.run_id order by 1)`,
 		`insert into memory_usage_totals select group_id, lineage_id, 10, 4, 5, '2026-01-10' from memories where version = 1`,
 	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
