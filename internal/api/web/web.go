@@ -31,8 +31,8 @@ type Options struct {
 type site struct {
 	*api.Service
 	Options
-	looks  map[string]map[lang]*look // by template
-	assets map[string]asset          // by name
+	looks  map[string]looks // by template
+	assets map[string]asset // by name
 	mux    *http.ServeMux
 	watchers
 }
@@ -42,7 +42,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // New serves everything under /ui/. Who asks is in the request's context (see
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
-	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
+	s := &site{Service: service, Options: opts, looks: map[string]looks{}, assets: readAssets(),
 		mux: http.NewServeMux(), watchers: watchers{byKey: map[string]int{}}}
 	mux := s.mux
 	for _, p := range s.pages() {
@@ -147,7 +147,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	case err != nil:
 		s.fail(v, err)
 	default:
-		s.render(v, http.StatusOK, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
+		s.render(v, http.StatusOK, s.looks[p.template]()[v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
 }
 
