@@ -46,8 +46,8 @@ type layer map[string]entry
 // ($XDG_CONFIG_HOME or ~/.config). One that is named must exist.
 //
 // A setting "llm.model" is REVERIE_LLM_MODEL in the environment, where an empty
-// variable is as good as none: compose files and CI pass those along. An
-// unknown REVERIE_ variable is a warning.
+// variable is as good as none: compose files and CI pass those along. Where the field's
+// tag says what empty means, it counts. An unknown REVERIE_ variable is a warning.
 //
 // A base_url, a key and a model belong to their provider: where a stronger
 // layer names another provider, those of the weaker ones are left out, with a
@@ -200,7 +200,7 @@ const (
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 
-// readEnv turns the environment into a layer. An empty variable counts as
+// readEnv turns the environment into a layer. An empty variable mostly counts as
 // unset; an unknown one of ours is a warning, since another version of the
 // binary may know it.
 func readEnv(vars map[string]string) (out layer, warnings []string, problems []error) {
@@ -208,7 +208,8 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		set, ok := configSchema().byEnv[name]
 		switch {
-		case !strings.HasPrefix(name, envPrefix), vars[name] == "", strings.HasPrefix(name, envTestPrefix),
+		case !strings.HasPrefix(name, envPrefix), strings.HasPrefix(name, envTestPrefix),
+			vars[name] == "" && (set == nil || set.tag.Get("empty") == ""),
 			slices.Contains([]string{envConfig, EnvPullToken, EnvToken, EnvGroup}, name):
 			continue
 		case name == envDataDir:
@@ -355,8 +356,8 @@ func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
 	}
 	for it := n.Key(); it.Next(); {
 		if at.Line == 0 {
-			start := r.parser.Shape(it.Node().Raw).Start
-			at.Line, at.column = start.Line, start.Column
+			before := r.parser.Data()[:it.Node().Raw.Offset]
+			at.Line, at.column = 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 		}
 		parts = append(parts, string(it.Node().Data))
 	}
