@@ -79,10 +79,9 @@ func (s *stage) double(t *testing.T) *stage {
 // until the database has forgotten it.
 func (s *stage) breakable(args []string, env ...string) outcome {
 	s.t.Helper()
-	name := "broken " + filepath.Base(s.url)[:40]
-	env = append(slices.Clone(s.env), append(env, signed(s.t, s.url, name))...)
-	o := startBinary(s.t, toBreak(s.t), env, args...).end()
-	s.forgotten(name)
+	p := startBinary(s.t, toBreak(s.t), s.fork(env...).env, args...)
+	o := p.end()
+	s.forgotten(p)
 	return o
 }
 
