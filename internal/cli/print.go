@@ -134,17 +134,6 @@ func Plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Thousands writes 1234567 as 1.2M and 12345 as 12k.
-func Thousands(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprint(n)
-}
-
 // bars are the heights of a sparkline, from the lowest that is more than nothing.
 var bars = []rune("▁▂▃▄▅▆▇█")
 

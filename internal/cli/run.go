@@ -74,11 +74,9 @@ func datesOf(r reverie.Run, cal jobs.Calendar) string {
 	return first.Date + ".." + last.Date
 }
 
-// compact is a count to three digits or so: 940, 12.3k, 4.1M. None is empty.
+// compact is a count to three digits or so: 940, 12.3k, 4.1M.
 func compact(n int) string {
 	switch {
-	case n == 0:
-		return ""
 	case n < 1000:
 		return strconv.Itoa(n)
 	case n < 999_950:

@@ -306,46 +306,19 @@ func readKeys(name string, doc []byte) (layer, []error) {
 // movedSections are those whose settings stand in sections of their own here.
 var movedSections = []string{"memory", "memory_agent"}
 
-// nearest names the settings whose names share most words with a key: one that has them
-// all, at the end of its path, comes before others.
+// nearest names the settings whose names have all words of a key.
 func nearest(key string) string {
-	const most = 3
-	split := func(s string) []string {
-		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
-	}
-	wanted, found, best := split(key), []string(nil), 0.0
-	for _, path := range slices.Sorted(maps.Keys(configSchema().byPath)) {
-		has, shared := split(path), 0.0
-		for _, w := range wanted {
-			if slices.Contains(has, w) {
-				shared++
-			}
-		}
-		switch at := strings.LastIndexByte(path, '.'); {
-		case path[at+1:] == key:
-			shared += 2
-		case strings.HasSuffix(strings.Join(has, "_"), strings.Join(wanted, "_")):
-			shared++
-		}
-		switch {
-		case 2*shared < float64(len(wanted)) || shared < best:
-		case shared == best:
-			found = append(found, path)
-		default:
-			found, best = []string{path}, shared
+	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
+	var found []string
+	for _, s := range configSchema().settings {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(s.key, word) }) {
+			found = append(found, fmt.Sprintf("[%s] %s", strings.TrimSuffix(s.path, "."+s.key), s.key))
 		}
 	}
-	if best == 0 {
+	if len(found) == 0 {
 		return "no setting here is called so; `reverie config` lists all"
 	}
-	for i, path := range found {
-		at := strings.LastIndexByte(path, '.')
-		found[i] = fmt.Sprintf("[%s] %s", path[:max(at, 0)], path[at+1:])
-	}
-	if len(found) > most {
-		found = append(found[:most], "others")
-	}
-	return "here it is " + strings.Join(found, " or ")
+	return "here it is " + strings.Join(found[:min(len(found), 3)], " or ")
 }
 
 // keyValue reads one key below table; a value may be a table of its own.
@@ -383,8 +356,8 @@ func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
 	}
 	for it := n.Key(); it.Next(); {
 		if at.Line == 0 {
-			start := r.parser.Shape(it.Node().Raw).Start
-			at.Line, at.column = start.Line, start.Column
+			before := r.parser.Data()[:it.Node().Raw.Offset]
+			at.Line, at.column = 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 		}
 		parts = append(parts, string(it.Node().Data))
 	}
