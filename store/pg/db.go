@@ -95,6 +95,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{db: db, opts: opts, pooled: &pooled{conns: make(chan struct{}, opts.MaxConns)},
+		shards:  shards{groups: map[string]place{}, pools: map[int64]*pool{}},
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&d.opts.distributed); err != nil {
