@@ -32,13 +32,20 @@ type receiver struct {
 // receiver adds a webhook of all groups, of which the stage's processes know.
 func (s *stage) receiver() *receiver {
 	s.t.Helper()
+	s.set("REVERIE_WEBHOOKS_ALLOW_PRIVATE=true")
+	s.run("webhooks", "add", "http://127.0.0.1:1").want(s.t, 0)
+	return s.receives()
+}
+
+// receives has a receiver of its own take what the only webhook is sent.
+func (s *stage) receives() *receiver {
+	s.t.Helper()
 	r := &receiver{t: s.t, took: map[string][]string{}, said: map[string]string{}}
 	r.Server = httptest.NewServer(r)
 	s.t.Cleanup(r.Close)
-	s.set("REVERIE_WEBHOOKS_ALLOW_PRIVATE=true")
-	doc := s.run("webhooks", "add", r.URL+"/t0ken", "--json").want(s.t, 0).document(s.t)
+	s.exec(`update webhooks set url = $1`, r.URL+"/t0ken")
 	var err error
-	if r.verifier, err = standardwebhooks.NewWebhook(doc["secret"].(string)); err != nil {
+	if r.verifier, err = standardwebhooks.NewWebhook(s.one(`select secret from webhooks`)); err != nil {
 		s.t.Fatal(err)
 	}
 	return r
