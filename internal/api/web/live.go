@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/api/problem"
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
 
@@ -88,7 +89,9 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		s.explain(v, problem.New(http.StatusTooManyRequests, fmt.Sprintf("%d pages of this login are watched already: close one", watchersAtOne)), "later")
 		return
 	}
-	defer leave()
+	if !fault.Off(fault.Watch) {
+		defer leave()
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -98,7 +101,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	sent := fmt.Sprintf("retry: %d\n", retryAfter)
 	for idle, last := 0, ""; err == nil; d, err = v.Live(v.FormValue("group")) {
 		var b bytes.Buffer
-		if err := s.looks[errorTemplate][v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
+		if err := s.looks[errorTemplate]()[v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
 			s.Log.Error("what is under way cannot be shown", "request_id", problem.RequestID(v.Context()), "error", err)
 			return
 		}
