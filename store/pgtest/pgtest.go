@@ -95,12 +95,19 @@ func Copy(t testing.TB, of string) string {
 	t.Helper()
 	_, name, _ := strings.Cut(of, prefix)
 	name, _, _ = strings.Cut(prefix+name, "?")
+	if connect(t); len(server.workers) == 0 {
+		return create(t, name)
+	}
+	copying.Lock() // Citus has nobody connect meanwhile, and PostgreSQL has no two alter one database at once
+	defer copying.Unlock()
 	u := create(t, name)
 	if err := onServers(`alter database ` + name + ` with allow_connections true`); err != nil {
 		t.Fatalf("go on with the database that was copied: %v", err)
 	}
 	return u
 }
+
+var copying sync.Mutex
 
 const prefix = "reverie_test_"
 
