@@ -470,6 +470,7 @@ func TestCancellation(t *testing.T) {
 
 // A holder of locks that stands still does not stop others for ever.
 func TestLockTimeout(t *testing.T) {
+	pgtest.OnOneServer(t, "its workers do not know lock_timeout")
 	w := openWorld(t, pg.Options{LockTimeout: 100 * time.Millisecond})
 	plan := w.plan(create("likes tea"))
 	tx := must(raw(t).Begin())(t)

@@ -245,7 +245,7 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
 		"id":      func(whole string) string { return cmp.Or(con.Short[whole], whole) },
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
-		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
+		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,
 		"mark":    func(action reverie.EntityAction) string { return changeMark(s, action) },
 		"usedHow": usedHow, "sourceWhat": sourceWhat, "sourceKind": sourceKind,

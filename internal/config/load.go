@@ -356,8 +356,8 @@ func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
 	}
 	for it := n.Key(); it.Next(); {
 		if at.Line == 0 {
-			start := r.parser.Shape(it.Node().Raw).Start
-			at.Line, at.column = start.Line, start.Column
+			before := r.parser.Data()[:it.Node().Raw.Offset]
+			at.Line, at.column = 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 		}
 		parts = append(parts, string(it.Node().Data))
 	}

@@ -71,16 +71,6 @@ func onServers(statements ...string) error {
 	return nil
 }
 
-// clone copies a database, of Citus on each server: they know each other by addresses, and the shards by numbers.
-func clone(name, from string) error {
-	if err := disconnect(from); err != nil {
-		return err
-	}
-	// Copying files takes two thirds of what writing them through the log does, where
-	// nothing syncs.
-	return onServers(`create database ` + name + ` template ` + from + ` strategy file_copy`)
-}
-
 // disconnect ends the connections to a database of Citus, which keeps some of its own, and forbids new ones.
 func disconnect(name string) error {
 	if len(server.workers) == 0 {

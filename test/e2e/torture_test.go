@@ -44,6 +44,7 @@ var ordeals = []*ordeal{
 	postgresRestarted,
 	networkCut,
 	failingModel,
+	weekOfDaemon,
 }
 
 // TestTorture breaks the binary in every way of ordeals, audits the database after

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"html/template"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -227,6 +226,9 @@ type asset struct {
 	body []byte
 }
 
+// assetKinds are the types of assets, which the machine's own table of types has no say in.
+var assetKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
 func readAssets() map[string]asset {
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
@@ -240,7 +242,7 @@ func readAssets() map[string]asset {
 		}
 		sum := sha256.Sum256(body)
 		found[e.Name()] = asset{url: assetsPath + hex.EncodeToString(sum[:6]) + "/" + e.Name(),
-			kind: mime.TypeByExtension(path.Ext(e.Name())), body: body}
+			kind: assetKinds[path.Ext(e.Name())], body: body}
 	}
 	return found
 }

@@ -162,13 +162,8 @@ func (z *reader) record(part export.Part) error {
 	}
 	at, err := export.Time(cmp.Or(string(m.DateSent), string(m.Timestamp)), z.Zone)
 	sender := cmp.Or(string(m.Sender), string(m.SenderID))
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "id")
-	case err != nil:
+	if err := export.Needs(string(m.ID), err, sender); err != nil {
 		return err
-	case sender == "":
-		return export.Missing("author", "sender")
 	}
 	chat, channel := z.chat(m, sender)
 	if chat.ID == "" {
