@@ -136,7 +136,7 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 		if err := json.Unmarshal(reply.Prompt, &source); err != nil {
 			return nil, fmt.Errorf("its text cannot be read: %w", err)
 		}
-		t, err = parseText(key, cutOptionalHead(source))
+		t, err = tried(key, cutOptionalHead(source))
 	case "chat":
 		t, source, err = readChat(key, reply.Prompt)
 	default:
@@ -271,6 +271,6 @@ func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("its messages cannot be written as JSON: %w", err)
 	}
-	t, err := parseText(key, cutOptionalHead(strings.Join(system, "\n\n")))
+	t, err := tried(key, cutOptionalHead(strings.Join(system, "\n\n")))
 	return t, source, err
 }

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"unicode"
 
@@ -69,7 +70,8 @@ func (s *Set) find(name, language string) (key string, t *promptText) {
 func (s *Set) Tokens(name string) (tokens int) {
 	for _, language := range []string{English, Chinese} {
 		if _, t := s.find(name, language); t != nil {
-			tokens = max(tokens, t.tokens)
+			read, _ := t.read() // Render tells of an error
+			tokens = max(tokens, read.tokens)
 		}
 	}
 	return tokens
@@ -80,8 +82,25 @@ type promptText struct {
 	version string
 	sha256  string // see Rendered
 	origin  string // where it comes from, for people
-	tokens  int    // as estimated
-	system  *template.Template
+	read    func() (readText, error)
+}
+
+// readText is a prompt that was read and tried.
+type readText struct {
+	tokens int // as estimated
+	system *template.Template
+}
+
+// newText is a prompt that is read when it is first used.
+func newText(name, system string) *promptText {
+	return &promptText{read: sync.OnceValues(func() (readText, error) { return parseText(name, system) })}
+}
+
+// tried is newText of what somebody else has written, read at once.
+func tried(name, system string) (*promptText, error) {
+	t := newText(name, system)
+	_, err := t.read()
+	return t, err
 }
 
 // Rendered is a prompt ready to be sent.
@@ -163,7 +182,10 @@ func (s *Set) add(file, origin string, raw []byte) error {
 	if name, _, _ := strings.Cut(key, "."); head["name"] != name || head["version"] == "" {
 		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
 	}
-	t, err := parseText(key, body)
+	t := newText(key, body)
+	if origin != builtIn { // tests have read ours
+		_, err = t.read()
+	}
 	if err != nil {
 		return fmt.Errorf("prompt %s: %w", file, err)
 	}
@@ -220,7 +242,11 @@ func (s *Set) Render(language string, system System, user any) (Rendered, error)
 	}
 	r := Rendered{User: `{"notice":"` + Notice + `",` + strings.TrimPrefix(data, "{"), Name: key, Version: t.version,
 		SHA256: t.sha256}
-	if r.System, err = t.fill(fields(language, system)); err != nil {
+	read, err := t.read()
+	if err == nil {
+		r.System, err = read.fill(fields(language, system))
+	}
+	if err != nil {
 		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
 	}
 	return r, nil
@@ -298,27 +324,25 @@ func parse(name, body string) (*template.Template, error) {
 
 // parseText reads the template of a prompt and tries it, so that a misspelt field is found
 // before a run is.
-func parseText(name, system string) (*promptText, error) {
+func parseText(name, system string) (t readText, err error) {
 	if strings.TrimSpace(system) == "" {
-		return nil, errors.New("its text is empty")
+		return t, errors.New("its text is empty")
 	}
-	parsed, err := parse(name, system)
-	if err != nil {
-		return nil, err
+	if t.system, err = parse(name, system); err != nil {
+		return t, err
 	}
-	t := &promptText{system: parsed}
 	var filled []string
 	for _, trial := range trialsOf(name) {
 		said, err := t.fill(trial)
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		filled = append(filled, said)
 		t.tokens = max(t.tokens, text.EstimateTokens(said))
 	}
 	for _, said := range filled {
 		if missing := unnamed(said, answerKeys[nameOf(name)]); len(missing) > 0 {
-			return nil, fmt.Errorf("it never names %s, without which every line of an answer is refused: show a line "+
+			return t, fmt.Errorf("it never names %s, without which every line of an answer is refused: show a line "+
 				`such as {"action":"update","old_id":"m3","statement":"...","evidence":[{"message":12,"quote":"..."}]}`,
 				strings.Join(missing, ", "))
 		}
@@ -347,7 +371,7 @@ func unnamed(said string, keys []string) (missing []string) {
 }
 
 // fill returns the system part filled with its data.
-func (t *promptText) fill(data map[string]any) (string, error) {
+func (t readText) fill(data map[string]any) (string, error) {
 	var b strings.Builder
 	err := t.system.Execute(&b, data)
 	return b.String(), err

@@ -425,7 +425,7 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	if rows.Len() == 0 {
 		return nil
 	}
-	vectors, err := s.db.Vectors(ctx, t, embeddings)
+	vectors, err := t.Vectors(ctx, embeddings)
 	if err != nil {
 		return err
 	}

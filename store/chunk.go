@@ -83,13 +83,12 @@ const (
 	// What a run has adopted is with it: those before it that have ended need it no
 	// longer. Its own stay until a third run goes on with it, which knows of it by its
 	// chunk.
-	adoptAnswersQuery = `with dropped as (
-			delete from answers d using answers a
-			where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
-				and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
-					where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid)
-						and r.status in ('deferred', 'failed'))))
-		insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
+	dropAnswersQuery = `delete from answers d using answers a
+		where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
+			and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
+				where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid)
+					and r.status in ('deferred', 'failed')))`
+	adoptAnswersQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		select group_id, $3::uuid, input_sha256, purpose, answer, $4 from answers where group_id = $1 and run_id = $2::uuid
 		on conflict (group_id, run_id, input_sha256) do nothing`
 )
@@ -150,6 +149,9 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 
 // adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
 func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to string) error {
+	if err := t.Exec(ctx, dropAnswersQuery, groupID, from, to); err != nil {
+		return err
+	}
 	return t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
 }
 

@@ -118,14 +118,18 @@ func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
 // server puts the service on a port, with everything around it.
 func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.Config.HTTP
-	routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody)})
 	var agents http.Handler
 	if h.MCP {
-		agents = mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite}).Handler()
+		agents = onRequest(func() http.Handler {
+			return mcp.New(service, mcp.Options{Version: a.Version, Write: h.MCPWrite}).Handler()
+		})
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
-		REST:    routes,
+		REST: onRequest(func() http.Handler {
+			routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody)})
+			return routes
+		}),
 		Web:     web.New(service, web.Options{HTTPS: h.HTTPS}),
 		MCP:     agents,
 		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) }, // each request may spend what one command may
@@ -135,6 +139,12 @@ func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Serve
 		MaxWorking: max(1, a.Config.Database.MaxConns*3/4), // the others' need not wait for a connection
 		Ready:      a.Store.Ready, Metrics: a.metrics, Now: a.Clock, Log: a.Log,
 	})
+}
+
+// onRequest makes a handler when its first request comes: its schemas take longer than the rest of a start.
+func onRequest(handler func() http.Handler) http.Handler {
+	handler = sync.OnceValue(handler)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
 
 // Serve answers clients until ctx ends. hurried watches for the word to stop at once.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // EntitiesReply is a page of a group's entities, by subject.
@@ -17,11 +19,7 @@ type EntitiesReply struct {
 
 // NewEntitiesReply shapes a page of a group's entities, of so many in all.
 func NewEntitiesReply(groupID string, total int, list []Entity) EntitiesReply {
-	r := EntitiesReply{Success: true, GroupID: groupID, Total: total, Entities: []EntityReply{}}
-	for _, e := range list {
-		r.Entities = append(r.Entities, e.Reply())
-	}
-	return r
+	return EntitiesReply{Success: true, GroupID: groupID, Total: total, Entities: text.Each(list, Entity.Reply)}
 }
 
 // OneEntityReply is one entity, or the answer to a change of it.

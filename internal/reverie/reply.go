@@ -1,6 +1,7 @@
 package reverie
 
 import (
+	"reverie/internal/text"
 	"slices"
 	"time"
 )
@@ -80,7 +81,8 @@ type EvidenceReply struct {
 
 // Reply is the change in the shape that a run reports.
 func (c Change) Reply() ChangeReply {
-	r := ChangeReply{Action: c.Action, ChangeReason: c.Summary, Version: c.Version, Evidence: []EvidenceReply{}}
+	r := ChangeReply{Action: c.Action, ChangeReason: c.Summary, Version: c.Version,
+		Evidence: text.Each(c.Evidence, func(e Evidence) EvidenceReply { return EvidenceReply{e.MessageID, e.Author, e.Quote} })}
 	if c.OldID != nil {
 		r.OldID = *c.OldID
 	}
@@ -92,19 +94,12 @@ func (c Change) Reply() ChangeReply {
 	default:
 		r.NewID, r.OldStatement, r.NewStatement = c.MemoryID, c.OldStatement, c.NewStatement
 	}
-	for _, e := range c.Evidence {
-		r.Evidence = append(r.Evidence, EvidenceReply{e.MessageID, e.Author, e.Quote})
-	}
 	return r
 }
 
 // ChangeReplies are changes in the shape that a run reports.
 func ChangeReplies(changes []Change) []ChangeReply {
-	list := make([]ChangeReply, len(changes))
-	for i, c := range changes {
-		list[i] = c.Reply()
-	}
-	return list
+	return text.Each(changes, Change.Reply)
 }
 
 // ListReply is a page of memories.
@@ -299,13 +294,9 @@ type HeldReply struct {
 
 // Reply is the run as clients see it, in its group as that stands now.
 func (d RunDetail) Reply(g GroupEntry) RunReply {
-	r := RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: ChangeReplies(d.Changes),
-		Decisions: append([]Decision{}, d.Decisions...), Entities: EntityChangeReplies(d.Entities, d.Names), Held: []HeldReply{},
-		Calls: d.Calls, Cut: d.Cut}
-	for _, h := range d.Held {
-		r.Held = append(r.Held, HeldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps})
-	}
-	return r
+	return RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: ChangeReplies(d.Changes),
+		Decisions: append([]Decision{}, d.Decisions...), Entities: EntityChangeReplies(d.Entities, d.Names), Calls: d.Calls, Cut: d.Cut,
+		Held: text.Each(d.Held, func(h HeldPlan) HeldReply { return HeldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps} })}
 }
 
 // RejectReply says what became of a run that a person has refused or cancelled.

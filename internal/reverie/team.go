@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -189,10 +191,7 @@ type TeamRefusedError struct {
 }
 
 func (e *TeamRefusedError) Error() string {
-	list := make([]string, len(e.Findings))
-	for i, f := range e.Findings {
-		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
-	}
+	list := text.Each(e.Findings, func(f ScanFinding) string { return fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt) })
 	said := []rune(strings.Join(list, "; "))
 	return fmt.Sprintf("team memory %s is refused: %s", e.ID, string(said[:min(len(said), 600)]))
 }

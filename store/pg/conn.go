@@ -16,7 +16,8 @@ import (
 // connector opens connections whose transactions begin together with their first statement.
 type connector struct {
 	*pq.Connector
-	unprepared bool // see Options
+	unprepared bool   // see Options
+	guard      string // what each transaction begins with besides its settings
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -31,7 +32,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared, guard: c.guard}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -55,6 +56,7 @@ type conn struct {
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
 	unprepared bool
+	guard      string
 	began      int    // what link.queue.sent was when the transaction under way began
 	reads      bool   // it only reads
 	failed     error  // what it failed by: it can only be rolled back
@@ -269,7 +271,7 @@ func (c *conn) begin(ctx context.Context, begin string, settings Settings) error
 // set has the next request begin with settings.
 func (c *conn) set(ctx context.Context, settings Settings) error {
 	query, args := settings.query()
-	_, err := c.keepBack(preparing(ctx), query, args)
+	_, err := c.keepBack(preparing(ctx), query+c.guard, args)
 	return err
 }
 

@@ -100,16 +100,14 @@ func (s *stage) breakable(args []string, env ...string) outcome {
 // attended is breakable of a server, which has clients.
 func (s *stage) attended(args []string, clients func(*stage, string) error, env ...string) outcome {
 	s.t.Helper()
-	name := "broken " + filepath.Base(s.url)[:40]
-	env = append(slices.Clone(s.env), append(env, signed(s.t, s.url, name), "REVERIE_LOG_FORMAT=json")...)
-	p := startBinary(s.t, toBreak(s.t), env, args...)
+	p := startBinary(s.t, toBreak(s.t), s.fork(append(env, "REVERIE_LOG_FORMAT=json")...).env, args...)
 	var err error
 	if clients != nil && p.serves() {
 		err = clients(s, servesAt.FindStringSubmatch(p.err.String())[1])
 		p.signal(syscall.SIGTERM)
 	}
 	o := p.end()
-	s.forgotten(name)
+	s.forgotten(p)
 	if err != nil && o.code >= 0 {
 		s.t.Errorf("its clients: %v\n%s", err, o.stderr)
 	}

@@ -223,6 +223,7 @@ func TestWebhooksOverKilledServer(t *testing.T) {
 		default:
 		}
 		p.kill()
+		s.forgotten(p)
 	}
 	s.heardAll(t, r, "g1", facts)
 	if r.again == 0 {

@@ -39,19 +39,16 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	f.windowFlags(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	fl.Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
+	apart(cmd, "due", "all", "group", "since", "until")
+	apart(cmd, "group", "all", "shard")
 	check(cmd, func() error {
-		switch named := count(f.group != "", f.due, f.all); {
-		case named == 0 && !fl.Changed("shard"):
-			return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
-		case named != 1:
-			return fmt.Errorf("give only one: a group, --due or --all\nsee '%s --help'", cmd.CommandPath())
-		case f.due && (f.since != "" || f.until != ""):
-			return errors.New("--due does not take --since and --until: use them with a group or --all; " +
-				"`reverie backfill` evolves a range of dates")
-		case f.group != "" && fl.Changed("shard"):
+		switch {
+		case f.group != "" || f.due || f.all:
+			return nil
+		case fl.Changed("shard"):
 			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
-		return nil
+		return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
 	})
 }
 
@@ -63,16 +60,6 @@ func (f *selection) windowFlags(cmd *cobra.Command) {
 		_, err := f.window(reverie.Group{})
 		return err
 	})
-}
-
-// count is how many of them are true.
-func count(of ...bool) (n int) {
-	for _, is := range of {
-		if is {
-			n++
-		}
-	}
-	return n
 }
 
 // lines tells whether there are several answers: JSON has each on a line then.

@@ -3,14 +3,13 @@ package rest
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,27 +18,29 @@ import (
 )
 
 // documents serves what describes the API: the OpenAPI document in both notations, and
-// a page for people. All of it is made once, and none of it is loaded from elsewhere.
+// a page for people. Each is made when it is first asked for, and nothing is loaded from elsewhere.
 func (r *room) documents() {
 	doc := r.api.OpenAPI()
-	asJSON, err := json.Marshal(doc)
-	asYAML, yamlErr := doc.YAML()
-	if err := errors.Join(err, yamlErr); err != nil { // it is the same for everybody: tests would have seen it
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err))
-	}
 	for path, d := range map[string]struct {
 		kind string
-		text []byte
+		make func() ([]byte, error)
 	}{
-		"/openapi.json": {"application/openapi+json", asJSON},
-		"/openapi.yaml": {"application/openapi+yaml", asYAML},
-		"/docs":         {"text/html; charset=utf-8", page(doc)},
+		"/openapi.json": {"application/openapi+json", doc.MarshalJSON},
+		"/openapi.yaml": {"application/openapi+yaml", doc.YAML},
+		"/docs":         {"text/html; charset=utf-8", func() ([]byte, error) { return page(doc) }},
 	} {
+		text := sync.OnceValue(func() []byte {
+			text, err := d.make()
+			if err != nil { // it is the same for everybody: tests would have seen it
+				panic(fmt.Sprintf("%s cannot be written: %v", path, err))
+			}
+			return text
+		})
 		r.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", d.kind)
 			w.Header().Set("Content-Security-Policy",
 				"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-			_, _ = w.Write(d.text)
+			_, _ = w.Write(text())
 		})
 	}
 }
@@ -137,15 +138,13 @@ func describe(doc *huma.OpenAPI) {
 //go:embed page.html
 var pageSource string
 
-var pageTemplate = template.Must(template.New("docs").Parse(pageSource))
-
 type pageTag struct {
 	*huma.Tag
 	Operations []*huma.Operation
 }
 
 // page is the OpenAPI document for people.
-func page(doc *huma.OpenAPI) []byte {
+func page(doc *huma.OpenAPI) ([]byte, error) {
 	byTag := map[string][]*huma.Operation{}
 	for op := range operations(doc) {
 		byTag[op.Tags[0]] = append(byTag[op.Tags[0]], op)
@@ -158,11 +157,9 @@ func page(doc *huma.OpenAPI) []byte {
 	}
 	var b bytes.Buffer
 	paragraphs := strings.Split(doc.Info.Description, "\n\n")
-	if err := pageTemplate.Execute(&b, map[string]any{"Doc": doc, "Tags": list, "About": paragraphs}); err != nil {
-		panic(fmt.Sprintf("the page of the API cannot be made: %v",
-			err)) // it is the same for everybody: tests would have seen it
-	}
-	return b.Bytes()
+	err := template.Must(template.New("docs").Parse(pageSource)).
+		Execute(&b, map[string]any{"Doc": doc, "Tags": list, "About": paragraphs})
+	return b.Bytes(), err
 }
 
 // operations are all of a document, in no order.

@@ -78,7 +78,7 @@ func (s *site) explain(v *visit, p *problem.Problem, kind string) {
 		v.w.Header()[name] = values
 	}
 	v.Group = nil // whoever may not see it gets no tabs of it
-	s.render(v, f.Status, s.looks[errorTemplate][v.lang], view{visit: v, Kind: "error." + f.Kind, Data: f})
+	s.render(v, f.Status, s.looks[errorTemplate]()[v.lang], view{visit: v, Kind: "error." + f.Kind, Data: f})
 }
 
 // kinds are what error pages say, by status.

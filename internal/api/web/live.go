@@ -101,7 +101,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	sent := fmt.Sprintf("retry: %d\n", retryAfter)
 	for idle, last := 0, ""; err == nil; d, err = v.Live(v.FormValue("group")) {
 		var b bytes.Buffer
-		if err := s.looks[errorTemplate][v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
+		if err := s.looks[errorTemplate]()[v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
 			s.Log.Error("what is under way cannot be shown", "request_id", problem.RequestID(v.Context()), "error", err)
 			return
 		}

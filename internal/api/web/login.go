@@ -27,7 +27,7 @@ func (s *site) login(v *visit) (string, error) {
 	next := localPath(v.PostFormValue("next"))
 	session, expires, err := s.Login(v.Context(), strings.TrimSpace(v.PostFormValue("token")))
 	if errors.Is(err, reverie.ErrUnauthorized) {
-		s.render(v, http.StatusUnauthorized, s.looks["login"][v.lang],
+		s.render(v, http.StatusUnauthorized, s.looks["login"]()[v.lang],
 			view{visit: v, Kind: "login.title", Data: loginView{Next: next, Bad: true}})
 		return "", errAnswered
 	}

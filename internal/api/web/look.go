@@ -4,6 +4,7 @@ import (
 	"embed"
 	"html/template"
 	"net/url"
+	"sync"
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
@@ -13,18 +14,19 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// look is a template in one language.
-type look = template.Template
+// looks are a template in both languages, read when the page is first shown.
+type looks = func() map[lang]*template.Template
 
-// newLooks reads a template with those that all share, in both languages. An error in
-// it is one of the binary.
-func newLooks(name string, assets map[string]asset) map[lang]*look {
-	looks := map[lang]*look{}
-	for _, l := range languages {
-		t := template.New("layout.html").Funcs(functions(l, assets))
-		looks[l] = template.Must(t.ParseFS(templateFiles, "templates/shared/*.html", "templates/"+name+".html"))
-	}
-	return looks
+// newLooks are a template with those that all share. An error in it is one of the binary.
+func newLooks(name string, assets map[string]asset) looks {
+	return sync.OnceValue(func() map[lang]*template.Template {
+		read := map[lang]*template.Template{}
+		for _, l := range languages {
+			t := template.New("layout.html").Funcs(functions(l, assets))
+			read[l] = template.Must(t.ParseFS(templateFiles, "templates/shared/*.html", "templates/"+name+".html"))
+		}
+		return read
+	})
 }
 
 // functions are what templates call.

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"html/template"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -31,8 +30,8 @@ type Options struct {
 type site struct {
 	*api.Service
 	Options
-	looks  map[string]map[lang]*look // by template
-	assets map[string]asset          // by name
+	looks  map[string]looks // by template
+	assets map[string]asset // by name
 	mux    *http.ServeMux
 	watchers
 }
@@ -42,7 +41,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // New serves everything under /ui/. Who asks is in the request's context (see
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
-	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
+	s := &site{Service: service, Options: opts, looks: map[string]looks{}, assets: readAssets(),
 		mux: http.NewServeMux(), watchers: watchers{byKey: map[string]int{}}}
 	mux := s.mux
 	for _, p := range s.pages() {
@@ -147,7 +146,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	case err != nil:
 		s.fail(v, err)
 	default:
-		s.render(v, http.StatusOK, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
+		s.render(v, http.StatusOK, s.looks[p.template]()[v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
 }
 
@@ -227,6 +226,9 @@ type asset struct {
 	body []byte
 }
 
+// assetKinds are the types of assets, which the machine's own table of types has no say in.
+var assetKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
 func readAssets() map[string]asset {
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
@@ -240,7 +242,7 @@ func readAssets() map[string]asset {
 		}
 		sum := sha256.Sum256(body)
 		found[e.Name()] = asset{url: assetsPath + hex.EncodeToString(sum[:6]) + "/" + e.Name(),
-			kind: mime.TypeByExtension(path.Ext(e.Name())), body: body}
+			kind: assetKinds[path.Ext(e.Name())], body: body}
 	}
 	return found
 }
