@@ -44,6 +44,9 @@ var ordeals = []*ordeal{
 	postgresRestarted,
 	networkCut,
 	failingModel,
+	linksComeAndGo,
+	peopleBesideNight,
+	pagesWatched,
 	weekOfDaemon,
 }
 
@@ -98,6 +101,13 @@ func (o *ordeal) strikes(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.struck += n
+}
+
+// hits is how often that was.
+func (o *ordeal) hits() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.struck
 }
 
 // idle says why an ordeal that was run shows nothing; "" where it does.

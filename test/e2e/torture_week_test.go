@@ -92,7 +92,7 @@ func newWeek(t *testing.T, o *ordeal) *week {
 	s.set("REVERIE_NOTIFY_WEBHOOK="+told.URL, "REVERIE_SCHEDULE_EVOLVE=17 * * * *", "REVERIE_SCHEDULE_EXTRACT=27 * * * *", "REVERIE_SCHEDULE_DREAM=29 * * * *",
 		"REVERIE_SCHEDULE_MAINTAIN=41 3 * * *", "REVERIE_LLM_BREAKER_FAILURES=1000", "REVERIE_LLM_TIMEOUT=2s", "REVERIE_JOBS_PARK_AFTER=3",
 		"REVERIE_JOBS_CONCURRENCY=8", "REVERIE_DECIDE_ENABLED=false", "REVERIE_EVOLVE_MAX_MESSAGES=2", "REVERIE_WEBHOOKS_GIVE_UP=12h",
-		"REVERIE_LOG_FORMAT=json", fmt.Sprintf("REVERIE_BUDGET_CALLS_PER_DAY=%d", 3*groups))
+		"REVERIE_LOG_FORMAT=json", fmt.Sprintf("REVERIE_BUDGET_CALLS_PER_DAY=%d", 2*groups))
 	w.clocks = s.jumpy(tortureSeed(t))
 	w.disk.of = s
 	for i, g := range w.groups {
