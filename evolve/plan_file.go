@@ -55,9 +55,7 @@ func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 		if r.since.IsZero() {
 			f.Run.WindowSince = s.state.Pending[0].SentAt
 		}
-		for _, h := range slices.Concat(s.state.Heads, s.state.Again) {
-			f.Heads = append(f.Heads, planfile.SumOfHead(h))
-		}
+		f.Heads = text.Each(slices.Concat(s.state.Heads, s.state.Again), planfile.SumOfHead)
 	}
 	f.Run.PromptVersion, f.Run.PromptSHA256 = r.recorder.Row.PromptVersion, r.recorder.Row.PromptSHA256
 	for _, m := range s.state.Pending {
@@ -104,10 +102,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 		return none, fmt.Errorf("nothing was applied: it is not as `reverie plan` has written it here: "+
 			"a plan cannot be edited, and no other database's applied: %w: plan again", reverie.ErrInvalid)
 	}
-	ids := make([]string, len(file.Messages))
-	for i, m := range file.Messages {
-		ids[i] = m.ID
-	}
+	ids := text.Each(file.Messages, func(m planfile.Sum) string { return m.ID })
 	now, err := store.PlanState(ctx, groupID, file.Run.ID, ids)
 	switch {
 	case err != nil:
@@ -148,10 +143,7 @@ func appliedBefore(res Result, run reverie.Run) (Result, error) {
 func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.File, sum string, state reverie.State) error {
 	r.recorder.Began, r.recorder.Row.StartedAt = true, r.now
 	st := &r.recorder.Stats
-	var planned reverie.PlannedRun
-	for _, h := range state.Heads {
-		planned.Heads = append(planned.Heads, h.ID)
-	}
+	planned := reverie.PlannedRun{Heads: text.Each(state.Heads, func(h reverie.HeadState) string { return h.ID })}
 	heads := slices.Concat(state.Heads, state.Again, state.Archived)
 	for _, c := range file.Chunks {
 		strengthen(c.Plan.Steps, heads)
@@ -211,13 +203,8 @@ func bearOut(h *reverie.HeadState, step reverie.Step) {
 
 // checkStale refuses a plan of which a memory or a message is not as it was.
 func checkStale(file *planfile.File, state reverie.State, messages []reverie.Message) error {
-	var heads, said []planfile.Sum
-	for _, h := range slices.Concat(state.Heads, state.Again) {
-		heads = append(heads, planfile.SumOfHead(h))
-	}
-	for _, m := range messages {
-		said = append(said, planfile.SumOfMessage(m, m.Pending()))
-	}
+	heads := text.Each(slices.Concat(state.Heads, state.Again), planfile.SumOfHead)
+	said := text.Each(messages, func(m reverie.Message) planfile.Sum { return planfile.SumOfMessage(m, m.Pending()) })
 	changed := append(differing("memory ", file.Heads, heads), differing("message ", file.Messages, said)...)
 	if len(changed) == 0 {
 		return nil

@@ -319,14 +319,10 @@ func TestSilenceEnds(t *testing.T) {
 		return healthy
 	}
 	n.mu.Unlock()
-	start := time.Now()
 	_, err := s.Info(t.Context())
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("error %v, want a timeout", err)
-	}
-	if d := time.Since(start); d > 10*time.Second {
-		t.Errorf("took %v", d)
 	}
 	_ = s.Close()
 }

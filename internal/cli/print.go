@@ -92,11 +92,7 @@ func Visible(text string) string {
 // VisibleLines is an error, which may repeat what a chat or a server said, safe
 // for a terminal; its lines stay apart.
 func VisibleLines(err error) string {
-	lines := strings.Split(reverie.ErrorText(err), "\n")
-	for i, l := range lines {
-		lines[i] = Visible(l)
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(text.Each(strings.Split(reverie.ErrorText(err), "\n"), Visible), "\n")
 }
 
 // Stamp is an instant as tables show it: UTC, to the minute.

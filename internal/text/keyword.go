@@ -112,6 +112,7 @@ func (k *Keywords) insert(rule int, word string) {
 // link fills the table breadth first: each state falls back to the longest suffix of what
 // it has read that is a prefix of a keyword, so its edges are that one's but for its own.
 func (k *Keywords) link() {
+	k.next = slices.Clone(k.next) // without the room to grow
 	k.any, k.shorter = make([]bool, len(k.ends)), make([]uint16, len(k.ends))
 	queue := []uint16{0}
 	for i := 0; i < len(queue); i++ {

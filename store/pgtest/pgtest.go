@@ -95,6 +95,11 @@ func Copy(t testing.TB, of string) string {
 	t.Helper()
 	_, name, _ := strings.Cut(of, prefix)
 	name, _, _ = strings.Cut(prefix+name, "?")
+	if connect(t); len(server.workers) == 0 {
+		return create(t, name)
+	}
+	copying.Lock() // Citus has nobody connect meanwhile, and PostgreSQL has no two alter one database at once
+	defer copying.Unlock()
 	if err := disconnect(name); err != nil {
 		t.Fatalf("disconnect from the database that is copied: %v", err)
 	}
@@ -104,6 +109,8 @@ func Copy(t testing.TB, of string) string {
 	}
 	return u
 }
+
+var copying sync.Mutex
 
 const prefix = "reverie_test_"
 

@@ -16,6 +16,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -203,10 +204,7 @@ func (a *app) onlyGroup(ctx context.Context) error {
 func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usage string, words ...T) {
 	*to = byDefault
 	cmd.Flags().Var(word[T]{to}, name, usage)
-	offered := make([]string, len(words))
-	for i, w := range words {
-		offered[i] = string(w)
-	}
+	offered := text.Each(words, func(w T) string { return string(w) })
 	completeWords(cmd, name, offered)
 	check(cmd, func() error {
 		if *to != byDefault && !slices.Contains(words, *to) {

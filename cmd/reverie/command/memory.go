@@ -14,6 +14,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 	"reverie/store/history"
 )
 
@@ -108,10 +109,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if found.Total == 0 && !a.JSON {
 			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
 		}
-		list := make([]reverie.Memory, len(found.Hits))
-		for i, h := range found.Hits {
-			list[i] = h.Memory
-		}
+		list := text.Each(found.Hits, func(h reverie.Hit) reverie.Memory { return h.Memory })
 		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
 	})
 	groupFlag(cmd, &q.GroupID, wordsGroup)

@@ -13,6 +13,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -68,10 +69,7 @@ func newRunsList(a *app) *cobra.Command {
 // calendars are those of the runs' groups. A group whose calendar cannot be read
 // has that of UTC: its runs are worth seeing all the same.
 func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[string]jobs.Calendar, error) {
-	var ids []string
-	for _, r := range runs {
-		ids = append(ids, r.GroupID)
-	}
+	ids := text.Each(runs, func(r reverie.RunEntry) string { return r.GroupID })
 	slices.Sort(ids)
 	groups, err := a.Store.Groups(ctx, slices.Compact(ids))
 	found := map[string]jobs.Calendar{}

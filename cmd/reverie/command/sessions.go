@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func newSessions(a *app) *cobra.Command {
@@ -28,10 +29,7 @@ func newSessionsList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entries := []cli.SessionEntry{}
-		for _, s := range list {
-			entries = append(entries, a.entry(s))
-		}
+		entries := text.Each(list, a.entry)
 		return a.Show(map[string]any{"success": true, "total": total, "sessions": entries}, func() error {
 			if len(list) == 0 {
 				return a.nothing(ctx, cmd, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")

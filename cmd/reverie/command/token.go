@@ -10,6 +10,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func newToken(a *app) *cobra.Command {
@@ -119,10 +120,7 @@ func newTokenList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entries := []cli.TokenEntry{}
-		for _, t := range list {
-			entries = append(entries, a.tokenEntry(t))
-		}
+		entries := text.Each(list, a.tokenEntry)
 		return a.Show(map[string]any{"success": true, "tokens": entries}, func() error { return a.PrintTokens(entries) })
 	}))
 	groupFlag(cmd, &groupID, "list only tokens that open this group")
