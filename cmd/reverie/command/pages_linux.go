@@ -1,8 +1,8 @@
-package main
+package command
 
 import (
+	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,13 +15,10 @@ func init() { time.AfterFunc(100*time.Millisecond, dropPages) }
 func dropPages() {
 	maps, _ := os.ReadFile("/proc/self/maps") // without it, the pages stay
 	for line := range strings.Lines(string(maps)) {
-		fields := strings.Fields(line)
-		if len(fields) < 6 || fields[5][0] != '/' || strings.Contains(fields[1], "w") {
-			continue
+		var from, to uintptr
+		_, _ = fmt.Sscanf(line, "%x-%x", &from, &to)
+		if strings.Contains(line, " /") && !strings.Contains(line, " rw") {
+			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
 		}
-		from, to, _ := strings.Cut(fields[0], "-")
-		start, _ := strconv.ParseUint(from, 16, 64)
-		end, _ := strconv.ParseUint(to, 16, 64)
-		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(start), uintptr(end-start), syscall.MADV_DONTNEED)
 	}
 }
