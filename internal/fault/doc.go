@@ -52,8 +52,6 @@ const (
 	Newer = "newer"
 	// Scope: a fact of which nobody has said how far it reaches is its group's.
 	Scope = "scope"
-	// Watch: a stream that ends makes room for another.
-	Watch = "watch"
 	// Notice: a group's notices of one type are some time apart.
 	Notice = "notice"
 )

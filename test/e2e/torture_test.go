@@ -46,7 +46,6 @@ var ordeals = []*ordeal{
 	failingModel,
 	linksComeAndGo,
 	peopleBesideNight,
-	pagesWatched,
 	weekOfDaemon,
 }
 
@@ -101,13 +100,6 @@ func (o *ordeal) strikes(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.struck += n
-}
-
-// hits is how often that was.
-func (o *ordeal) hits() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.struck
 }
 
 // idle says why an ordeal that was run shows nothing; "" where it does.

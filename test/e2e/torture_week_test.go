@@ -322,7 +322,7 @@ func (w *week) alarmed() {
 	for _, n := range w.alarms.came {
 		types[n.Type]++
 	}
-	w.t.Logf("alarms: %v", types)
+	w.t.Logf("alarms: %v; calls by day: %q", types, w.rows(`select (created_at at time zone 'UTC')::date, count(*) from llm_calls where provider <> 'offline' group by 1 order by 1`))
 	if types[notify.HeldPlan] == 0 || types[notify.NothingUsed] == 0 || types[notify.BudgetSpent] == 0 && !testing.Short() {
 		w.t.Error("an alarm never came")
 	}
