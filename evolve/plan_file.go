@@ -55,17 +55,15 @@ func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 		if r.since.IsZero() {
 			f.Run.WindowSince = s.state.Pending[0].SentAt
 		}
-		for _, h := range slices.Concat(s.state.Heads, s.state.Again) {
-			f.Heads = append(f.Heads, planfile.Head{MemoryID: h.ID, LineageID: h.LineageID, Version: h.Version, SHA256: planfile.HeadSHA256(h)})
-		}
+		f.Heads = text.Each(slices.Concat(s.state.Heads, s.state.Again), planfile.SumOfHead)
 	}
 	f.Run.PromptVersion, f.Run.PromptSHA256 = r.recorder.Row.PromptVersion, r.recorder.Row.PromptSHA256
 	for _, m := range s.state.Pending {
-		f.Messages = append(f.Messages, planfile.Message{Chunk: s.no, MessageID: m.ID, SHA256: planfile.MessageSHA256(m)})
+		f.Messages = append(f.Messages, planfile.SumOfMessage(m, true))
 	}
 	for _, m := range s.earlier {
-		if !slices.ContainsFunc(f.Messages, func(o planfile.Message) bool { return o.MessageID == m.ID }) {
-			f.Messages = append(f.Messages, planfile.Message{MessageID: m.ID, SHA256: planfile.MessageSHA256(m)})
+		if !slices.ContainsFunc(f.Messages, func(o planfile.Sum) bool { return o.ID == m.ID }) {
+			f.Messages = append(f.Messages, planfile.SumOfMessage(m, false))
 		}
 	}
 	input := ""
@@ -104,10 +102,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 		return none, fmt.Errorf("nothing was applied: it is not as `reverie plan` has written it here: "+
 			"a plan cannot be edited, and no other database's applied: %w: plan again", reverie.ErrInvalid)
 	}
-	ids := make([]string, len(file.Messages))
-	for i, m := range file.Messages {
-		ids[i] = m.MessageID
-	}
+	ids := text.Each(file.Messages, func(m planfile.Sum) string { return m.ID })
 	now, err := store.PlanState(ctx, groupID, file.Run.ID, ids)
 	switch {
 	case err != nil:
@@ -148,10 +143,7 @@ func appliedBefore(res Result, run reverie.Run) (Result, error) {
 func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.File, sum string, state reverie.State) error {
 	r.recorder.Began, r.recorder.Row.StartedAt = true, r.now
 	st := &r.recorder.Stats
-	var planned reverie.PlannedRun
-	for _, h := range state.Heads {
-		planned.Heads = append(planned.Heads, h.ID)
-	}
+	planned := reverie.PlannedRun{Heads: text.Each(state.Heads, func(h reverie.HeadState) string { return h.ID })}
 	heads := slices.Concat(state.Heads, state.Again, state.Archived)
 	for _, c := range file.Chunks {
 		strengthen(c.Plan.Steps, heads)
@@ -211,69 +203,25 @@ func bearOut(h *reverie.HeadState, step reverie.Step) {
 
 // checkStale refuses a plan of which a memory or a message is not as it was.
 func checkStale(file *planfile.File, state reverie.State, messages []reverie.Message) error {
-	moved := append(movedHeads(file, slices.Concat(state.Heads, state.Again)), movedMessages(file, messages)...)
-	if len(moved) == 0 {
+	heads := text.Each(slices.Concat(state.Heads, state.Again), planfile.SumOfHead)
+	said := text.Each(messages, func(m reverie.Message) planfile.Sum { return planfile.SumOfMessage(m, m.Pending()) })
+	changed := append(differing("memory ", file.Heads, heads), differing("message ", file.Messages, said)...)
+	if len(changed) == 0 {
 		return nil
 	}
-	const most = 10
-	if n := len(moved) - most; n > 0 {
-		moved = append(moved[:most], fmt.Sprintf("and %d more", n))
-	}
-	return fmt.Errorf("nothing was applied: what the plan of %s rests on has changed since:\n  %s\nplan again: `reverie plan --group %s -o FILE`: %w",
-		file.CreatedAt.UTC().Format(time.RFC3339), strings.Join(moved, "\n  "), file.Run.GroupID, reverie.ErrConflict)
+	return fmt.Errorf("nothing was applied: the plan of %s rests on what has changed since: %s: plan again: `reverie plan --group %s -o FILE`: %w",
+		file.CreatedAt.UTC().Format(time.RFC3339), text.Excerpt(strings.Join(changed, ", "), 500), file.Run.GroupID, reverie.ErrConflict)
 }
 
-// movedHeads are memories that are not as they were, and new ones.
-func movedHeads(file *planfile.File, heads []reverie.HeadState) (moved []string) {
-	now := map[string]reverie.HeadState{}
-	for _, h := range heads {
-		now[h.LineageID] = h
-	}
-	for _, was := range file.Heads {
-		is, found := now[was.LineageID]
-		delete(now, was.LineageID)
-		said := text.Excerpt(is.Statement, 60)
-		switch {
-		case !found:
-			moved = append(moved, fmt.Sprintf("memory %s is not active any more, or was judged again", was.MemoryID))
-		case is.ID != was.MemoryID:
-			moved = append(moved, fmt.Sprintf("memory %s has moved: version %d, %s, says “%s”", was.MemoryID, is.Version, is.ID, said))
-		case is.Version != was.Version || planfile.HeadSHA256(is) != was.SHA256:
-			moved = append(moved, fmt.Sprintf("memory %s is not as it was for the plan: version %d says “%s”", was.MemoryID, is.Version, said))
+// differing names what was otherwise, or is new.
+func differing(what string, were, are []planfile.Sum) (names []string) {
+	for _, s := range slices.Concat(were, are) {
+		if !slices.Contains(were, s) || !slices.Contains(are, s) {
+			names = append(names, what+s.ID)
 		}
 	}
-	for _, h := range heads {
-		if _, unknown := now[h.LineageID]; unknown {
-			moved = append(moved, fmt.Sprintf("memory %s is new to the plan: “%s”", h.ID, text.Excerpt(h.Statement, 60)))
-		}
-	}
-	return moved
-}
-
-// movedMessages are messages that are not as they were.
-func movedMessages(file *planfile.File, messages []reverie.Message) (moved []string) {
-	now := map[string]reverie.Message{}
-	for _, m := range messages {
-		now[m.ID] = m
-	}
-	for _, was := range file.Messages {
-		name := text.Excerpt(was.MessageID, 60)
-		switch is, found := now[was.MessageID]; {
-		case !found:
-			moved = append(moved, fmt.Sprintf("message %q is missing, or its text was removed", name))
-		case planfile.MessageSHA256(is) != was.SHA256:
-			moved = append(moved, fmt.Sprintf("message %q says something else than it did for the plan", name))
-		case was.Chunk > 0 && !is.Pending():
-			by := ""
-			if is.RunID != nil {
-				by = " by run " + *is.RunID
-			}
-			moved = append(moved, fmt.Sprintf("message %q is not pending any more: %s%s", name, is.State(), by))
-		case was.Chunk == 0 && is.Pending():
-			moved = append(moved, fmt.Sprintf("message %q, which was shown as context, is pending", name))
-		}
-	}
-	return moved
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // simulation is what a dry run believes to have written: the heads after its plans,

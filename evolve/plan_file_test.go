@@ -182,7 +182,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 	for name, edit := range map[string]func(string) string{
 		"a statement":           swapped(`"statement": "New."`, `"statement": "Newer."`),
 		"another group":         swapped(`"group_id": "g1"`, `"group_id": "g2"`),
-		"another memory":        swapped(f.Heads[0].MemoryID, f.Heads[1].MemoryID),
+		"another memory":        swapped(f.Heads[0].ID, f.Heads[1].ID),
 		"another model":         swapped(`"model": "openai/fake"`, `"model": "openai/better"`),
 		"an id of its own":      swapped(f.Run.ID, reverie.NewID()),
 		"another question":      swapped(f.Chunks[0].Asked.InputSHA256, f.Heads[0].SHA256),
@@ -212,11 +212,11 @@ func TestPlanIsNotEdited(t *testing.T) {
 // A plan rests on memories and messages as they were.
 func TestPlanIsStale(t *testing.T) {
 	for name, c := range map[string]struct{ change, says string }{
-		"a memory deleted":  {`update memories set status = 'deprecated', ended_at = now() where statement = 'Memory 3.'`, "is not active any more"},
-		"a memory reworded": {`update memories set statement = 'Memory 9.' where statement = 'Memory 3.'`, "is not as it was for the plan"},
-		"a message erased":  {`update messages set text = '', pruned_at = now() where run_id is null`, "is missing, or its text was removed"},
-		"a message edited":  {`update messages set text = 'note Old.' where run_id is null and text = 'note New.'`, "says something else"},
-		"a message taken":   {`update messages set outcome = 'considered', run_id = (select run_id from runs limit 1) where run_id is null and text = 'note New.'`, "is not pending any more"},
+		"a memory deleted":  {`update memories set status = 'deprecated', ended_at = now() where statement = 'Memory 3.'`, "since: memory "},
+		"a memory reworded": {`update memories set statement = 'Memory 9.' where statement = 'Memory 3.'`, "since: memory "},
+		"a message erased":  {`update messages set text = '', pruned_at = now() where run_id is null`, "since: message "},
+		"a message edited":  {`update messages set text = 'note Old.' where run_id is null and text = 'note New.'`, "since: message "},
+		"a message taken":   {`update messages set outcome = 'considered', run_id = (select run_id from runs limit 1) where run_id is null and text = 'note New.'`, "since: message "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := remembering(t, 3)

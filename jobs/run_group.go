@@ -270,7 +270,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 		if f.over() {
 			return cmp.Or(failed, errEnded)
 		}
-		if held != nil && i == len(windows)-1 {
+		if held != nil && i == len(windows)-1 && g.Setback == nil { // which is cleared behind the work
 			held.last()
 		}
 		done := f.runWindow(ctx, held, g, w)

@@ -497,3 +497,17 @@ func TestEnter(t *testing.T) {
 		t.Errorf("%+v, %v; %d entered, %d left", s, err, entered, left)
 	}
 }
+
+// TestSetbackIsClearedUnderTheLease: what a success says of the failures before is written while the lease is held, and
+// only where there are none is it given back with the run's end.
+func TestSetbackIsClearedUnderTheLease(t *testing.T) {
+	w := newWorld(ids(2), 1)
+	w.setbacks["g00000"] = &reverie.Setback{Failures: 1, RetryAt: midday}
+	r, _ := w.runner(w.work(nil))
+	if s, err := r.Run(t.Context(), nil); err != nil || s.Done != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if len(w.setbacks) > 0 || len(w.held) > 0 {
+		t.Errorf("setbacks %v, leases %v; want none", w.setbacks, w.held)
+	}
+}

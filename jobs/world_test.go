@@ -160,6 +160,9 @@ func (w *world) ClearSetback(ctx context.Context, id string, _ reverie.Job) erro
 	if _, bounded := ctx.Deadline(); ctx.Err() != nil || !bounded {
 		return fmt.Errorf("cleared with a context that is dead, or has no end: %v", ctx.Err())
 	}
+	if w.held[id] == "" {
+		return fmt.Errorf("cleared of %q, whose lease nobody has", id)
+	}
 	delete(w.setbacks, id)
 	return nil
 }
@@ -209,6 +212,10 @@ func (w *world) work(err func(id, date string) error) work {
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if end := held.Lease().GiveBack; end != nil { // as with the end of the run
+			*end = true
+			delete(w.held, g.ID)
+		}
 		w.worked = append(w.worked, strings.TrimSpace(g.ID+" "+win.Date))
 		w.pending[g.ID] = slices.DeleteFunc(w.pending[g.ID], func(at time.Time) bool { return holds(win, at) })
 		return nil

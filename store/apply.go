@@ -57,9 +57,8 @@ const (
 			on conflict (group_id, night) do nothing)
 		select count(*) from consumed`
 
-	finishChunkQuery = `with c as (
-			update run_chunks set status = $4, refusals = $5::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3)
-		update runs set stats = $6::jsonb where group_id = $1 and run_id = $2`
+	finishChunkQuery = `update run_chunks set status = $4, refusals = $5::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
+	statsQuery       = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2`
 )
 
 // Apply writes what one chunk decided, in one transaction whose number of
@@ -141,7 +140,10 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 		Newest     *time.Time
 		SaidBy     *time.Time `db:"said_by"`
 	}
-	if err := t.Get(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, steps: plan.Steps}
+	chunk := t.Ask(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo)
+	heads := b.lockHeads(ctx, t)
+	if err := chunk.Read(); err != nil {
 		return nil, pg.NotFoundIfEmpty(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	switch reverie.ChunkStatus(status.Chunk) {
@@ -151,10 +153,8 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.db.Now(),
-		status.Newest),
-		saidBy: status.SaidBy, steps: plan.Steps}
-	list, err := s.writeSteps(ctx, t, b)
+	b.at, b.saidBy = after(s.db.Now(), status.Newest), status.SaidBy
+	list, err := s.writeSteps(ctx, t, b, heads)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +221,11 @@ func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if plan.HeldAll {
 		status = reverie.ChunkHeld
 	}
-	return t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals),
-		pg.AsJSON(plan.Stats))
+	err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals))
+	if err != nil || plan.End != nil { // the run's end has its stats
+		return err
+	}
+	return t.Exec(ctx, statsQuery, plan.GroupID, plan.RunID, pg.AsJSON(plan.Stats))
 }
 
 // batch is the steps of one chunk on their way into the memories.
@@ -326,11 +329,14 @@ func checkSteps(steps []reverie.Step) error {
 // ones begin, supported ones are strengthened, each with its evidence, new ones with
 // the memories that they rest on, and all but support goes to the change log. A head
 // that has moved is reverie.ErrConflict, and nothing is written.
-func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.Change, error) {
+func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch, heads *pg.Asked) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
 		return nil, nil
 	}
-	if err := b.lockHeads(ctx, t); err != nil {
+	if err := heads.Read(); err != nil {
+		return nil, err
+	}
+	if err := b.unmoved(); err != nil {
 		return nil, err
 	}
 	for _, head := range b.heads { // a person may have changed one while it was waited for
@@ -352,7 +358,8 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.C
 	return list, InsertChanges(ctx, t, b.groupID, &b.runID, b.chunkNo, b.at, list)
 }
 
-func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
+// lockHeads asks for the heads that the steps are of, locked.
+func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) *pg.Asked {
 	var lineages []string
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate {
@@ -361,15 +368,19 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 	}
 	b.heads = make(map[string]reverie.Memory, len(lineages))
 	if len(lineages) == 0 {
-		return nil
+		return &pg.Asked{}
 	}
-	rows, err := pg.Select[reverie.Memory](ctx, t, lockHeadsQuery, b.groupID, lineages)
-	if err != nil {
+	var rows []reverie.Memory
+	return t.AskAll(ctx, &rows, lockHeadsQuery, b.groupID, lineages).Then(func(err error) error {
+		for _, r := range rows {
+			b.heads[r.LineageID] = r
+		}
 		return err
-	}
-	for _, r := range rows {
-		b.heads[r.LineageID] = r
-	}
+	})
+}
+
+// unmoved refuses steps whose heads have moved.
+func (b *batch) unmoved() error {
 	for _, st := range b.steps {
 		if st.Action == reverie.ActionCreate {
 			continue
@@ -395,6 +406,7 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 var becomes = map[reverie.Action]reverie.Status{reverie.ActionUpdate: reverie.StatusSuperseded,
 	reverie.ActionDelete: reverie.StatusDeprecated, reverie.ActionArchive: reverie.StatusArchived}
 
+// moveHeads ends or strengthens heads, which are locked.
 func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.steps {
@@ -402,11 +414,7 @@ func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 			rows.Add(st.Head.MemoryID, string(becomes[st.Action]), st.Strength, st.LastSupportedAt, b.saidAt(st))
 		}
 	}
-	n, err := rows.ExecRows(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
-	if err == nil && n != rows.Len() {
-		return fmt.Errorf("%d of %d heads were written: %w", n, rows.Len(), reverie.ErrConflict)
-	}
-	return err
+	return rows.Exec(ctx, t, moveHeadsQuery, b.groupID, b.at, b.runID)
 }
 
 func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
@@ -425,7 +433,7 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	if rows.Len() == 0 {
 		return nil
 	}
-	vectors, err := s.db.Vectors(ctx, t, embeddings)
+	vectors, err := t.Vectors(ctx, embeddings)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,7 @@ func statements(t *testing.T, w *world, found [][]reverie.Near) [][]string {
 // than one statement takes, the floor, the limit and what is not wanted.
 func TestCandidatesAreTheNearest(t *testing.T) {
 	w := newWorld(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seedOf(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	const dims = 16
 	name := fmt.Sprintf("prop@%d", dims)
@@ -180,8 +179,7 @@ func TestCandidatesOfOneScore(t *testing.T) {
 // whether it is stored or given beside what is; without a model, by its words alone.
 func TestCandidatesScoreAsASearch(t *testing.T) {
 	w := newWorld(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seedOf(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	const dims = 8
 	name := fmt.Sprintf("prop@%d", dims)

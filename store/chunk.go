@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,16 +31,16 @@ func refusalsJSON(list []reverie.Refusal) any {
 	return pg.AsJSON(clean)
 }
 
-const saveChunkQuery = `with saved as (
-			insert into run_chunks as c (` + chunkColumns + `)
-			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7, $8, $9::jsonb, $10)
-			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
-				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, answer = excluded.answer,
-				status = excluded.status, refusals = excluded.refusals
-			where c.status not in ('applied', 'held')
-			returning 1)
-		update runs set stats = case when $11::int = 0 then stats else stats || jsonb_build_object('limit', $11::int) end
-		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
+const (
+	saveChunkQuery = `insert into run_chunks as c (` + chunkColumns + `)
+		values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7, $8, $9::jsonb, $10)
+		on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
+			message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, answer = excluded.answer,
+			status = excluded.status, refusals = excluded.refusals
+		where c.status not in ('applied', 'held') returning true`
+
+	limitQuery = `update runs set stats = stats || $3::jsonb where group_id = $1 and run_id = $2`
+)
 
 // SaveChunk writes a chunk as it stands, over what was saved of it before, and
 // its limit into the run's stats, and the call that it was answered by. In
@@ -53,25 +55,28 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 	})
 }
 
-// saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
+// saveChunk asks for [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
 	if c.Call != nil {
 		if err := InsertCall(ctx, t, *c.Call); err != nil {
 			return err
 		}
 	}
-	n, err := t.ExecRows(ctx, saveChunkQuery, s.chunkValues(lease.GroupID, c)...)
-	if err == nil && n == 0 {
-		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
+	if c.Limit != 0 {
+		limit := pg.AsJSON(map[string]int{"limit": c.Limit})
+		if err := t.Exec(ctx, limitQuery, lease.GroupID, c.RunID, limit); err != nil {
+			return err
+		}
 	}
-	return err
-}
-
-// chunkValues are the arguments of saveChunkQuery.
-func (s *Store) chunkValues(groupID string, c reverie.Chunk) []any {
-	return []any{groupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
+	t.Ask(ctx, new(bool), saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
 		append([]string{}, c.MemoryIDs...), // never null
-		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now(), c.Limit}
+		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now()).Then(func(err error) error {
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
+		}
+		return err
+	})
+	return nil
 }
 
 const (
@@ -83,13 +88,12 @@ const (
 	// What a run has adopted is with it: those before it that have ended need it no
 	// longer. Its own stay until a third run goes on with it, which knows of it by its
 	// chunk.
-	adoptAnswersQuery = `with dropped as (
-			delete from answers d using answers a
-			where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
-				and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
-					where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid)
-						and r.status in ('deferred', 'failed'))))
-		insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
+	dropAnswersQuery = `delete from answers d using answers a
+		where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
+			and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
+				where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid)
+					and r.status in ('deferred', 'failed')))`
+	adoptAnswersQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		select group_id, $3::uuid, input_sha256, purpose, answer, $4 from answers where group_id = $1 and run_id = $2::uuid
 		on conflict (group_id, run_id, input_sha256) do nothing`
 )
@@ -150,6 +154,9 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 
 // adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
 func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to string) error {
+	if err := t.Exec(ctx, dropAnswersQuery, groupID, from, to); err != nil {
+		return err
+	}
 	return t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
 }
 

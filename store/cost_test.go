@@ -82,7 +82,7 @@ func TestRunsPaging(t *testing.T) {
 		select group_id, gen_random_uuid(), run_id, 'evolve', 'p', 'm', 5, 'ok', now() from runs`)
 	for _, q := range []reverie.RunQuery{{}, {GroupID: "g1"}, {Held: true}, {GroupID: "g2", Held: true, Status: reverie.RunSucceeded}} {
 		want := pgtest.Rows(t, db, `select run_id from runs r where ($1 = '' or group_id = $1) and (not $2::bool or exists (
-				select 1 from held_plans h where h.run_id = r.run_id and status = 'waiting'))
+				select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and status = 'waiting'))
 			order by started_at desc, run_id desc`, q.GroupID, q.Held)
 		var got []string
 		for q.Limit = 3; ; {

@@ -34,9 +34,10 @@ const (
 
 	// What is new of a group: of its own, of sessions that the query is about, and of
 	// those that nobody knows; or, of the versions $5, what still is: those are looked up
-	// by key, for a plan that is made before they are known compares each with each.
+	// by key, for a plan that is made before they are known compares each with each. What depends on $5 alone is a query of
+	// its own: of a condition that is false whatever a row holds, Citus would make a statement without its table.
 	newMaterial = ` from (
-			select * from memories where group_id = $1 and cardinality($5::uuid[]) = 0
+			select * from memories where group_id = $1 and (select cardinality($5::uuid[]) = 0)
 			union all select v.* from (select distinct id from unnest($5::uuid[]) as u (id)) x
 				cross join lateral (select * from memories where group_id = $1 and memory_id = x.id limit 1) v) m
 			left join lateral (select s.last_at, s.session_id from sessions s
@@ -142,7 +143,7 @@ const (
 	coveredQuery = `select ` + sessionColumns + ` from sessions c where group_id = $1 and session_id = any (array(
 			select unnest($6::text[])
 			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
-			and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
+			and ((select cardinality($5::uuid[]) = 0) or not exists (select 1 from memories m
 				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session'
 					and m.status = 'active'
 					and m.memory_id not in (select unnest($5::uuid[])) and ` + dreamtOf + ` is null))

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,7 +90,7 @@ func TestDreamPage(t *testing.T) {
 	if got := must(d.Dream(ctx, group))(t).Narrative.Statement; got != "long ago" {
 		t.Errorf("the narrative is %q", got)
 	}
-	d.write(`update memories set updated_at = updated_at - interval '1 hour' where memory_id = $1`, restored.ID)
+	d.write(`update memories set updated_at = $2 where memory_id = $1`, restored.ID, restored.UpdatedAt.Add(-time.Hour))
 	for by, got := range map[string]string{"page": must(d.Dream(ctx, group))(t).Narrative.Statement,
 		"dream": must(d.GatherDream(ctx, reverie.DreamQuery{GroupID: group}))(t).Narrative.Statement} {
 		if got != "they went on" {

@@ -157,6 +157,7 @@ func TestDueGroupsOfDreams(t *testing.T) {
 // What is new is found by probes of keys, also by plans that were made while there
 // was nothing, which keep to a connection for a while.
 func TestDreamSignsAreCheap(t *testing.T) {
+	pgtest.OnOneServer(t, "its workers read the tables")
 	d := newDreamer(t)
 	conn := must(d.db.Conn(t.Context()))(t)
 	defer func() { _ = conn.Close() }()

@@ -87,7 +87,7 @@ func (d *dreamer) chunkOf(id, run, status string) {
 // covers says up to when a session has been dreamt of, counted from its last message.
 func (d *dreamer) covers(id, session string, after time.Duration) {
 	d.t.Helper()
-	d.write(`update sessions set dreamt_until = last_at + $3 * interval '1 microsecond' where group_id = $1 and session_id = $2`, id, session, after.Microseconds())
+	d.write(`update sessions set dreamt_until = (select last_at + $3 * interval '1 microsecond') where group_id = $1 and session_id = $2`, id, session, after.Microseconds())
 }
 
 // rests writes what a version rests on.

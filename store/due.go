@@ -96,7 +96,7 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 	var rows []row
 	var err error
 	if q.GroupID != "" {
-		rows, err = pg.QueryByKey[row](ctx, s.db, what, query, args...)
+		rows, err = pg.QueryByKey[row](ctx, s.db.Of(ctx, q.GroupID), what, query, args...)
 	} else {
 		rows, err = pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]row, error) {
 			return pg.Select[row](ctx, t, query, args...)
@@ -167,7 +167,7 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	rows, err := pg.QueryByKey[struct {
 		No int
 		reverie.WindowLoad
-	}](ctx, s.db, fmt.Sprintf("look for messages of group %q", groupID), query, append(args, further...)...)
+	}](ctx, s.db.Of(ctx, groupID), fmt.Sprintf("look for messages of group %q", groupID), query, append(args, further...)...)
 	list := make([]reverie.WindowLoad, len(rows))
 	for i, r := range rows {
 		r.Window = windows[r.No-1]
@@ -221,7 +221,7 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 
 // ClearSetback forgets the failures of a job, if there are any.
 func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
-	return s.db.Exec(ctx, fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
+	return s.db.Of(ctx, groupID).Exec(ctx, fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
 		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 

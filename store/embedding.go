@@ -102,9 +102,9 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	var rows []cachedRow
 	var err error
 	if len(hashes) == 1 { // of a query, as most are
-		rows, err = pg.QueryAll[cachedRow](ctx, s.db, what, oneCachedQuery, groupID, model, hashes[0])
+		rows, err = pg.QueryAll[cachedRow](ctx, s.db.Of(ctx, groupID), what, oneCachedQuery, groupID, model, hashes[0])
 	} else {
-		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
+		err = s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 			Do: func(ctx context.Context, t *pg.Tx) error {
 				rows = nil
 				return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
@@ -138,8 +138,8 @@ func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, b
 		}
 		list[i] = byKey[k]
 	}
-	return s.db.Run(ctx, pg.Work{What: what, Prepare: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		array, err := s.db.Vectors(ctx, t, list)
+	return s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: what, Prepare: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		array, err := t.Vectors(ctx, list)
 		if err != nil {
 			return err
 		}

@@ -105,8 +105,11 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 		return nil, err
 	}
 	err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
-		refusalsJSON(plan.Refusals), pg.AsJSON(plan.Stats))
-	return list, err
+		refusalsJSON(plan.Refusals))
+	if err != nil {
+		return nil, err
+	}
+	return list, t.Exec(ctx, statsQuery, plan.GroupID, plan.RunID, pg.AsJSON(plan.Stats))
 }
 
 // write applies the plan's steps, in the order in which they refer to each other.

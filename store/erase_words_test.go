@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/store/pgtest"
 )
 
 // An author who is called like a word of our own, like a part of others' names, and who
@@ -96,6 +97,7 @@ func TestAnswersGoWithWhatTheyAnswer(t *testing.T) {
 
 // A question that was written down late, after its author was forgotten, is not: neither while that is under way.
 func TestUsageThatComesAfterAnErasure(t *testing.T) {
+	pgtest.OnOneServer(t, "what waits, waits on a worker")
 	f := newForgotten(t)
 	row := reverie.Usage{GroupID: group, UsageID: reverie.NewID(), MemoryID: f.mentions.ID, LineageID: f.mentions.LineageID,
 		Query: "小明 asks", CreatedAt: f.now}

@@ -15,6 +15,7 @@ import (
 // A database that refuses, breaks off or has run out of something is
 // unavailable; one that has answered is not.
 func TestUnavailable(t *testing.T) {
+	pgtest.OnOneServer(t, "its tables have no triggers")
 	_, err := store.Open(t.Context(), pg.Options{URL: "postgres://u@127.0.0.1:1/db"})
 	wantErr(t, err, reverie.ErrUnavailable)
 	if !strings.Contains(err.Error(), "REVERIE_DATABASE_URL") {
@@ -51,6 +52,7 @@ func TestUnavailable(t *testing.T) {
 
 // The server ends the session in the middle of a transaction.
 func TestTerminated(t *testing.T) {
+	pgtest.OnOneServer(t, "its tables have no triggers")
 	w := newWorld(t)
 	db := raw(t)
 	_, err := db.Exec(`create function stop() returns trigger language plpgsql as

@@ -94,7 +94,7 @@ func lived(t testing.TB) (*world, *sql.DB) {
 			select d.group_id, d.memory_id, row_number() over (order by s.statement), s.memory_id, s.lineage_id, d.run_id
 			from memories d join memories s using (group_id) where d.version = 2 and s.version = 1`,
 		`insert into memory_uses (group_id, job, memory_id, run_id) select group_id, 'dream', memory_id, run_id from memories where version = 1`,
-		`update run_chunks set memory_ids = array(select memory_id from memories m where m.run_id = run_chunks.run_id order by 1)`,
+		`update run_chunks set memory_ids = array(select memory_id from memories m where m.group_id = run_chunks.group_id and m.run_id = run_chunks.run_id order by 1)`,
 		`insert into memory_usage_totals select group_id, lineage_id, 10, 4, 5, '2026-01-10' from memories where version = 1`,
 	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
@@ -114,7 +114,8 @@ func remembered(t testing.TB, db *sql.DB) []string {
 		`select e from memory_evidence e order by 1`, `select l from memory_change_log l order by 1`, `select d from decisions d order by 1`,
 		`select h from held_plans h order by 1`, `select s from memory_sources s order by 1`, `select u from memory_uses u order by 1`, `select run_id, job, model, started_at from runs order by 1`,
 		`select group_id, run_id, chunk_no, message_ids, memory_ids, created_at from run_chunks c
-			where exists (select 1 from decisions d where d.run_id = c.run_id) or exists (select 1 from held_plans h where h.run_id = c.run_id) order by 2`,
+			where exists (select 1 from decisions d where d.group_id = c.group_id and d.run_id = c.run_id)
+				or exists (select 1 from held_plans h where h.group_id = c.group_id and h.run_id = c.run_id) order by 2`,
 		`select lineage_id, sum(offered), sum(referenced), sum(ignored) from (
 			select lineage_id, 1 as offered, was_referenced::int as referenced, (not was_referenced)::int as ignored from memory_usage_log
 			union all select lineage_id, offered, referenced, ignored from memory_usage_totals) u group by 1 order by 1`,
@@ -280,8 +281,8 @@ func TestExportPages(t *testing.T) {
 	w := newWorld(t)
 	w.apply(create("小明 likes tea"))
 	db := raw(t)
-	if _, err := db.ExecContext(t.Context(), `insert into memory_evidence (group_id, lineage_id, memory_id, message_id, quote, sent_at, local_date, action, created_at)
-		select group_id, lineage_id, memory_id, 'x', n::text, now(), now(), 'keep', now() from memories, generate_series(1, 400) n`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `insert into memory_evidence (group_id, evidence_no, lineage_id, memory_id, message_id, quote, sent_at, local_date, action, created_at)
+		select group_id, n, lineage_id, memory_id, 'x', n::text, now(), now(), 'keep', now() from memories, generate_series(1, 400) n`); err != nil {
 		t.Fatal(err)
 	}
 	all := exported(t, w.Store, reverie.ExportQuery{})

@@ -52,6 +52,17 @@ const (
 	heldColumns = `coalesce((select w.waits from held w where w.memory_id = m.memory_id::text), '') as waits,
 			coalesce((select w.rejected from held w where w.memory_id = m.memory_id::text), '{}') as rejected`
 
+	// Mostly no person has a say in a group's heads, and none is to be judged again: then the plain
+	// query reads them. What PostgreSQL never runs of the other it still has to set up.
+	undecidedQuery = `select exists (select 1 from held_plans where group_id = $1 and status in ('waiting', 'rejected'))
+		or exists (select 1 from rejudgements where group_id = $1 and run_id is null)`
+
+	plainHeadsQuery = `select ` + headColumns + `, ` + usedAt + ` as used_at from (
+			select m.* from memories m where m.group_id = $1 and m.kind = $2 and m.status = 'active'
+			union all
+			select m.* from memories m where m.group_id = $1 and m.memory_id` + archivedOf + `$2` + newestArchived + `) m
+		order by created_at, lineage_id`
+
 	// The heads of the kind, and whatever else is to be judged again. That is little, and
 	// mostly nothing.
 	// Which pending messages they rest on is looked up for all of them at once, and only where
@@ -97,19 +108,25 @@ const (
 		order by sent_at, seq`
 )
 
-// Gather reads what one chunk needs, in one snapshot and at most five
-// statements, or six where memories of other kinds are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
+// Gather reads what one chunk needs, in one snapshot and one round trip, or up to
+// three where memories are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
+	return pg.Lookup(ctx, s.db.Of(ctx, q.GroupID), what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
 		groupNights(ctx, t, q.GroupID, &state.Group, &state.Nights)
 		pending(ctx, t, q, &state)
 		if !q.ContextSince.IsZero() && q.ContextLimit > 0 {
 			t.AskAll(ctx, &state.Context, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
 		}
 		var heads []reverie.HeadState
-		t.AskAll(ctx, &heads, headsQuery, q.GroupID, string(q.Kind), q.RunID)
-		if err = t.ReadAsked(); err == nil {
+		var undecided bool
+		t.Ask(ctx, &undecided, undecidedQuery, q.GroupID)
+		t.AskAll(ctx, &heads, plainHeadsQuery, q.GroupID, string(q.Kind))
+		if err = t.ReadAsked(); err == nil && undecided {
+			heads = nil
+			err = t.Select(ctx, &heads, headsQuery, q.GroupID, string(q.Kind), q.RunID)
+		}
+		if err == nil {
 			err = divide(ctx, t, q, heads, &state)
 		}
 		return state, err

@@ -86,7 +86,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	}
 	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: stored.Kind, at: at,
 		saidBy: &at, steps: steps}
-	list, err := s.writeSteps(ctx, t, b)
+	list, err := s.writeSteps(ctx, t, b, b.lockHeads(ctx, t))
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 	if !ofEvolve(job) {
 		takenUp = append(takenUp, string(reverie.ChunkOpen))
 	}
-	found, err := pg.QueryByKey[struct{ Held, Some bool }](ctx, s.db, what, interruptedQuery, lease.GroupID, string(job), lease.Name,
+	found, err := pg.QueryByKey[struct{ Held, Some bool }](ctx, s.db.Of(ctx, lease.GroupID), what, interruptedQuery, lease.GroupID, string(job), lease.Name,
 		lease.Holder, lease.Fence, takenUp)
 	switch {
 	case err != nil:

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/store/pgtest"
 )
 
 // No method of the store returns a row of a group other than the one that it is asked
@@ -24,6 +26,7 @@ import (
 // isolation_calls_test.go, and to numbers if no text of the group is in what it returns;
 // or to ofAllGroups, with the reason why it is about no one group.
 func TestNoMethodReachesAnotherGroup(t *testing.T) {
+	pgtest.OnOneServer(t, "rows are seeded without what they refer to")
 	w := newIsolated(t)
 	known := methodsOf(reflect.TypeFor[parts]())
 	for name := range known {
@@ -65,6 +68,7 @@ func TestNoMethodReachesAnotherGroup(t *testing.T) {
 
 // A method that forgets the group is found out: by what it returns, and by what it changes.
 func TestLeaksAreFound(t *testing.T) {
+	pgtest.OnOneServer(t, "rows are seeded without what they refer to")
 	w := newIsolated(t)
 	w.seed(twin)
 	w.seed(far)

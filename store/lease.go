@@ -66,7 +66,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 	if holder == "" {
 		return lease, fmt.Errorf("acquire the lease of group %q: holder is empty: %w", groupID, reverie.ErrInvalid)
 	}
-	err := s.db.Run(ctx, pg.Work{
+	err := s.db.Of(ctx, groupID).Run(ctx, pg.Work{
 		What:  fmt.Sprintf("acquire the lease of group %q", groupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -122,7 +122,7 @@ func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 // reverie.ErrLeaseLost once another holder has taken it.
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	w := pg.Work{What: fmt.Sprintf("renew the lease of group %q", lease.GroupID), ByKey: true}
-	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (expires time.Time, err error) {
+	return pg.Run(ctx, s.db.Of(ctx, lease.GroupID), w, func(ctx context.Context, t *pg.Tx) (expires time.Time, err error) {
 		err = extended(lease, askExtension(ctx, t, lease, ttl, &expires))
 		return expires, err
 	})
@@ -131,7 +131,7 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 // ReleaseLease frees the group for the next holder at once. A lease that another
 // has taken meanwhile is left alone, without an error.
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
-	return s.db.Run(ctx, pg.Work{
+	return s.db.Of(ctx, lease.GroupID).Run(ctx, pg.Work{
 		What:  fmt.Sprintf("release the lease of group %q", lease.GroupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -204,7 +204,7 @@ func (s *Store) underLease(ctx context.Context, lease reverie.Lease, w pg.Work) 
 			return err
 		}
 	}
-	return s.db.Run(ctx, w)
+	return s.db.Of(ctx, lease.GroupID).Run(ctx, w)
 }
 
 // checkLease refuses work on a group that the lease is not of.

@@ -42,11 +42,11 @@ func TestLeaseExpires(t *testing.T) {
 	w := newWorld(t)
 	w.now = noon.AddDate(10, 0, 0)
 	wantErr(t, second(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute)), reverie.ErrBusy)
-	_, err := raw(t).Exec(`update leases set expires_at = clock_timestamp() - interval '1 millisecond'`)
+	_, err := raw(t).Exec(`update leases set expires_at = statement_timestamp() - interval '1 millisecond'`)
 	check(t, err)
 	// Late, but nobody took it: the holder may go on.
 	check(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)))
-	_, err = raw(t).Exec(`update leases set expires_at = clock_timestamp() - interval '1 millisecond'`)
+	_, err = raw(t).Exec(`update leases set expires_at = statement_timestamp() - interval '1 millisecond'`)
 	check(t, err)
 	next := must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute))(t)
 	if next.Fence != w.lease.Fence+1 || !next.TakenOver {
@@ -65,10 +65,10 @@ func TestLeaseExpires(t *testing.T) {
 func TestLeaseOfAFutureIsFree(t *testing.T) {
 	w := newWorld(t)
 	w.chunk("", 1, w.messages(1))
-	_, err := raw(t).Exec(`update messages set run_id = run.run_id, outcome = 'considered' from runs run`)
+	_, err := raw(t).Exec(`update messages set run_id = run.run_id, outcome = 'considered' from runs run where run.group_id = messages.group_id`)
 	check(t, err)
 	lives := func(d string) {
-		_, err := raw(t).Exec(`update leases set expires_at = clock_timestamp() + $1::interval`, d)
+		_, err := raw(t).Exec(`update leases set expires_at = statement_timestamp() + $1::interval`, d)
 		check(t, err)
 	}
 	lives("59 minutes")
@@ -95,14 +95,10 @@ func TestLeaseSkipsLockedRows(t *testing.T) {
 	defer func() { _ = tx.Rollback() }()
 	_, err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
 	check(t, err)
-	start := time.Now()
 	_, err = w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute)
 	var busy *reverie.BusyError
 	if !errors.As(err, &busy) || busy.Holder != "" {
-		t.Fatalf("error %v, want busy, holder not known", err)
-	}
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("waited %v for the lock", d)
+		t.Fatalf("error %v, want busy, holder not known", err) // who waits in vain has another
 	}
 }
 

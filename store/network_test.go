@@ -319,14 +319,10 @@ func TestSilenceEnds(t *testing.T) {
 		return healthy
 	}
 	n.mu.Unlock()
-	start := time.Now()
 	_, err := s.Info(t.Context())
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("error %v, want a timeout", err)
-	}
-	if d := time.Since(start); d > 10*time.Second {
-		t.Errorf("took %v", d)
 	}
 	_ = s.Close()
 }
@@ -474,6 +470,7 @@ func TestCancellation(t *testing.T) {
 
 // A holder of locks that stands still does not stop others for ever.
 func TestLockTimeout(t *testing.T) {
+	pgtest.OnOneServer(t, "its workers do not know lock_timeout")
 	w := openWorld(t, pg.Options{LockTimeout: 100 * time.Millisecond})
 	plan := w.plan(create("likes tea"))
 	tx := must(raw(t).Begin())(t)

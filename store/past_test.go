@@ -130,8 +130,7 @@ func (s *pastStory) look(at time.Time) {
 // then, over a random history: lists with all that narrows them, histories, and the
 // difference of any two instants.
 func TestEachPastInstantIsAsItWas(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seedOf(t)
 	s := &pastStory{world: newWorld(t), Rand: rand.New(rand.NewPCG(seed, 0))}
 	db := raw(t)
 	// The newest instant at which anything happened, though the clock may stand still or

@@ -11,6 +11,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
+	"reverie/store/pgtest"
 )
 
 // quotes are the messages that a context would be given for a question, by id.
@@ -113,6 +114,7 @@ func TestQuotesOfALongChat(t *testing.T) {
 // TestQuotesAreConfined: who may not read a group, or not messages at all, is given no quotes of it, also by calling
 // the function itself.
 func TestQuotesAreConfined(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	w := newWorld(t)
 	w.ensure("g2")
 	w.said(group, "a", "the ferry leaves at seven")

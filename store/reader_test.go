@@ -19,6 +19,7 @@ import (
 // Under the reader's role the database shows the rows of its groups, whatever group a
 // query asks for: in a transaction, and in a look by one statement.
 func TestReaderSeesItsGroupsAlone(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	for name, opts := range map[string]pg.Options{"prepared": {}, "unprepared": {Unprepared: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := openWorld(t, opts)
@@ -70,6 +71,7 @@ func TestReaderSeesItsGroupsAlone(t *testing.T) {
 
 // What writes, and what is about all groups by purpose, does not go by the reader.
 func TestReaderLeavesOtherWorkAlone(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	w := openWorld(t, pg.Options{MaxConns: 1})
 	ctx := store.AsReader(t.Context(), "g2")
 	check(t, w.AddToken(ctx, reverie.Token{GroupID: group, ID: "t1", Scope: reverie.ScopeRead, SHA256: make([]byte, 32), CreatedAt: noon}))
@@ -90,6 +92,7 @@ func TestReaderLeavesOtherWorkAlone(t *testing.T) {
 // group is confined. A table that a later migration makes gets its policies from
 // `select reverie_reader('reverie_reader')` at that migration's end.
 func TestReaderMaySelectOnly(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	w := newWorld(t)
 	db := raw(t)
 	for _, bare := range strings1(t, db, `select c.relname || ': ' || array_to_string(array[
@@ -119,6 +122,7 @@ func TestReaderMaySelectOnly(t *testing.T) {
 
 // The group's index is used for the reader as for others.
 func TestReaderUsesIndexes(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	pgtest.New(t)
 	db := raw(t)
 	_, err := db.Exec(`insert into groups (group_id) select 'g' || n from generate_series(1, 40) n;
@@ -157,6 +161,7 @@ func TestReaderUsesIndexes(t *testing.T) {
 // Where the role is not there or cannot be used, reading goes on without it, and what to
 // do is said. A writer that owns nothing works as ever.
 func TestReaderThatCannotBe(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	url := pgtest.URL(t)
 	db := raw(t)
 	unique := strings.ReplaceAll(reverie.NewID(), "-", "")
@@ -213,6 +218,7 @@ func TestReaderThatCannotBe(t *testing.T) {
 
 // One statement by itself is confined, too: sent as it is, as it is prepared, and prepared.
 func TestReaderOfOneStatement(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	s := pgtest.Open(t, pg.Options{MaxConns: 1})
 	for _, id := range []string{"g1", "g2"} {
 		check(t, s.AddGroup(t.Context(), reverie.Group{ID: id}))

@@ -67,7 +67,7 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 	before string) (reverie.Run, error) {
 	return s.startRun(ctx, lease, run, func(ctx context.Context, t *pg.Tx, runID string) error {
 		chunk.RunID = runID
-		if err := t.Exec(ctx, saveChunkQuery, s.chunkValues(lease.GroupID, chunk)...); err != nil || before == "" {
+		if err := s.saveChunk(ctx, t, lease, chunk); err != nil || before == "" {
 			return err
 		}
 		return s.adoptAnswers(ctx, t, lease.GroupID, before, runID)
@@ -96,8 +96,9 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 					return err
 				}
 			}
-			if err := s.insertRun(ctx, t, &run); err != nil || with == nil {
-				return err
+			s.insertRun(ctx, t, &run)
+			if with == nil {
+				return nil
 			}
 			return with(ctx, t, run.ID)
 		},
@@ -106,8 +107,8 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	return run, err
 }
 
-// insertRun writes a run's row, and fills in its attempt and when it began.
-func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error {
+// insertRun asks for a run's row to be written, which fills in its attempt and when it began.
+func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) {
 	at := run.StartedAt
 	if at.IsZero() {
 		at = s.db.Now()
@@ -116,10 +117,11 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error
 		Attempt   int
 		StartedAt time.Time `db:"started_at"`
 	}
-	err := t.Get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
-		run.Model, run.PromptVersion, run.PromptSHA256, pg.AsJSON(run.Stats), at, run.SessionID)
-	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt
-	return err
+	t.Ask(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil, run.Model,
+		run.PromptVersion, run.PromptSHA256, pg.AsJSON(run.Stats), at, run.SessionID).Then(func(err error) error {
+		run.Attempt, run.StartedAt = row.Attempt, row.StartedAt
+		return err
+	})
 }
 
 // FinishRun writes how a run ended. Another holder may be continuing the run by
@@ -411,9 +413,7 @@ func sameHeads(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error 
 // beginPlanned writes the rows of a run and of its chunks.
 func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, lease reverie.Lease, planned reverie.PlannedRun) error {
 	run := planned.Run
-	if err := s.insertRun(ctx, t, &run); err != nil {
-		return err
-	}
+	s.insertRun(ctx, t, &run)
 	for _, c := range planned.Chunks {
 		c.RunID, c.Status = run.ID, reverie.ChunkAnswered
 		if err := s.saveChunk(ctx, t, lease, c); err != nil {

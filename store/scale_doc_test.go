@@ -42,6 +42,7 @@ func strings1(t *testing.T, db *sql.DB, query string) []string {
 // and after those that it refers to. Citus itself is not at hand: functions of
 // the same names and parameters take its place and write down what they are told.
 func TestDistributeFitsTheSchema(t *testing.T) {
+	pgtest.OnOneServer(t, "functions of its own stand for it here")
 	pgtest.New(t)
 	db := raw(t)
 	_, err := db.ExecContext(t.Context(), `
@@ -114,6 +115,7 @@ func TestDistributeFitsTheSchema(t *testing.T) {
 
 // What the page tells operators to run, runs.
 func TestScaleSQLRuns(t *testing.T) {
+	pgtest.OnOneServer(t, "its workers are sent all commands of a text for each")
 	w := newWorld(t)
 	w.apply(create("likes tea"))
 	db := raw(t)

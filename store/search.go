@@ -177,7 +177,7 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 		return nil, nil
 	}
 	return pg.Run(ctx, s.db, pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context, t *pg.Tx) (ids []string, err error) {
-		array, err := s.db.Vectors(ctx, t, probes)
+		array, err := t.Vectors(ctx, probes)
 		if err != nil {
 			return ids, err
 		}
@@ -276,7 +276,7 @@ func (s *Store) columns(ctx context.Context, t *pg.Tx, model string, list []reve
 		ids, statements, all = append(ids, p.ID), append(statements, pg.ValidText(p.Text)), append(all, p.Vector)
 	}
 	if model != "" && len(all) > 0 {
-		vectors, err = s.db.Vectors(ctx, t, all)
+		vectors, err = t.Vectors(ctx, all)
 	}
 	return ids, statements, vectors, err
 }

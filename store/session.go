@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -163,19 +165,19 @@ const (
 	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
 	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
 	dueSessionsOf = `
-		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0
-			and s.new_tokens >= $1` + withBot + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0
-			and s.new_tool_calls >= $2` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0
-			and s.new_turns >= $3` + triedAgain + `
+		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
+			and s.new_tokens >= $1::bigint` + withBot + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0
+			and s.new_tool_calls >= $2::int` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0
+			and s.new_turns >= $3::int` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
 			and s.last_at <= $4::timestamptz` + withBot + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished
 			and s.new_messages > 0` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz
 			and s.turns - s.folded_turns > $5::int
-			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
+			and (s.turns - s.folded_turns > $6::int or s.tokens - s.folded_tokens > $7::bigint)
 			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10 or s.fold_retry_at > $10 + ` + maxRetryAfter + `)
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract'
 			and r.status = 'running' and r.session_id <> ''`
@@ -199,7 +201,8 @@ var (
 		order by last_at, session_id`
 )
 
-// limits are the rule as the queries take it.
+// limits are the rule as the queries take it. A limit that is off is one that nothing reaches: of a condition that is
+// false whatever a row holds, Citus would make a statement without its table.
 func (q SessionQueue) limits() []any {
 	r, now := q.rule, q.db.Now()
 	var idle, remembered time.Time
@@ -209,7 +212,8 @@ func (q SessionQueue) limits() []any {
 	if r.ShortTermTTL > 0 {
 		remembered = now.Add(-r.ShortTermTTL)
 	}
-	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens,
+	on := func(limit int) int { return cmp.Or(max(limit, 0), math.MaxInt32) }
+	return []any{on(r.Tokens), on(r.ToolCalls), on(r.Turns), pg.OrMinusInfinity(idle), r.KeepTurns, on(r.FoldTurns), on(r.FoldTokens),
 		pg.OrMinusInfinity(remembered), r.Asked, now}
 }
 

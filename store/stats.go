@@ -175,7 +175,7 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.Keep(ctx) {
 		return nil
 	}
-	return s.db.Exec(ctx, fmt.Sprintf("record a call to %s", c.Model), recordCallQuery, callValues(c)...)
+	return s.db.Of(ctx, c.GroupID).Exec(ctx, fmt.Sprintf("record a call to %s", c.Model), recordCallQuery, callValues(c)...)
 }
 
 // InsertCall is [Store.RecordCall] in a transaction, for a call that has its id and time.

@@ -187,17 +187,22 @@ func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []str
 //
 // Lineages are found by lists of one: by an equation PostgreSQL, planning while the log is
 // empty, would read it in the order of lineages, and so all that the group was ever offered.
-const judgeQuery = `
+const (
+	judgedVersions = ` join memories m on m.group_id = $1 and m.lineage_id = any (array[l.lineage_id])
+		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
+			or m.version = (select max(h.version) from memories h where h.group_id = $1
+				and h.lineage_id = l.lineage_id))`
+
+	lockJudgedQuery = `select 1 from memory_usage_log l` + judgedVersions + ` and l.memory_id = any ($3::uuid[])
+		order by m.lineage_id, m.version, l.memory_id for no key update of l, m`
+
+	judgeQuery = `
 	with locked as materialized (
 		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $12::float8 and not v.repeated as related, m.memory_id as version_id,
 			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
-		join unnest($3::uuid[], $4::bool[], $5::float8[], $13::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id
-		join memories m on m.group_id = $1 and m.lineage_id = any (array[l.lineage_id])
-		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
-			or m.version = (select max(h.version) from memories h where h.group_id = $1
-				and h.lineage_id = l.lineage_id))
-		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),
+		join unnest($3::uuid[], $4::bool[], $5::float8[], $13::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id` +
+		judgedVersions + `),
 	moves as (
 		select m.memory_id, m.status, case when d.referenced then $6::float8 when d.related then $7::float8 else 0 end as by
 		from (select lineage_id, bool_or(referenced) as referenced, bool_or(related) as related from locked group by lineage_id) d
@@ -230,9 +235,10 @@ const judgeQuery = `
 	left join judged j on j.memory_id = l.memory_id
 	where l.group_id = $1 and l.usage_id = $2
 	order by l.position, l.memory_id`
+)
 
 // Judge writes the verdicts on what one context offered and moves the weights of
-// the lineages' newest versions, each once, all with one statement: rows that were
+// the lineages' newest versions, each once, all with one statement behind the locks: rows that were
 // judged before stay as they are, and so do their weights. It returns the rows as
 // they stand then. It takes no lease, makes no versions, and is not in the change
 // log: the usage log says what moved a weight.
@@ -262,6 +268,9 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			for range pg.MaxTries {
 				rows = nil
+				if err := t.Exec(ctx, lockJudgedQuery, groupID, usageID, ids); err != nil {
+					return err
+				}
 				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
 					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight,
 					reverie.RelatedScore, repeated); err != nil {

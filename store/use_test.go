@@ -187,7 +187,7 @@ func TestRunsOfAJobCountWhatWaits(t *testing.T) {
 		_, err := raw(t).Exec(`update leases set expires_at = 'epoch'`)
 		check(t, err)
 		defer func() {
-			_, err := raw(t).Exec(`update leases set expires_at = clock_timestamp() + '1 min'`)
+			_, err := raw(t).Exec(`update leases set expires_at = statement_timestamp() + '1 min'`)
 			check(t, err)
 		}()
 		return strings.Join(must(w.Endless(ctx, reverie.JobImpression))(t), ",")

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pgtest"
 )
 
 // hook adds a webhook of a group and types of events.
@@ -219,6 +220,7 @@ func TestEventsOfEditedMessages(t *testing.T) {
 
 // The reader sees no webhook, whatever groups it names.
 func TestReaderSeesNoWebhook(t *testing.T) {
+	pgtest.OnOneServer(t, "the tables have no policies")
 	w := newWorld(t)
 	h := w.hook(group)
 	if must(w.Webhook(t.Context(), group, h.ID))(t).Secret != h.Secret {

@@ -52,14 +52,14 @@ func (in Inbox) Take(ctx context.Context, groupID string, messages []reverie.Mes
 // lease of the group.
 func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
 	res, err := in.Eraser.NoteChanges(ctx, groupID, changes)
-	if err == nil && res.Taken() > 0 {
+	if err == nil { // what is known already may wait still: whoever took it may have died
 		ids := make([]string, len(changes))
 		for i, c := range changes {
 			ids[i] = c.ID
 		}
 		var busy int
 		busy, err = in.settle(ctx, groupID, ids)
-		res.Waiting = min(res.Waiting+busy, res.Taken())
+		res.Waiting = min(res.Waiting+busy, len(changes))
 	}
 	return res, err
 }

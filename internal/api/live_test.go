@@ -20,6 +20,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/erase"
 )
 
 // chatLine is a line of a stream as clients write it.
@@ -215,5 +216,27 @@ func TestLiveBadLines(t *testing.T) {
 	late := reverie.MessageChange{ID: "1", Text: &text, EditedAt: service.Now().AddDate(0, 1, 0)}
 	if _, err := service.EditMessage(ctx, "g1", late); !errors.Is(err, reverie.ErrInvalid) {
 		t.Errorf("an edit of a month ahead: %v", err)
+	}
+}
+
+// TestChangeOfOneThatDied: who tells again what became of a message has it done, also where whoever took it first died
+// before that.
+func TestChangeOfOneThatDied(t *testing.T) {
+	t.Parallel()
+	service, db := mailroom(t)
+	ctx := api.WithCaller(t.Context(), api.Anyone)
+	text := "Ann was here"
+	if _, err := service.AddMessages(ctx, "g1", strings.NewReader(lines([]chatLine{{ID: "1", Author: "Ann", Text: &text, SentAt: "2026-01-15T12:00:00Z"}}))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := erase.New(db.DB()).NoteChanges(ctx, "g1", []reverie.MessageChange{{ID: "1", Deleted: true}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := service.DeleteMessage(ctx, "g1", "1")
+	if err != nil || got.Same != 1 || got.Waiting != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if left := standing(t, db, "g1"); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 	"reverie/prompts"
 	"reverie/store/citus"
 )
@@ -74,10 +75,7 @@ func (a *App) Examine(ctx context.Context) []Finding {
 // examineShards says which servers have the tables, where those are distributed.
 func (a *App) examineShards(ctx context.Context, note func(check, detail string, err error) bool) {
 	nodes, err := citus.Nodes(ctx, a.Store.DB())
-	var at []string
-	for _, n := range nodes {
-		at = append(at, fmt.Sprintf("%d at %s", n.Shards, n.Name))
-	}
+	at := text.Each(nodes, func(n citus.Node) string { return fmt.Sprintf("%d at %s", n.Shards, n.Name) })
 	if err != nil || len(nodes) > 0 {
 		note("shards", strings.Join(at, ", "), err)
 	}
@@ -120,10 +118,7 @@ func (a *App) examineGroups(ctx context.Context, note func(check, detail string,
 	const named = 3
 	parked, err := a.Store.GroupList(ctx, reverie.GroupQuery{State: reverie.GroupParked, Limit: named + 1})
 	if err == nil && len(parked) > 0 {
-		var names []string
-		for _, g := range parked[:min(named, len(parked))] {
-			names = append(names, g.ID)
-		}
+		names := text.Each(parked[:min(named, len(parked))], func(g reverie.GroupEntry) string { return g.ID })
 		if len(parked) > named {
 			names = append(names, "and more")
 		}

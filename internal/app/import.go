@@ -67,10 +67,7 @@ func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Impo
 
 // SeveralChats refuses several chats for one group.
 func SeveralChats(chats []ingest.Chat) error {
-	var names []string
-	for _, c := range chats {
-		names = append(names, fmt.Sprintf("%q (%s)", c.Name, c.ID))
-	}
+	names := text.Each(chats, func(c ingest.Chat) string { return fmt.Sprintf("%q (%s)", c.Name, c.ID) })
 	return badRequest(fmt.Errorf("the input holds several chats, such as %s: pick one with --chat, or leave --group "+
 		"out to make a group of each; --dry-run lists them",
 		strings.Join(names, " and ")))

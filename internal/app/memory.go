@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // WriteMemory adds what a person says to a group's memories, or gives one new words.
@@ -25,10 +26,7 @@ func (a *App) MemoriesOf(ctx context.Context, groupID string) (p reverie.MemoryP
 	if p.Memories, _, err = a.Store.ListMemories(ctx, q); err != nil {
 		return p, err
 	}
-	lineages := make([]string, len(p.Memories))
-	for i, m := range p.Memories {
-		lineages[i] = m.LineageID
-	}
+	lineages := text.Each(p.Memories, func(m reverie.Memory) string { return m.LineageID })
 	p.Evidence, err = a.Store.EvidenceOf(ctx, groupID, lineages)
 	return p, err
 }

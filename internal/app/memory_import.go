@@ -37,10 +37,8 @@ func (m MemoryImport) String() string {
 	if m.DryRun {
 		did = "would import"
 	}
-	var from []string
-	for _, system := range slices.Sorted(maps.Keys(m.Systems)) {
-		from = append(from, fmt.Sprintf("%s %d", system, m.Systems[system]))
-	}
+	from := text.Each(slices.Sorted(maps.Keys(m.Systems)),
+		func(system string) string { return fmt.Sprintf("%s %d", system, m.Systems[system]) })
 	return fmt.Sprintf("%s %d of %s; %d known already, %d ended, %d refused", did, m.Imported, strings.Join(from, ", "),
 		m.Known, m.Ended, m.Refused)
 }

@@ -11,6 +11,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/links"
 )
@@ -33,10 +34,7 @@ func (a *App) recallerWith(searcher *recall.Searcher, usage *recall.UsageLog) *r
 // recallOptions are [recall] and [short_term] as the room takes them.
 func recallOptions(c *config.Config) recall.Options {
 	r := c.Recall
-	kinds := make([]reverie.Kind, len(r.Kinds))
-	for i, k := range r.Kinds {
-		kinds[i] = reverie.Kind(k)
-	}
+	kinds := text.Each(r.Kinds, func(k string) reverie.Kind { return reverie.Kind(k) })
 	return recall.Options{FirstRoundEmpty: r.FirstRoundEmpty, MinQueryLength: r.MinQueryLength, Trigger: recall.Trigger(r.LongTermTrigger),
 		Keywords: r.TriggerKeywords, SemanticThreshold: r.SemanticThreshold, MinSimilarity: r.MinSimilarity, HalfLife: r.HalfLife.Duration,
 		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, Messages: r.Messages, MaxTokens: r.MaxTokens,

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"reverie/dream"
 	"reverie/evolve"
 	"reverie/internal/api"
@@ -21,6 +19,7 @@ import (
 	apiserver "reverie/internal/api/server"
 	"reverie/internal/api/web"
 	"reverie/internal/config"
+	"reverie/internal/fault"
 	"reverie/internal/llm"
 	"reverie/internal/maintain"
 	"reverie/internal/recall"
@@ -367,7 +366,7 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 		<-leave.Done()
 		listener.leave(ctx, a.Config.Jobs.Grace.Duration, hurry)
 	})
-	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: clockwork.NewRealClock(), Grace: a.Config.Jobs.Grace.Duration, Log: a.Log, Done: a.taskDone}
+	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: fault.Timers(a.Clock), Grace: a.Config.Jobs.Grace.Duration, Log: a.Log, Done: a.taskDone}
 	err = scheduler.Run(ctx, hurry)
 	left()
 	leaving.Wait()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 	"reverie/internal/webhook"
 	"reverie/store/hooks"
@@ -22,7 +23,7 @@ func (a *App) sender() *webhook.Sender {
 func (a *App) deliverer() *webhook.Deliverer {
 	c := a.Config.Webhooks
 	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: a.sender(), GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
-		Random: rand.Float64, Now: a.Clock, After: time.After, Log: a.Log, Count: a.metrics.WebhookEvents}
+		Random: rand.Float64, Now: a.Clock, After: fault.Timers(a.Clock).After, Log: a.Log, Count: a.metrics.WebhookEvents}
 	if a.metrics != nil {
 		d.Waiting = a.metrics.WebhookWaits
 	}

@@ -177,7 +177,7 @@ func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel 
 		return false, err
 	case err != nil:
 		w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
-	case id != "":
+	case id != "" && !fault.Off(fault.Batch):
 		return false, w.store.BatchSubmitted(ctx, b.ID, id)
 	case w.Clock.Since(b.SentAt) < w.Deadline/listed+reverie.LeaseRenew:
 		return false, nil

@@ -4,10 +4,7 @@ import "reverie/internal/reverie"
 
 // ShowBatches shows batches, as JSON or as a table.
 func (con *Console) ShowBatches(list []reverie.Batch) error {
-	return con.Show(struct {
-		Success bool            `json:"success"`
-		Batches []reverie.Batch `json:"batches"`
-	}{true, append([]reverie.Batch{}, list...)}, func() error {
+	return con.Show(map[string]any{"success": true, "batches": append([]reverie.Batch{}, list...)}, func() error {
 		if len(list) == 0 {
 			return con.Say("no batches; `reverie evolve --due --batch` makes them\n")
 		}

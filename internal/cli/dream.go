@@ -41,14 +41,11 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
 	return con.printOutcome(of+"  dream", r.Result, took, page)
 }
 
-// dreamPage is what a group's dreams have left as a page to read, in so many columns and
-// in the group's own time.
+// dreamPage is what a group's dreams have left, in the group's own time.
 type dreamPage struct {
 	reverie.Dream
-	s       Style
-	columns int
-	cal     jobs.Calendar
-	Zone    *time.Location
+	cal  jobs.Calendar
+	Zone *time.Location
 }
 
 // PrintDreams shows what a group's dreams have left.
@@ -57,7 +54,7 @@ func (con *Console) PrintDreams(d reverie.Dream, cal jobs.Calendar) error {
 	if err != nil {
 		zone = time.UTC // as the calendar is then
 	}
-	return con.Page("dream", dreamPage{d, con.Style(), textWidth(con.Stdout), cal, zone})
+	return con.Page("dream", dreamPage{d, cal, zone})
 }
 
 // dreamSection is a part of the page below the narrative.
@@ -86,45 +83,24 @@ func (p dreamPage) Sections() []dreamSection {
 }
 
 // Title is what the group is called.
-func (p dreamPage) Title() string { return groupTitle(p.Group) }
+func (p dreamPage) Title() string {
+	if name := strings.TrimSpace(p.Group.Name); name != "" && name != p.Group.ID {
+		return name + " (" + p.Group.ID + ")"
+	}
+	return p.Group.ID
+}
 
 // Stamp is when a dream ended, or began while it has not, in the group's time.
 func (p dreamPage) Stamp(r reverie.Run) string {
-	return dreamtAt(r).In(p.Zone).Format("2006-01-02 15:04")
+	at := r.StartedAt
+	if r.FinishedAt != nil {
+		at = *r.FinishedAt
+	}
+	return at.In(p.Zone).Format("2006-01-02 15:04")
 }
 
 // Date is the date of the group's calendar that an instant falls on.
 func (p dreamPage) Date(t time.Time) string { return p.cal.Containing(t).Date }
-
-// Par sets a paragraph in a colour: its first line after lead, the others below the first.
-func (p dreamPage) Par(lead, colour, text string) string {
-	paint := map[string]func(string) string{"bold": p.s.Bold, "dim": p.s.Dim, "amber": p.s.Amber}[colour]
-	var lines []string
-	for _, line := range wrap(Visible(text), p.columns-Width(lead)) {
-		if paint != nil {
-			line = paint(line)
-		}
-		lines = append(lines, lead+line)
-		lead = strings.Repeat(" ", Width(lead))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// groupTitle is what a group is called.
-func groupTitle(g reverie.Group) string {
-	if name := strings.TrimSpace(g.Name); name != "" && name != g.ID {
-		return name + " (" + g.ID + ")"
-	}
-	return g.ID
-}
-
-// dreamtAt is when a dream ended, or began while it has not.
-func dreamtAt(r reverie.Run) time.Time {
-	if r.FinishedAt != nil {
-		return *r.FinishedAt
-	}
-	return r.StartedAt
-}
 
 // reach says what a dream took in, and up to which session. All of it may be new
 // again, since a person has rejected the dream.
@@ -165,17 +141,6 @@ func (p dreamPage) NarrativeNote() string {
 		text = strings.TrimPrefix(text+"; dreamt "+p.Date(n.UpdatedAt)+", and left as it was by the last dream", "; ")
 	}
 	return text
-}
-
-// Source is a memory that another one rests on, in a line where the columns suffice: its
-// date, what it is, and the beginning of what it says.
-func (p dreamPage) Source(src reverie.SourceMemory) string {
-	head, mark := p.Date(src.At)+", "+sourceKind(src)+": “", "”"
-	if !src.Active {
-		mark += " (no longer stands)"
-	}
-	const indent, least = 6, 24 // of what it says
-	return head + clip(Visible(src.Statement), max(p.columns-indent-Width(head+mark), least)) + mark
 }
 
 // sourceKind says what sort of memory a source is.

@@ -78,10 +78,6 @@ func (con *Console) entityChanges(changes []reverie.EntityChange, names map[stri
 	return list
 }
 
-// EntityPage shows what an entity is called, and what is said of it, by whom, and in which
-// words.
-func (con *Console) EntityPage(e reverie.EntityReply) error { return con.Page("entity", e) }
-
 // saidBy says whose word a claim is: the entity's own, or that of others.
 func saidBy(c reverie.ClaimReply) string {
 	if c.Self {
@@ -201,9 +197,6 @@ func changeMark(s Style, action reverie.EntityAction) string {
 	}
 	return s.Green("+")
 }
-
-// WaitingPage shows observations that wait: of whom, why, and until when.
-func (con *Console) WaitingPage(list []reverie.Observation) error { return con.Page("waiting", list) }
 
 // NameAmbiguous says of observations which name several bear whom they may be about, and
 // who those are: the subject, an alias of it, or somebody whom it is related to.

@@ -74,7 +74,7 @@ func TestEntityPage(t *testing.T) {
 		},
 	}
 	var b bytes.Buffer
-	show(t, &b, func(con *Console) error { return con.EntityPage(e.Reply()) })
+	show(t, &b, func(con *Console) error { return con.Page("entity", e.Reply()) })
 	wantLines(t, b.String(), `
 Lin  person  v4
   id         id-of-lin
@@ -105,7 +105,7 @@ func TestEntityPageOfOneMerged(t *testing.T) {
 	into := "id-of-lin"
 	var b bytes.Buffer
 	mei := reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}
-	show(t, &b, func(con *Console) error { return con.EntityPage(mei.Reply()) })
+	show(t, &b, func(con *Console) error { return con.Page("entity", mei.Reply()) })
 	wantLines(t, b.String(), `
 年糕  thing  v1
   id         id-of-mei
@@ -228,7 +228,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	NameAmbiguous(waiting, []reverie.Entity{{ID: "a1", Subject: "Alex Kim", Names: []reverie.EntityName{{EntityID: "a1",
 		Kind: reverie.NameAlias, Name: "Alex"}}}})
-	show(t, &b, func(con *Console) error { return con.WaitingPage(waiting) })
+	show(t, &b, func(con *Console) error { return con.Page("waiting", waiting) })
 	wantLines(t, b.String(), `
 Alex  person  waits until 2026-02-05
       several are called "Alex": Alex Kim (a1), a2; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one

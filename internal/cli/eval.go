@@ -60,12 +60,7 @@ func (con *Console) PrintChecked(list []*eval.Scenario) error {
 			recorded++
 		}
 	}
-	return con.Show(struct {
-		Success   bool `json:"success"`
-		Scenarios int  `json:"scenarios"`
-		Recorded  int  `json:"recorded"` // with recorded answers
-		Points    int  `json:"points"`
-	}{true, len(list), recorded, points}, func() error {
+	return con.Show(map[string]any{"success": true, "scenarios": len(list), "recorded": recorded, "points": points}, func() error {
 		return con.Say("%s, %d with recorded answers, %s to earn: all in order\n", Plural(len(list), "scenario"), recorded,
 			Plural(points, "point"))
 	})

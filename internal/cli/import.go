@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ImportShown is what an import or a pull was asked for, as far as its report shows it.
@@ -63,11 +64,7 @@ func reasons[R ~string](by map[R]int) string {
 	names := slices.SortedFunc(maps.Keys(by), func(a, b R) int {
 		return cmp.Or(by[b]-by[a], cmp.Compare(a, b))
 	})
-	var parts []string
-	for _, n := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", by[n], Visible(string(n))))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(text.Each(names, func(n R) string { return fmt.Sprintf("%d %s", by[n], Visible(string(n))) }), ", ")
 }
 
 // fewNames lists some of many names.

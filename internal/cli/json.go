@@ -34,7 +34,7 @@ func (con *Console) WriteJSONLine(v any) error {
 	if err != nil {
 		return err
 	}
-	return con.encode(fieldsOf(whole, con.Fields), "")
+	return con.encode(whole.only(con.Fields), "")
 }
 
 // encode escapes what a terminal would obey, which says the same: JSON itself has only
@@ -59,98 +59,59 @@ func (con *Console) encode(v any, indent string) error {
 }
 
 // object is a JSON object whose values are not read.
-type object = map[string]json.RawMessage
+type object map[string]json.RawMessage
 
 func objectOf(v any) (whole object, err error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &whole)
 	}
-	if err := json.Unmarshal(text.Bytes(), &whole); err != nil {
-		return nil, fmt.Errorf("choose fields of a reply: %w", err)
+	return whole, err
+}
+
+// only are some fields of an object; null is what it lacks.
+func (o object) only(fields []string) object {
+	some := object{}
+	for _, name := range fields {
+		some[name] = o[name]
 	}
-	return whole, nil
+	return some
+}
+
+// missing is the error of the first field that an object does not have.
+func (o object) missing(fields []string) error {
+	for _, name := range fields {
+		if _, found := o[name]; !found {
+			return fmt.Errorf("--json=%s: there is no such field; there are %s: %w", name,
+				strings.Join(slices.Sorted(maps.Keys(o)), ", "), reverie.ErrInvalid)
+		}
+	}
+	return nil
 }
 
 // pick reduces a reply to some of its fields, or, where it holds a list, to a list of
 // objects with those.
-func pick(reply any, fields []string) (json.RawMessage, error) {
+func pick(reply any, fields []string) (any, error) {
 	whole, err := objectOf(reply)
 	if err != nil {
 		return nil, err
 	}
-	if missing(whole, fields) == "" {
-		return fieldsOf(whole, fields), nil
+	wrong := whole.missing(fields)
+	if wrong == nil {
+		return whole.only(fields), nil
 	}
-	best, empty := pickError{fields[0], slices.Sorted(maps.Keys(whole))}, false
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
-		var list []object
-		if json.Unmarshal(whole[name], &list) != nil {
+		list, known := []object(nil), object{} // fields that are left out where they are empty are known by others
+		if json.Unmarshal(whole[name], &list) != nil || list == nil {
 			continue
 		}
-		if len(list) == 0 {
-			empty = true
-			continue
-		}
-		known := object{} // fields that are left out where they are empty are known by others
-		for _, item := range list {
-			maps.Copy(known, item)
-		}
-		unknown := missing(known, fields)
-		if unknown != "" {
-			best = pickError{unknown, slices.Sorted(maps.Keys(known))}
-			continue
-		}
-		items := make([]json.RawMessage, len(list))
 		for i, item := range list {
-			items[i] = fieldsOf(item, fields)
+			maps.Copy(known, item)
+			list[i] = item.only(fields)
 		}
-		return json.Marshal(items)
-	}
-	if empty {
-		return json.RawMessage("[]"), nil
-	}
-	return nil, best
-}
-
-// pickError says that a reply has no such field.
-type pickError struct {
-	field string
-	known []string
-}
-
-func (e pickError) Error() string {
-	return fmt.Sprintf("--json=%s: there is no such field; there are %s", e.field, strings.Join(e.known, ", "))
-}
-
-func (e pickError) Unwrap() error { return reverie.ErrInvalid }
-
-// missing is the first field that an object does not have, "" if it has all.
-func missing(o object, fields []string) string {
-	for _, name := range fields {
-		if _, found := o[name]; !found {
-			return name
+		if wrong = known.missing(fields); wrong == nil || len(list) == 0 {
+			return list, nil
 		}
 	}
-	return ""
-}
-
-// fieldsOf writes some fields of an object, in their order; null is what it lacks.
-func fieldsOf(o object, fields []string) json.RawMessage {
-	var text bytes.Buffer
-	for i, name := range fields {
-		text.WriteString([]string{"{", ","}[min(i, 1)])
-		key, _ := json.Marshal(name) // a string
-		text.Write(key)
-		text.WriteByte(':')
-		if value, found := o[name]; found {
-			text.Write(value)
-		} else {
-			text.WriteString("null")
-		}
-	}
-	text.WriteByte('}')
-	return text.Bytes()
+	return nil, wrong
 }

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/archive"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -235,10 +236,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 
 // vectorText says which active memories can be searched.
 func vectorText(v reverie.VectorStats) string {
-	var models []string
-	for _, m := range slices.Sorted(maps.Keys(v.Models)) {
-		models = append(models, Visible(m))
-	}
+	models := text.Each(slices.Sorted(maps.Keys(v.Models)), Visible)
 	text := fmt.Sprintf("%d present", v.Present)
 	if len(models) > 0 {
 		text += " (" + strings.Join(models, ", ") + ")"

@@ -243,15 +243,12 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"words":   func(before, after string) string { return WordDiff(s, before, after) },
 		"why":     func(reason string) string { return s.Dim("why: " + Visible(reason)) },
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
-		"wrapped": func(indent int, t string) string {
-			return strings.Join(wrap(Visible(t), textWidth(con.Stdout)-indent), "\n"+strings.Repeat(" ", indent))
-		},
 		"id":      func(whole string) string { return cmp.Or(con.Short[whole], whole) },
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
-		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "thousands": Thousands, "usd": USD, "join": strings.Join,
+		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,
 		"mark":    func(action reverie.EntityAction) string { return changeMark(s, action) },
-		"usedHow": usedHow, "sourceWhat": sourceWhat,
+		"usedHow": usedHow, "sourceWhat": sourceWhat, "sourceKind": sourceKind,
 		"tables":      tableCounts,
 		"teamOutcome": teamOutcome, "teamSum": teamSum,
 		"tally": tally, "author": author, "idAndTags": func(m reverie.Memory) []string {

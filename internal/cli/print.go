@@ -92,11 +92,7 @@ func Visible(text string) string {
 // VisibleLines is an error, which may repeat what a chat or a server said, safe
 // for a terminal; its lines stay apart.
 func VisibleLines(err error) string {
-	lines := strings.Split(reverie.ErrorText(err), "\n")
-	for i, l := range lines {
-		lines[i] = Visible(l)
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(text.Each(strings.Split(reverie.ErrorText(err), "\n"), Visible), "\n")
 }
 
 // Stamp is an instant as tables show it: UTC, to the minute.
@@ -132,17 +128,6 @@ func Plural(n int, thing string) string {
 		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(thing, "y"))
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// Thousands writes 1234567 as 1.2M and 12345 as 12k.
-func Thousands(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprint(n)
 }
 
 // bars are the heights of a sparkline, from the lowest that is more than nothing.

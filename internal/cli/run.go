@@ -74,11 +74,9 @@ func datesOf(r reverie.Run, cal jobs.Calendar) string {
 	return first.Date + ".." + last.Date
 }
 
-// compact is a count to three digits or so: 940, 12.3k, 4.1M. None is empty.
+// compact is a count to three digits or so: 940, 12.3k, 4.1M.
 func compact(n int) string {
 	switch {
-	case n == 0:
-		return ""
 	case n < 1000:
 		return strconv.Itoa(n)
 	case n < 999_950:
@@ -253,6 +251,9 @@ type shownChange struct {
 	Closed bool
 }
 
+// open is a change that closes nothing.
+func open(c reverie.Change) shownChange { return shownChange{Change: c} }
+
 // shortRun is how much of a run's id tells it from others: its time, and 12 bits of chance.
 const shortRun = 18
 
@@ -283,10 +284,7 @@ func (con *Console) PrintResult(r evolve.Result, took time.Duration, date, line 
 	if r.NoNew {
 		return con.Say("%s: no new messages\n", Visible(r.GroupID))
 	}
-	page := outcome{Line: line}
-	for _, c := range r.Changes {
-		page.Changes = append(page.Changes, shownChange{Change: c})
-	}
+	page := outcome{Line: line, Changes: text.Each(r.Changes, open)}
 	return con.printOutcome(onDate(date, con.Style().Bold(Visible(r.GroupID))+" "), r.Result, took, page)
 }
 
@@ -361,10 +359,7 @@ func (con *Console) PrintExtraction(r session.Result, took time.Duration) error 
 	if r.NoNew {
 		return con.Say("%s  %s: nothing waits to be extracted\n", Visible(r.GroupID), Visible(r.SessionID))
 	}
-	page := outcome{Line: Counts(reverie.JobExtract, r.Stats), Summary: r.Summary, Folded: r.Folded}
-	for _, c := range factsOf(r) {
-		page.Changes = append(page.Changes, shownChange{Change: c})
-	}
+	page := outcome{Line: Counts(reverie.JobExtract, r.Stats), Summary: r.Summary, Folded: r.Folded, Changes: text.Each(factsOf(r), open)}
 	err := con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  "+Visible(r.SessionID)+"  extract", r.Result, took,
 		page)
 	con.Warn(r.Warnings...)

@@ -24,12 +24,8 @@ type ScanReport struct {
 	Rules map[reverie.ScanFinding]int // by class and rule alone
 }
 
-// The columns that a finding is printed in; one that is wider moves the rest.
-const (
-	scanWhereWidth = 12
-	scanClassWidth = 9
-	scanRuleWidth  = 20
-)
+// scanRow is how a finding is printed: where, its class, its rule, and an excerpt.
+const scanRow = "%-12s  %-9s  %-20s  %s"
 
 func (r *ScanReport) Add(f reverie.ScanFinding) error {
 	r.Found++
@@ -39,23 +35,11 @@ func (r *ScanReport) Add(f reverie.ScanFinding) error {
 	}
 	s := r.Style()
 	if r.Found == 1 {
-		if err := r.Say("%s\n", s.Bold(scanColumns("WHERE", "CLASS", "RULE")+"EXCERPT")); err != nil {
+		if err := r.Say("%s\n", s.Bold(fmt.Sprintf(scanRow, "WHERE", "CLASS", "RULE", "EXCERPT"))); err != nil {
 			return err
 		}
 	}
-	return r.Say("%s%s\n", scanColumns(Visible(f.Where), string(f.Class), f.Rule), Visible(f.Excerpt))
-}
-
-func scanColumns(where, class, rule string) string {
-	var b strings.Builder
-	for _, c := range []struct {
-		text  string
-		width int
-	}{{where, scanWhereWidth}, {class, scanClassWidth}, {rule, scanRuleWidth}} {
-		b.WriteString(c.text)
-		b.WriteString(strings.Repeat(" ", max(0, c.width-Width(c.text))) + "  ")
-	}
-	return b.String()
+	return r.Say(scanRow+"\n", Visible(f.Where), f.Class, f.Rule, Visible(f.Excerpt))
 }
 
 // scanCount is how often a rule found something.

@@ -38,14 +38,6 @@ func (con *Console) PrintTeamMemory(team string, m reverie.TeamMemory) error {
 	})
 }
 
-// PrintTeamItems tells what became of memories, or why they may not leave, or come in.
-func (con *Console) PrintTeamItems(list []reverie.TeamItem) error {
-	return con.Page("team_items", list)
-}
-
-// PrintTeamSync says what a sync did, or would do, and what it did not.
-func (con *Console) PrintTeamSync(r reverie.TeamSyncReply) error { return con.Page("team_sync", r) }
-
 // teamOutcome is what became of a memory, in words.
 func teamOutcome(item reverie.TeamItem) string {
 	switch item.Outcome {

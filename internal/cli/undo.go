@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // undone is a run that was taken back, as a page shows it.
@@ -95,9 +96,6 @@ func (con *Console) PrintErasures(dry bool, list []reverie.Erasure, failed error
 
 // tableCounts lists counts by table.
 func tableCounts(rows map[string]int) string {
-	var parts []string
-	for _, table := range slices.Sorted(maps.Keys(rows)) {
-		parts = append(parts, fmt.Sprintf("%s %d", table, rows[table]))
-	}
-	return strings.Join(parts, ", ")
+	counted := func(table string) string { return fmt.Sprintf("%s %d", table, rows[table]) }
+	return strings.Join(text.Each(slices.Sorted(maps.Keys(rows)), counted), ", ")
 }

@@ -9,13 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// How wide text is set that is to be read, in columns: on a terminal as wide as it
-// is, within bounds, and as most are elsewhere.
-const (
-	usualWidth = 80
-	mostWidth  = 100
-	leastWidth = 20
-)
+// usualWidth is how many columns a terminal has that does not say.
+const usualWidth = 80
 
 // terminalWidth is how many columns the terminal has that w is; 0 if it is none.
 func terminalWidth(w io.Writer) int {
@@ -25,14 +20,6 @@ func terminalWidth(w io.Writer) int {
 		}
 	}
 	return 0
-}
-
-// textWidth is how wide text is set on w.
-func textWidth(w io.Writer) int {
-	if columns := terminalWidth(w); columns > 0 {
-		return min(max(columns, leastWidth), mostWidth)
-	}
-	return usualWidth
 }
 
 // wrap divides text into lines of at most so many columns, where its language
@@ -88,14 +75,4 @@ func cut(word string, columns int) (head, rest string) {
 		head, rest, state = head+cluster, after, next
 	}
 	return head, ""
-}
-
-// clip is the beginning of a text that fits so many columns, with an ellipsis where
-// there is more of it.
-func clip(text string, columns int) string {
-	if text = strings.Join(strings.Fields(text), " "); Width(text) <= columns {
-		return text
-	}
-	head, _ := cut(text, max(columns-1, 1))
-	return strings.TrimRight(head, " ") + "…"
 }

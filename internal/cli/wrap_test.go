@@ -31,22 +31,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text    string
-		columns int
-		want    string
-	}{
-		{"", 5, ""}, {"tea and\nmilk", 12, "tea and milk"}, {"tea and milk", 11, "tea and mi…"}, {"tea and milk", 5, "tea…"},
-		{"外拍用金200", 9, "外拍用金…"}, {"外拍用金200", 8, "外拍用…"}, {"外", 1, "外…"}, // never without a word
-	} {
-		if got := clip(c.text, c.columns); got != c.want {
-			t.Errorf("clip(%q, %d) = %q, want %q", c.text, c.columns, got, c.want)
-		}
-	}
-}
-
 // TestPageText: on a terminal a long line goes on under its beginning, and a command stays whole.
 func TestPageText(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ type DatabaseConfig struct {
 	StatementTimeout Duration `toml:"statement_timeout" min:"10ms" max:"24h"`
 	LockTimeout      Duration `toml:"lock_timeout" min:"10ms" max:"24h"`
 	IdleTimeout      Duration `toml:"idle_timeout" min:"10ms" max:"5m"`
-	ReaderRole       string   `toml:"reader_role"`
+	ReaderRole       string   `toml:"reader_role" empty:"off"`
 	ReadTimeout      Duration `toml:"read_timeout" min:"10ms" max:"24h"`
 }
 

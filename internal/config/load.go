@@ -46,8 +46,8 @@ type layer map[string]entry
 // ($XDG_CONFIG_HOME or ~/.config). One that is named must exist.
 //
 // A setting "llm.model" is REVERIE_LLM_MODEL in the environment, where an empty
-// variable is as good as none: compose files and CI pass those along. An
-// unknown REVERIE_ variable is a warning.
+// variable is as good as none: compose files and CI pass those along. Where the field's
+// tag says what empty means, it counts. An unknown REVERIE_ variable is a warning.
 //
 // A base_url, a key and a model belong to their provider: where a stronger
 // layer names another provider, those of the weaker ones are left out, with a
@@ -200,7 +200,7 @@ const (
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 
-// readEnv turns the environment into a layer. An empty variable counts as
+// readEnv turns the environment into a layer. An empty variable mostly counts as
 // unset; an unknown one of ours is a warning, since another version of the
 // binary may know it.
 func readEnv(vars map[string]string) (out layer, warnings []string, problems []error) {
@@ -208,7 +208,8 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		set, ok := configSchema().byEnv[name]
 		switch {
-		case !strings.HasPrefix(name, envPrefix), vars[name] == "", strings.HasPrefix(name, envTestPrefix),
+		case !strings.HasPrefix(name, envPrefix), strings.HasPrefix(name, envTestPrefix),
+			vars[name] == "" && (set == nil || set.tag.Get("empty") == ""),
 			slices.Contains([]string{envConfig, EnvPullToken, EnvToken, EnvGroup}, name):
 			continue
 		case name == envDataDir:
@@ -305,46 +306,19 @@ func readKeys(name string, doc []byte) (layer, []error) {
 // movedSections are those whose settings stand in sections of their own here.
 var movedSections = []string{"memory", "memory_agent"}
 
-// nearest names the settings whose names share most words with a key: one that has them
-// all, at the end of its path, comes before others.
+// nearest names the settings whose names have all words of a key.
 func nearest(key string) string {
-	const most = 3
-	split := func(s string) []string {
-		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
-	}
-	wanted, found, best := split(key), []string(nil), 0.0
-	for _, path := range slices.Sorted(maps.Keys(configSchema().byPath)) {
-		has, shared := split(path), 0.0
-		for _, w := range wanted {
-			if slices.Contains(has, w) {
-				shared++
-			}
-		}
-		switch at := strings.LastIndexByte(path, '.'); {
-		case path[at+1:] == key:
-			shared += 2
-		case strings.HasSuffix(strings.Join(has, "_"), strings.Join(wanted, "_")):
-			shared++
-		}
-		switch {
-		case 2*shared < float64(len(wanted)) || shared < best:
-		case shared == best:
-			found = append(found, path)
-		default:
-			found, best = []string{path}, shared
+	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
+	var found []string
+	for _, s := range configSchema().settings {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(s.key, word) }) {
+			found = append(found, fmt.Sprintf("[%s] %s", strings.TrimSuffix(s.path, "."+s.key), s.key))
 		}
 	}
-	if best == 0 {
+	if len(found) == 0 {
 		return "no setting here is called so; `reverie config` lists all"
 	}
-	for i, path := range found {
-		at := strings.LastIndexByte(path, '.')
-		found[i] = fmt.Sprintf("[%s] %s", path[:max(at, 0)], path[at+1:])
-	}
-	if len(found) > most {
-		found = append(found[:most], "others")
-	}
-	return "here it is " + strings.Join(found, " or ")
+	return "here it is " + strings.Join(found[:min(len(found), 3)], " or ")
 }
 
 // keyValue reads one key below table; a value may be a table of its own.

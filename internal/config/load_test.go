@@ -93,6 +93,14 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// Where empty means something, an empty variable is a value.
+func TestEmptyVariableCounts(t *testing.T) {
+	cfg, prov := mustLoad(t, "[database]\nreader_role = \"bot\"", []string{"REVERIE_DATABASE_READER_ROLE="}, nil)
+	if at := prov.Origin("database.reader_role").String(); cfg.Database.ReaderRole != "" || at != "REVERIE_DATABASE_READER_ROLE" {
+		t.Errorf("reader_role = %q from %s", cfg.Database.ReaderRole, at)
+	}
+}
+
 // Many groups at a time need more connections, unless somebody says how many there are to be.
 func TestConnectionsOfConcurrency(t *testing.T) {
 	for env, want := range map[string]int{"": 32, "REVERIE_DATABASE_MAX_CONNS=8": 8} {

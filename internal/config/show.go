@@ -55,11 +55,7 @@ func tomlText(v reflect.Value) string {
 	case float64:
 		return floatText(x)
 	case []string:
-		items := make([]string, len(x))
-		for i, item := range x {
-			items[i] = strconv.Quote(item)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
+		return "[" + strings.Join(text.Each(x, strconv.Quote), ", ") + "]"
 	case int:
 		return strconv.Itoa(x)
 	case bool:

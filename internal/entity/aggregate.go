@@ -59,12 +59,9 @@ func handles(o reverie.Observation) []string {
 // over-long.
 //
 // Observations of one account are one. Those without an account are one where
-// they have the same name, where a name of the one is a proven name of the other,
-// or where they say the same on the same message under names of which one is part
-// of the other, and neither is known. Who else stands in that message is nobody's
-// doing: shared evidence alone joins nobody, since two people may be spoken of in
-// one sentence. Whether a name means an account is for resolve, which knows the
-// index.
+// they have the same name, or where a name of the one is a proven name of the
+// other. Shared evidence joins nobody, since two people may be spoken of in one
+// sentence. Whether a name means an account is for resolve, which knows the index.
 func aggregate(fresh, waiting []reverie.Observation, c *participants, minConfidence float64) (list []merged,
 	refused []reverie.Refusal) {
 	observations := slices.Clone(fresh)
@@ -74,7 +71,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, minConfide
 		}
 	}
 	slices.SortFunc(observations, compareObservations)
-	for _, group := range joined(observations, c) {
+	for _, group := range joined(observations) {
 		m, dropped := combine(group, c, minConfidence)
 		refused = append(refused, dropped...)
 		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
@@ -93,7 +90,7 @@ func compareObservations(a, b reverie.Observation) int {
 
 // joined divides observations into groups of one subject, in the order of their first
 // members.
-func joined(observations []reverie.Observation, c *participants) [][]reverie.Observation {
+func joined(observations []reverie.Observation) [][]reverie.Observation {
 	group := make([]int, len(observations)) // of each: the first one of its group
 	for i := range group {
 		group[i] = i
@@ -106,33 +103,13 @@ func joined(observations []reverie.Observation, c *participants) [][]reverie.Obs
 			}
 		}
 	}
-	type cite struct {
-		observation int
-		name, quote string
-	}
-	first := map[string]int{}      // a name, or an account -> an observation that bears it
-	claimed := map[string][]cite{} // by a claim and a message
+	first := map[string]int{} // a name, or an account -> an observation that bears it
 	for i, o := range observations {
 		for _, key := range handles(o) {
 			if _, again := first[key]; !again {
 				first[key] = i
 			}
 			join(i, first[key])
-		}
-		name := text.NameKey(o.Subject)
-		if o.Account != "" || c.knows(name) {
-			continue
-		}
-		for _, claim := range o.Claims {
-			for _, e := range claim.Evidence {
-				key := sortOf(o.Kind) + " " + claimKey(claim) + "\x00" + e.MessageID
-				for _, other := range claimed[key] {
-					if partOfName(name, other.name, e.Quote) && partOfName(name, other.name, other.quote) {
-						join(i, other.observation)
-					}
-				}
-				claimed[key] = append(claimed[key], cite{i, name, e.Quote})
-			}
 		}
 	}
 	var groups [][]reverie.Observation
@@ -153,17 +130,6 @@ func sortOf(k reverie.EntityKind) string {
 		return "thing"
 	}
 	return "somebody"
-}
-
-// partOfName tells whether one of two names, given by their keys, is part of the
-// other, in words, and never stands apart from it in a quote: 小明 of 王小明, but not
-// where both are named.
-func partOfName(short, long, quote string) bool {
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	return utf8.RuneCountInString(short) > 1 && len(places(long, short)) > 0 &&
-		len(places(textForm(quote), long)) > 0 && !standApart(quote, short, long)
 }
 
 // combine makes one of the observations of a subject. Its claims are those that

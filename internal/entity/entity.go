@@ -89,7 +89,6 @@ type participants struct {
 	// each is shown with a number behind it (Alex#1).
 	labels map[string]string
 	order  []string // author ids, as they first appear
-	known  *index   // by which the labels were given; nil before
 }
 
 // account is one author of the chunk.

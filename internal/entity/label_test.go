@@ -75,17 +75,12 @@ func TestNeutralLabels(t *testing.T) {
 }
 
 // One sentence about somebody whose name holds that of a known person is no proof
-// that they are that person. Of two names that nobody knows, it is.
+// that they are that person.
 func TestKnownByPartOfAName(t *testing.T) {
 	w := newWorld(t)
 	w.night(w.talk("u1 Bob: 小明喜欢猫", "u2 Mia: 小明喜欢猫，真的"), says("小明", "person", "喜欢猫", "1 小明喜欢猫", "2 小明喜欢猫"))
 	w.night(w.talk("u1 Bob: 小明明也喜欢狗"), says("小明明", "person", "喜欢狗", "1 小明明也喜欢狗"), says("小明", "person", "喜欢狗", "1 小明明也喜欢狗"))
 	if got, want := w.show(), "waits (insufficient) 小明明 | 喜欢狗"; !slices.Contains(got, want) || strings.Contains(got[0], "= 小明明") {
-		t.Errorf("%q", got)
-	}
-	w = newWorld(t)
-	w.night(w.talk("u1 Bob: 王小明也喜欢狗"), says("王小明", "person", "喜欢狗", "1 王小明也喜欢狗"), says("小明", "person", "喜欢狗", "1 王小明也喜欢狗"))
-	if got := w.show(); !slices.Equal(got, []string{"waits (insufficient) 王小明 | 喜欢狗"}) {
 		t.Errorf("%q", got)
 	}
 }

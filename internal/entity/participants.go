@@ -79,7 +79,6 @@ const nameless = "member"
 // be shown, with a number behind it where another account of the chunk, or another
 // entity that is known, bears that name too. No label is another's real name.
 func (c *participants) name(known *index) {
-	c.known = known
 	bearers := map[string]int{} // key -> accounts of the participants that bear it
 	for _, id := range c.order {
 		for _, key := range c.accounts[id].keys() {
@@ -104,11 +103,6 @@ func (c *participants) name(known *index) {
 		}
 		c.labels[key] = id
 	}
-}
-
-// knows tells whether an account of the participants, or an entity, bears a name.
-func (c *participants) knows(key string) bool {
-	return c.known != nil && len(c.known.byKey[key]) > 0 || len(c.bearers(key)) > 0
 }
 
 // keys are the distinct keys of the account's names.

@@ -44,4 +44,16 @@ const (
 	Whole = "whole"
 	// Finish: an answer that a model did not end by itself is not taken for one.
 	Finish = "finish"
+	// Batch: before a batch is handed in again, its provider is asked whether it has it.
+	Batch = "batch"
+	// Sent: an event is noted as sent when its webhook has taken it, and not before.
+	Sent = "sent"
+	// Newer: an older text of a message does not replace a newer one.
+	Newer = "newer"
+	// Scope: a fact of which nobody has said how far it reaches is its group's.
+	Scope = "scope"
+	// Watch: a stream that ends makes room for another.
+	Watch = "watch"
+	// Notice: a group's notices of one type are some time apart.
+	Notice = "notice"
 )

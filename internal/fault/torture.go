@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/jonboulle/clockwork"
 )
 
 // plan is what the environment asks for.
@@ -111,6 +113,20 @@ func Clock(now func() time.Time) func() time.Time {
 		}
 		return now().Add(ahead)
 	}
+}
+
+// Timers is a clock whose timers go by the one that is given, where [Clock] is put forward.
+func Timers(now func() time.Time) clockwork.Clock {
+	if theirs().clock == "" {
+		return clockwork.NewRealClock()
+	}
+	c := clockwork.NewFakeClockAt(now())
+	go func() {
+		for range time.Tick(10 * time.Millisecond) {
+			c.Advance(max(0, now().Sub(c.Now())))
+		}
+	}()
+	return c
 }
 
 // name is what is done, without ids, and the moment.

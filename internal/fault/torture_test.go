@@ -6,7 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestName(t *testing.T) {
 	for what, want := range map[string]string{

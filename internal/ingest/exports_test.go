@@ -227,7 +227,7 @@ func TestTeamsMessage(t *testing.T) {
 		"emoji":        {`"body":{"contentType":"html","content":"<img itemtype=\"http://schema.skype.com/Emoji\" alt=\"🙂\"><emoji alt=\"🔥\"></emoji>"}`, "Ada: 🙂🔥"},
 		"a quotation":  {`"body":{"contentType":"html","content":"<blockquote itemtype=\"http://schema.skype.com/Reply\" itemid=\"4\">x<blockquote>y</blockquote>z</blockquote>a"}`, "Ada ^4: a"},
 		"quoted words": {`"body":{"contentType":"html","content":"<blockquote>x</blockquote>a"}`, "Ada: xa"},
-		"never closed": {`"body":{"contentType":"html","content":"</blockquote></a><a href=\"x\"><p>a<b"}`, "Ada: a"},
+		"never closed": {`"body":{"contentType":"html","content":"</blockquote></a><a href=\"x\"><p>a<b"}`, "Ada: a (x)"},
 		"forwarded":    {`"body":{"contentType":"html","content":"<attachment id=\"1\"></attachment>"},"attachments":[{"contentType":"forwardedMessageReference","content":"{\"originalMessageContent\":\"<p>x</p>\",\"originalMessageSender\":{\"user\":{\"displayName\":\"Bo\"}}}"}]`, "Ada: [forwarded from Bo] x"},
 		"an event":     {`"messageType":"systemEventMessage","from":null`, "19:a event: "},
 		"a bot":        {`"from":{"application":{"id":"b","displayName":"CI"}},"body":{"contentType":"text","content":"x"}`, "CI bot: x"},

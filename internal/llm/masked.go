@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -72,9 +73,8 @@ func unescaped(text string) string {
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // maskedObject masks the keys, strings and numbers of an object, each by itself and behind
-// its name, and then what reads as a secret in the object as a text, across JSON's punctuation, where
-// that leaves an object of the same form. It tells whether it had to. One that is escaped is written
-// anew, with what is read of it and no more.
+// its name. It tells whether it had to. One that is escaped is written anew, with what is
+// read of it and no more.
 func maskedObject(object json.RawMessage, escaped bool, mask func(string) string) (json.RawMessage, bool) {
 	before := decoded(object)
 	value := maskedValue(before, "", mask)
@@ -88,10 +88,6 @@ func maskedObject(object json.RawMessage, escaped bool, mask func(string) string
 		}
 		object = bytes.TrimSpace(b.Bytes())
 	}
-	again := json.RawMessage(mask(string(object)))
-	if !bytes.Equal(again, object) && json.Valid(again) && reflect.DeepEqual(form(decoded(again)), form(value)) {
-		return again, true
-	}
 	return object, changed
 }
 
@@ -103,25 +99,6 @@ func decoded(object json.RawMessage) (value any) {
 		return nil
 	}
 	return value
-}
-
-// form is a value without what its strings and numbers say.
-func form(value any) any {
-	switch v := value.(type) {
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = form(v[i])
-		}
-		return list
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for k := range v {
-			all[k] = form(v[k])
-		}
-		return all
-	}
-	return nil
 }
 
 // maskedValue masks what a value consists of. A number that has to be masked becomes a
@@ -142,10 +119,11 @@ func maskedValue(value any, name string, mask func(string) string) any {
 		return list
 	case map[string]any:
 		all := make(map[string]any, len(v))
+		called, _ := cmp.Or(v["key"], v["name"]).(string)
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			name, called := v["key"].(string)
-			if k != "value" || !called {
-				name = k
+			name := k
+			if k == "value" {
+				name = cmp.Or(called, k)
 			}
 			all[mask(k)] = maskedValue(v[k], name, mask)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"golang.org/x/time/rate"
 
@@ -56,7 +57,7 @@ func (o PolicyOptions) withDefaults() PolicyOptions {
 type Policy struct {
 	options PolicyOptions
 	retry   retrypolicy.RetryPolicy[any]
-	breaker *breaker
+	breaker circuitbreaker.CircuitBreaker[any]
 	limiter *limiter
 
 	mu    sync.Mutex
@@ -70,7 +71,7 @@ func NewPolicy(options PolicyOptions) *Policy {
 	if o.Patience > 0 {
 		o.Attempts, o.BreakerFailures = -1, -1
 	}
-	p := &Policy{options: o, breaker: &breaker{most: o.BreakerFailures, delay: o.BreakerDelay}, limiter: newLimiter(o)}
+	p := &Policy{options: o, breaker: newBreaker(o), limiter: newLimiter(o)}
 	p.retry = retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool { return p.retryable(err) }).
 		WithMaxAttempts(o.Attempts).
@@ -98,7 +99,7 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 			return err
 		}
 		defer r.release()
-		report, err := p.breaker.acquire(provider, last)
+		report, err := p.acquire(provider, last)
 		if err != nil {
 			return err
 		}
@@ -209,50 +210,37 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	return backoff - rand.N(backoff/4+1)
 }
 
-// breaker leaves a server alone for a while after several passing faults in a
-// row. Then one call tries it, and decides.
-type breaker struct {
-	most  int // passing faults in a row that open it; negative: it never opens
-	delay time.Duration
-
-	mu      sync.Mutex
-	faults  int       // in a row
-	retryAt time.Time // where it is open
-	trying  bool
+// newBreaker leaves a server alone for a while after several passing faults in a row. Then one call tries it, and
+// decides. It is nil where there is none.
+func newBreaker(o PolicyOptions) circuitbreaker.CircuitBreaker[any] {
+	if o.BreakerFailures < 0 {
+		return nil
+	}
+	return circuitbreaker.NewBuilder[any]().WithFailureThreshold(uint(o.BreakerFailures)).WithSuccessThreshold(1).
+		WithDelay(o.BreakerDelay).Build()
 }
 
-func (b *breaker) open() bool { return b.most >= 0 && b.faults >= b.most }
-
-// acquire asks for permission to call; last is the failure before, if any. How the call
-// went is to be reported, once.
-func (b *breaker) acquire(provider string, last error) (report func(error), err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	trial := b.open()
-	if wait := time.Until(b.retryAt); trial && (wait > 0 || b.trying) {
-		return nil, &BreakerError{Provider: provider, Wait: max(wait, 0), Last: last}
+// acquire asks for permission to call; last is the failure before, if any. How the call went is to be reported,
+// once. A caller that gave up says nothing about the server, unless his call was the one to try it. Neither does a call
+// from before the server was left alone: the trial decides.
+func (p *Policy) acquire(provider string, last error) (report func(error), err error) {
+	b := p.breaker
+	if b == nil {
+		return func(error) {}, nil
 	}
-	b.trying = b.trying || trial
-	return func(err error) { b.report(trial, err) }, nil
-}
-
-// report counts how a call went. A caller that gave up says nothing about the server, and
-// neither does a call from before the server was left alone: the trial decides.
-func (b *breaker) report(trial bool, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.open() && !trial:
-		return
-	case passing(err) != nil, trial && gaveUp(err):
-		b.faults++
-		b.retryAt = time.Now().Add(b.delay)
-	case !gaveUp(err): // an answer, if only a refusal: the server is there
-		b.faults = 0
+	if !b.TryAcquirePermit() {
+		return nil, &BreakerError{Provider: provider, Wait: b.RemainingDelay(), Last: last}
 	}
-	if trial {
-		b.trying = false
-	}
+	trial := b.IsHalfOpen()
+	return func(err error) {
+		switch {
+		case !trial && !b.IsClosed():
+		case passing(err) != nil, trial && gaveUp(err):
+			b.RecordFailure()
+		case !gaveUp(err): // an answer, if only a refusal: the server is there
+			b.RecordSuccess()
+		}
+	}, nil
 }
 
 // gaveUp tells whether it was the caller that ended the call, by his own deadline or

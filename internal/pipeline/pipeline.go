@@ -163,12 +163,14 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 		return nil
 	}
 	chunk.GroupID = r.Row.GroupID
+	limit := chunk.Limit
 	if r.unwritten {
 		before := ""
 		if r.adopting {
 			before, r.adopting = r.Before, false
 		}
 		return r.enter(func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
+			row.Stats.Limit, chunk.Limit = limit, 0
 			return r.Ledger.OpenRun(ctx, lease, row, chunk, before)
 		})
 	}
@@ -176,6 +178,9 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 		return err
 	}
 	chunk.RunID = r.Row.ID
+	if limit == r.Row.Stats.Limit { // the row has it
+		chunk.Limit = 0
+	}
 	write := func() error { return r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk) }
 	if call := r.call; call != nil {
 		save := write
@@ -184,7 +189,7 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 	if err := write(); err != nil {
 		return fmt.Errorf("store chunk %d of run %s: %w", chunk.No, r.Row.ID, err)
 	}
-	r.call = nil
+	r.call, r.Row.Stats.Limit = nil, limit
 	return nil
 }
 

@@ -16,20 +16,12 @@ func Shown(messages []reverie.Message) []reverie.Message {
 
 // Texts are the words of messages.
 func Texts(messages []reverie.Message) []string {
-	list := make([]string, len(messages))
-	for i, m := range messages {
-		list[i] = m.Text
-	}
-	return list
+	return text.Each(messages, func(m reverie.Message) string { return m.Text })
 }
 
 // IDs are those of messages.
 func IDs(messages []reverie.Message) []string {
-	list := make([]string, len(messages))
-	for i, m := range messages {
-		list[i] = m.ID
-	}
-	return list
+	return text.Each(messages, func(m reverie.Message) string { return m.ID })
 }
 
 // First are the heads that come first in an order, at most limit of them: of those that it

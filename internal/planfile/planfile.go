@@ -12,13 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"reverie/internal/reverie"
 )
 
 // Format is the number of the form of plan files.
-const Format = 3
+const Format = 4
 
 // mark says of a file that it is a plan.
 const mark = "plan"
@@ -32,25 +33,16 @@ type File struct {
 	Format    int         `json:"format"`
 	CreatedAt time.Time   `json:"created_at"`
 	Run       reverie.Run `json:"run"`      // its id is the plan's; the window is zero where nothing was pending
-	Heads     []Head      `json:"heads"`    // all memories that may have been before the model
-	Messages  []Message   `json:"messages"` // in the order in which they were sent
+	Heads     []Sum       `json:"heads"`    // all memories that may have been before the model
+	Messages  []Sum       `json:"messages"` // in the order in which they were sent
 	Chunks    []Chunk     `json:"chunks"`
 	Seal      string      `json:"seal"`
 }
 
-// Head is a memory that the plan rests on.
-type Head struct {
-	MemoryID  string `json:"memory_id"`
-	LineageID string `json:"lineage_id"`
-	Version   int    `json:"version"`
-	SHA256    string `json:"sha256"` // see HeadSHA256
-}
-
-// Message is a message that a chunk consumes, or one that was consumed before and shown.
-type Message struct {
-	Chunk     int    `json:"chunk,omitempty"` // 0: it was consumed before
-	MessageID string `json:"message_id"`
-	SHA256    string `json:"sha256"` // see MessageSHA256
+// Sum names a memory or a message that the plan rests on, and what it said.
+type Sum struct {
+	ID     string `json:"id"`
+	SHA256 string `json:"sha256"` // see SumOfHead and SumOfMessage
 }
 
 // Chunk is what the model answered about some messages, and what comes of it.
@@ -122,21 +114,24 @@ func Read(in io.Reader) (*File, error) {
 	return f, nil
 }
 
-// HeadSHA256 names what a head says, as far as a plan rests on it: kind, status, statement,
+// SumOfHead names a head and what it says, as far as a plan rests on it: kind, status, statement,
 // why it is to be judged again, and tags. How strong it is may change meanwhile.
-func HeadSHA256(h reverie.HeadState) string {
-	return sumOf(append([]string{string(h.Kind), string(h.Status), h.Statement, h.JudgeAgain}, h.Tags...)...)
+func SumOfHead(h reverie.HeadState) Sum {
+	said := []string{h.LineageID, strconv.Itoa(h.Version), string(h.Kind), string(h.Status), h.Statement, h.JudgeAgain}
+	return sumOf(h.ID, append(said, h.Tags...)...)
 }
 
-// MessageSHA256 names what a message says: its id, author, role, text and instant.
-func MessageSHA256(m reverie.Message) string {
-	return sumOf(m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, m.SentAt.UTC().Format(time.RFC3339Nano))
+// SumOfMessage names a message and what it says: author, role, text and instant, and whether
+// it is pending.
+func SumOfMessage(m reverie.Message, pending bool) Sum {
+	return sumOf(m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, m.SentAt.UTC().Format(time.RFC3339Nano),
+		strconv.FormatBool(pending))
 }
 
-func sumOf(fields ...string) string {
+func sumOf(id string, fields ...string) Sum {
 	sum := sha256.New()
-	for _, f := range fields {
+	for _, f := range append(fields, id) {
 		fmt.Fprintf(sum, "%d:%s", len(f), f)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return Sum{ID: id, SHA256: hex.EncodeToString(sum.Sum(nil))}
 }

@@ -13,8 +13,8 @@ func aPlan() *File {
 	at := time.Date(2026, 1, 15, 12, 0, 0, 123456000, time.FixedZone("", 8*3600))
 	id := func(n string) string { return strings.Repeat("0", 8) + "-0000-7000-8000-00000000000" + n }
 	return &File{CreatedAt: at, Run: reverie.Run{ID: id("1"), GroupID: "g1", WindowSince: at.Add(-time.Hour), WindowUntil: at.Add(time.Hour), Model: "openai/fake"},
-		Heads:    []Head{{MemoryID: id("2"), LineageID: id("3"), Version: 1, SHA256: HeadSHA256(reverie.HeadState{})}},
-		Messages: []Message{{Chunk: 1, MessageID: "a1", SHA256: MessageSHA256(reverie.Message{ID: "a1"})}},
+		Heads:    []Sum{SumOfHead(reverie.HeadState{Memory: reverie.Memory{ID: id("2"), LineageID: id("3"), Version: 1}})},
+		Messages: []Sum{SumOfMessage(reverie.Message{ID: "a1"}, true)},
 		Chunks: []Chunk{{Asked: reverie.Chunk{No: 1, Answer: "{\"action\":\"update\"} <3\n"}, Plan: reverie.Plan{ChunkNo: 1,
 			Outcomes: map[string]reverie.Outcome{"a1": reverie.OutcomeCited}, Steps: []reverie.Step{{Action: reverie.ActionUpdate, LineageID: id("3"),
 				MemoryID: id("4"), Statement: "林只喝咖啡", Strength: 0.51, LastSupportedAt: at, Evidence: []reverie.Evidence{{MessageID: "a1", Author: "林"}}}}}}},
@@ -46,8 +46,8 @@ func TestPlanFile(t *testing.T) {
 	for what, c := range map[string]struct{ text, says string }{
 		"nothing":          {"", "it is not a plan"},
 		"other JSON":       {`{"a":1}`, "it is not a plan"},
-		"an older format":  {strings.Replace(text, `"format": 3`, `"format": 2`, 1), "plan again"},
-		"an unknown field": {strings.Replace(text, `"format": 3`, `"format": 3, "more": 1`, 1), "more"},
+		"an older format":  {strings.Replace(text, `"format": 4`, `"format": 3`, 1), "plan again"},
+		"an unknown field": {strings.Replace(text, `"format": 4`, `"format": 4, "more": 1`, 1), "more"},
 		"cut off":          {text[:len(text)/2], "cut off"},
 		"two plans":        {text + text, "after the plan's end"},
 		"no id":            {strings.Replace(text, aPlan().Run.ID, "x", 1), "names no run"},

@@ -113,7 +113,7 @@ func TestContext(t *testing.T) {
 	if q := d.asked[0]; q.Turns != 6 || !q.Since.Equal(now.Add(-168*time.Hour)) || q.Text != "tea for mia and lin at 0?" {
 		t.Errorf("the store was asked for %+v", q)
 	}
-	if got := p.asked[0]; got[0] != "tea for mia and lin at 0" {
+	if got := p.asked[0]; got[0] != "tea for mia and lin at 0?" {
 		t.Errorf("embedded was %q", got)
 	}
 	if err := r.Usage.Flush(t.Context()); err != nil {

@@ -148,7 +148,7 @@ func TestFeedbackByMeaning(t *testing.T) {
 			t.Errorf("%s: score %v", c.name, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"Something else entirely", "它说 at 10", "And v1.5 of it: at 10", "at 0", "at 80", "what at 20"}, p.asked[0]); diff != "" || len(p.asked) != 2 {
+	if diff := cmp.Diff([]string{"Something else entirely", "它说 at 10", "And v1.5 of it: at 10", "at 0", "at 80", "what at 20?"}, p.asked[0]); diff != "" || len(p.asked) != 2 {
 		t.Errorf("asked %d times (-want +got):\n%s", len(p.asked), diff)
 	}
 	p.fails = func([]string) error { return errors.New("down") }

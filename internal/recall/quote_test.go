@@ -53,7 +53,7 @@ func TestContextQuotes(t *testing.T) {
 	if !strings.Contains(reply.Text, "</reverie_memories>\n\n"+block+"\nThe newest") || reply.Quotes[1].Text != "Call me for it: [pii:email]" {
 		t.Errorf("the text is\n%s\n%+v", reply.Text, reply.Quotes)
 	}
-	if q := d.asked[0]; q.Quotes != 12 || q.Asked[0] != "who has the key at 0" || !q.Until.Equal(now) || q.Share <= 0 {
+	if q := d.asked[0]; q.Quotes != 12 || q.Asked[0] != "who has the key at 0?" || !q.Until.Equal(now) || q.Share <= 0 {
 		t.Errorf("the store was asked for %+v", q)
 	}
 	t.Run("chinese", func(t *testing.T) {

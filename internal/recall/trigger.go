@@ -72,25 +72,10 @@ func foldNames(s string) string { return text.Simplify(text.Fold(s)) }
 // maxQueryForm is how much of a query is embedded, in characters.
 const maxQueryForm = 2000
 
-// What may stand at the ends of a query without saying anything.
-const (
-	formHead = " ,，、。!?;:¿¡~…\"'“”‘’「」『』"
-	formTail = formHead + "."
-)
-
-// courtesies open or close a query and change nothing about what is asked.
-var courtesies = text.NewPattern(`^(?:(?:麻烦|想)?(?:请问(?:一下)?|问一下|问下[ ,])|(?:(?:can|could) you tell me|` +
-	`tell me|please|pls|hey|hi|hello|你好|您好|大家好)[ ,!])[ ,]*` +
-	`|(?:[,!?] ?thank you|[ ,!?]+(?:thanks|please|pls|谢谢[你您啦了]?|多谢)|谢谢啦|[吗呢啊呀])$`)
-
-// queryForm is the text of a query that is embedded. Ways to write one question that differ
-// in case, width, spaces, courtesies and what stands at its ends share one form, and so one
-// cached vector. A query of nothing else stays as it is.
+// queryForm is the text of a query that is embedded. Ways to write one question that differ in case, width and
+// spaces share one form, and so one cached vector.
 func queryForm(query string) string {
-	folded := text.Fold(query)
-	form := trimForm(courtesies.ReplaceAllString(trimForm(folded), ""))
-	form = cmp.Or(form, folded, query) // of invisible characters alone nothing is left by folding
-	return firstCharacters(closeHan(form), maxQueryForm)
+	return firstCharacters(cmp.Or(text.Fold(query), query), maxQueryForm) // of invisible characters alone folding leaves nothing
 }
 
 // firstCharacters is the beginning of a text, n characters at most.
@@ -101,29 +86,4 @@ func firstCharacters(s string, n int) string {
 		}
 	}
 	return s
-}
-
-// trimForm takes marks and emoji off the ends.
-func trimForm(s string) string {
-	s = strings.TrimLeftFunc(s, func(r rune) bool { return strings.ContainsRune(formHead, r) || isEmoji(r) })
-	return strings.TrimRightFunc(s, func(r rune) bool { return strings.ContainsRune(formTail, r) || isEmoji(r) })
-}
-
-// isEmoji tells pictographs and their skin tones from symbols that say something (C++, 30°).
-func isEmoji(r rune) bool { return r >= 0x2190 && unicode.In(r, unicode.So, unicode.Sk) }
-
-// closeHan drops spaces beside Chinese characters and kana, which have none.
-func closeHan(s string) string {
-	if !strings.Contains(s, " ") {
-		return s
-	}
-	in := []rune(s)
-	out := make([]rune, 0, len(in))
-	for i, r := range in {
-		if r == ' ' && (i > 0 && text.IsDense(in[i-1]) || i+1 < len(in) && text.IsDense(in[i+1])) {
-			continue
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,7 +43,6 @@ type UsageLog struct {
 	moved   *sync.Cond      // something below has changed
 	rows    []reverie.Usage // not written yet, oldest first
 	added   int             // rows, ever
-	settled int             // of them: written, or lost
 	lost    int             // of them: the store refuses them
 	err     error           // why the newest write failed; nil once one has not
 	refused error           // why the first lost row was
@@ -116,8 +116,9 @@ func (l *UsageLog) Flush(ctx context.Context) error {
 	l.hurry++
 	defer func() { l.hurry-- }()
 	l.moved.Broadcast()
-	err := l.wait(ctx, func() bool { return l.settled >= target || l.ended })
-	switch left := target - l.settled; {
+	left := func() int { return len(l.rows) - (l.added - target) } // those that came later are the last
+	err := l.wait(ctx, func() bool { return left() <= 0 || l.ended })
+	switch left := left(); {
 	case left <= 0:
 		return nil
 	case err != nil:
@@ -177,12 +178,17 @@ func (l *UsageLog) ready(ctx context.Context) bool {
 // write writes one batch, however often it takes. Nobody else removes rows.
 func (l *UsageLog) write(ctx context.Context) {
 	l.mu.Lock()
-	batch := l.rows[:min(len(l.rows), l.options.Batch):min(len(l.rows), l.options.Batch)]
+	batch := slices.Clip(l.rows[:min(len(l.rows), l.options.Batch)])
 	l.mu.Unlock()
-	for wait := l.options.Retry; len(batch) > 0; wait = min(2*wait, maxRetry*l.options.Retry) {
+	for wait := l.options.Retry; ; wait = min(2*wait, maxRetry*l.options.Retry) {
 		n, err := l.save(ctx, batch)
 		batch = batch[n:]
-		l.settle(n, err)
+		l.change(func() {
+			l.rows = l.rows[n:]
+			if !errors.Is(err, context.Canceled) || l.err == nil {
+				l.err = err // not the end of waiting itself, where more is known
+			}
+		})
 		if err == nil {
 			return
 		}
@@ -208,7 +214,9 @@ func (l *UsageLog) save(ctx context.Context, rows []reverie.Usage) (int, error) 
 	case reverie.Passing(err):
 		return 0, err
 	case len(rows) == 1:
-		l.lose(rows[0], err)
+		l.options.Log.Error("the use of a memory cannot be logged", "group_id", rows[0].GroupID, "memory_id",
+			rows[0].MemoryID, "error", err)
+		l.change(func() { l.lost, l.refused = l.lost+1, cmp.Or(l.refused, err) })
 		return 1, nil
 	}
 	half := len(rows) / 2
@@ -218,31 +226,4 @@ func (l *UsageLog) save(ctx context.Context, rows []reverie.Usage) (int, error) 
 	}
 	more, err := l.save(ctx, rows[half:])
 	return n + more, err
-}
-
-// lose gives up a row that the store will never take.
-func (l *UsageLog) lose(row reverie.Usage, err error) {
-	l.options.Log.Error("the use of a memory cannot be logged", "group_id", row.GroupID, "memory_id", row.MemoryID,
-		"error", err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost++
-	if l.refused == nil {
-		l.refused = err
-	}
-}
-
-// settle takes the oldest n rows out, and keeps why the others are still there.
-func (l *UsageLog) settle(n int, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !errors.Is(err, context.Canceled) || l.err == nil {
-		l.err = err // not the end of waiting itself, where more is known
-	}
-	l.rows = l.rows[n:]
-	if len(l.rows) == 0 {
-		l.rows = nil // what was written is let go of
-	}
-	l.settled += n
-	l.moved.Broadcast()
 }

@@ -156,6 +156,7 @@ type WhyLater struct {
 	Approved    bool       `json:"approved,omitempty"`      // it was held, and a person let it pass
 	Evidence    []Evidence `json:"evidence,omitempty"`
 	At          time.Time  `json:"at"`
+	Ends        bool       `json:"-"` // the version is active no more
 }
 
 // Blame says of a memory who wrote it: what stands behind each version, and which

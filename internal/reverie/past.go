@@ -112,13 +112,13 @@ func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
 		over, end = &begins, StatusSuperseded
 	}
 	for _, l := range v.Later {
-		switch l.Action {
-		case ActionDelete, ActionUndo:
+		switch {
+		case l.Action == ActionArchive:
+			was = StatusArchived
+		case l.Ends: // and does not only take back support, or a strength
 			if came := v.cameAt(l, when.Recorded); over == nil || came.Before(*over) {
 				over, end = &came, StatusDeprecated
 			}
-		case ActionArchive:
-			was = StatusArchived
 		}
 	}
 	if over == nil || !over.After(at) || OneChange(*until, *over) {

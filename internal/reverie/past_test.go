@@ -20,7 +20,10 @@ func TestStatusOfThen(t *testing.T) {
 		}
 		return v
 	}
-	event := func(a reverie.Action, at int) reverie.WhyLater { return reverie.WhyLater{Action: a, At: hour(at)} }
+	event := func(a reverie.Action, at int) reverie.WhyLater {
+		return reverie.WhyLater{Action: a, At: hour(at), Ends: a == reverie.ActionDelete || a == reverie.ActionUndo}
+	}
+	takenBack := func(at int) reverie.WhyLater { return reverie.WhyLater{Action: reverie.ActionUndo, At: hour(at)} } // its support
 	const active, superseded, deprecated, archived, held = reverie.StatusActive, reverie.StatusSuperseded, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld
 	for name, c := range map[string]struct {
 		versions []reverie.WhyVersion
@@ -34,6 +37,8 @@ func TestStatusOfThen(t *testing.T) {
 			[6]reverie.Status{active, active, archived, archived, archived, archived}},
 		"held": {[]reverie.WhyVersion{version(1, 0, 2, held)}, [6]reverie.Status{active, active, held, held, held, held}},
 		"held, and deleted then": {[]reverie.WhyVersion{version(1, 0, 2, deprecated, event(reverie.ActionDelete, 4))},
+			[6]reverie.Status{active, active, held, held, deprecated, deprecated}},
+		"less supported, held, and deleted then": {[]reverie.WhyVersion{version(1, 0, 2, deprecated, takenBack(1), takenBack(3), event(reverie.ActionDelete, 4))},
 			[6]reverie.Status{active, active, held, held, deprecated, deprecated}},
 		"held, and restored": {[]reverie.WhyVersion{version(1, 0, 2, superseded), version(2, 4, 0, active)},
 			[6]reverie.Status{active, active, held, held, superseded, superseded}},

@@ -175,6 +175,7 @@ func (s *secretFinder) look(found []located, text string) []located {
 		}
 		switch r := &s.rules[i]; {
 		case r.gate != nil && !r.gate(r.surroundings(text, start, end)):
+		case r.Next != "" && !strings.HasPrefix(strings.TrimLeft(text[end:], "\t\n\f\r "), r.Next):
 		case r.Back > 0:
 			if end > done[i] {
 				found, done[i] = r.around(found, text, max(start-r.Back, done[i]), end, i)

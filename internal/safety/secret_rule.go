@@ -18,6 +18,7 @@ type secretRule struct {
 	Group       int    // the capturing group that is the secret, 0 for all
 	Valid, Gate string // the names of two functions, "" where there is nothing to ask
 	Back        int    // how many bytes before its keyword a match can begin; 0: it begins with it
+	Next        string // what follows its keyword, behind white space
 	Inside      bool
 	Trim        string
 	UnlessGroup int      `toml:"unless_group"`

@@ -38,35 +38,7 @@ func standsIn(quote, text string) bool {
 		return true
 	}
 	return utf8.RuneCountInString(quote) >= MinQuote &&
-		strings.ContainsFunc(quote, IsWord) && contains(text, quote)
-}
-
-// contains is [strings.Contains] in time linear in both: that of the library compares a long
-// quote anew wherever a text that repeats itself begins as it does.
-func contains(text, quote string) bool {
-	back := make([]int, len(quote)) // the longest proper beginning of quote[:i+1] that is its end, too (Knuth, Morris, Pratt)
-	for i, n := 1, 0; i < len(quote); i++ {
-		n = extend(quote, back, n, quote[i])
-		back[i] = n
-	}
-	n := 0
-	for i := range len(text) {
-		if n = extend(quote, back, n, text[i]); n == len(quote) {
-			return true
-		}
-	}
-	return false
-}
-
-// extend is how much of the quote stands behind c, where n bytes of it stood before.
-func extend(quote string, back []int, n int, c byte) int {
-	for n > 0 && quote[n] != c {
-		n = back[n-1]
-	}
-	if quote[n] == c {
-		n++
-	}
-	return n
+		strings.ContainsFunc(quote, IsWord) && strings.Contains(text, quote)
 }
 
 // quoteForm is the form in which quotes are looked up. Models straighten and

@@ -2,8 +2,6 @@ package text
 
 import (
 	"cmp"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,8 +40,7 @@ type Traces struct {
 
 type trace struct {
 	runes []rune
-	sum   uint64 // of all of them
-	power uint64 // sumBase to as many
+	text  string // of all of them
 	what  string
 	long  bool // a text that is found anywhere
 	said  bool // a text that others say, too
@@ -125,9 +122,8 @@ func (t *Traces) add(s, what string) *trace {
 	runes := foldTrace(s).runes
 	p := t.known[string(runes)]
 	if p == nil {
-		sums := runeSums(runes)
-		p = &trace{runes: runes, sum: sums[len(runes)], power: basePower(len(runes)), what: what}
-		t.known[string(runes)] = p
+		p = &trace{runes: runes, text: string(runes), what: what}
+		t.known[p.text] = p
 		t.deep = t.deep || len(runes) > maxDepth
 	}
 	return p
@@ -269,59 +265,30 @@ func (t *Traces) redact(s string) (string, bool) {
 type foldedTrace struct {
 	runes        []rune
 	starts, ends []int
-	breaks       []bool   // of white space: that a line ends there
-	sums         []uint64 // of the runes before each and of all, where some trace is long
+	breaks       []bool // of white space: that a line ends there
+	text         string // of all of the runes, where some trace is long
+	offsets      []int  // of each rune in it
 }
 
 // fold is [foldTrace] with what long traces are told by.
 func (t *Traces) fold(s string) foldedTrace {
 	f := foldTrace(s)
 	if t.deep {
-		f.sums = runeSums(f.runes)
+		f.text = string(f.runes)
+		for i := range f.text {
+			f.offsets = append(f.offsets, i)
+		}
 	}
 	return f
 }
 
-// maxDepth is how many runes of a trace are compared one by one: a text that repeats itself
-// would be compared as often as it is long. The rest is told by the sum of the whole.
+// maxDepth is how many runes of a trace are compared one by one. A text that repeats itself is compared
+// as often as it is long, so the rest is compared as one piece of memory.
 const maxDepth = 256
-
-// sumBase is drawn anew by each process, so that nobody can write two texts of one sum.
-var sumBase = rand.Uint64N(sumPrime-1<<32) + 1<<32
-
-const sumPrime = 1<<61 - 1
-
-// runeSums are the values of the first n runes as a polynomial of sumBase, for each n.
-func runeSums(runes []rune) []uint64 {
-	sums := make([]uint64, len(runes)+1)
-	for i, r := range runes {
-		sums[i+1] = (timesBase(sums[i], sumBase) + uint64(r) + 1) % sumPrime
-	}
-	return sums
-}
-
-func timesBase(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a, b)
-	_, rest := bits.Div64(hi, lo, sumPrime)
-	return rest
-}
 
 // is tells whether the long trace stands at i.
 func (f foldedTrace) is(p *trace, i int) bool {
-	n := len(p.runes)
-	return i+n <= len(f.runes) && p.sum == (f.sums[i+n]+sumPrime-timesBase(f.sums[i], p.power))%sumPrime
-}
-
-// basePower is sumBase to the power n.
-func basePower(n int) uint64 {
-	power := uint64(1)
-	for base := sumBase; n > 0; n /= 2 {
-		if n%2 == 1 {
-			power = timesBase(power, base)
-		}
-		base = timesBase(base, base)
-	}
-	return power
+	return strings.HasPrefix(f.text[f.offsets[i]:], p.text)
 }
 
 // foldTrace folds a text piece by piece, so that what is found can be cut out of it.

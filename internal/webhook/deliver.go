@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
 
@@ -154,6 +155,9 @@ func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie
 // event sends an event, and notes what has become of it. It is noted also where ctx has ended meanwhile.
 func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent bool, err error) {
 	answer, why := Answer{}, error(nil)
+	if fault.Off(fault.Sent) {
+		_ = d.Store.EventSent(ctx, e)
+	}
 	if !e.Gone {
 		answer, why = d.Sender.Post(ctx, e)
 	}

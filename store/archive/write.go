@@ -116,7 +116,7 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	args := []any{b.groupID, b.json()}
 	if b.table.Kind == reverie.RecordMemory {
 		ids, vectors := b.vectors()
-		array, err := s.db.Vectors(ctx, t, vectors)
+		array, err := t.Vectors(ctx, vectors)
 		if err != nil {
 			return 0, err
 		}

@@ -35,16 +35,10 @@ const (
 		returning claim_id, entity_id, name, value`
 
 	// What spoke for a version speaks for the one that brings it back, as from the run
-	// that heard it.
+	// that heard it. Citus runs the parts one after the other: the version comes first.
 	returnClaimsQuery = `with u as (
 			select * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[])
 				as u (id, head_id, base_id, strength, supported_at)),
-		heard as (
-			insert into entity_evidence (group_id, evidence_no, entity_id, lineage_id, claim_id, message_id, author_id, author, quote,
-				sent_at, local_date, run_id, created_at)
-			select e.group_id, ` + events.Number + ` + row_number() over (order by e.evidence_no), e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
-				e.local_date, e.run_id, e.created_at
-			from u join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null),
 		written as (insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key,
 			value, target_id, self, content_hash, confidence, strength, status, run_id, created_at, updated_at,
 			last_supported_at)
@@ -53,7 +47,13 @@ const (
 			greatest($2::timestamptz, h.updated_at + interval '1 microsecond'), u.supported_at
 		from u
 		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
-		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id)
+		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id),
+		heard as (
+			insert into entity_evidence (group_id, evidence_no, entity_id, lineage_id, claim_id, message_id, author_id, author, quote,
+				sent_at, local_date, run_id, created_at)
+			select e.group_id, ` + events.Number + ` + row_number() over (order by e.evidence_no), e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
+				e.local_date, e.run_id, e.created_at
+			from u join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null)
 		select 1`
 
 	endNamesQuery = `update entity_names set ended_at = $2::timestamptz

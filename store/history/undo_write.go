@@ -30,20 +30,11 @@ const (
 		where m.group_id = $1 and m.memory_id = u.id and m.status <> 'superseded'`
 
 	// What dreams have taken in is not new to them because it is back; and what a version
-	// rests on, it rests on again.
+	// rests on, it rests on again. Citus runs the parts one after the other: the version comes first.
 	bringBackQuery = `with back as (
 			select * from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::float8[], $9::timestamptz[], $10::timestamptz[],
 				$11::bool[])
 				as u (id, head_id, base_id, strength, supported_at, decayed_at, held)),
-		taken as (
-			insert into memory_uses (group_id, job, memory_id, run_id)
-			select x.group_id, x.job, u.id, x.run_id from back u
-			cross join lateral (select * from memory_uses where group_id = $1 and memory_id = u.base_id offset 0) x),
-		rests as (
-			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
-			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
-			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
-				and run_id <> $4::uuid offset 0) x),
 		written as (insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
@@ -56,7 +47,16 @@ const (
 			b.type, b.due_on
 		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
-		join memories b on b.group_id = $1 and b.memory_id = u.base_id)
+		join memories b on b.group_id = $1 and b.memory_id = u.base_id),
+		taken as (
+			insert into memory_uses (group_id, job, memory_id, run_id)
+			select x.group_id, x.job, u.id, x.run_id from back u
+			cross join lateral (select * from memory_uses where group_id = $1 and memory_id = u.base_id offset 0) x),
+		rests as (
+			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
+			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
+				and run_id <> $4::uuid offset 0) x)
 		select 1`
 )
 

@@ -191,8 +191,8 @@ func (l lineage) why() reverie.Why {
 			continue
 		}
 		v.Later = append(v.Later, reverie.WhyLater{Action: r.Action, Reason: r.Summary, RunID: pg.OrZero(r.RunID),
-			UndoneRunID: pg.OrZero(r.UndoneRunID),
-			Evidence:    r.Evidence, At: r.CreatedAt})
+			UndoneRunID: pg.OrZero(r.UndoneRunID), Evidence: r.Evidence, At: r.CreatedAt,
+			Ends: r.NewStatement == ""})
 	}
 	for _, e := range l.evidence {
 		addEvidence(at[e.MemoryID], e)

@@ -3,6 +3,7 @@
 package links
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
@@ -257,9 +259,9 @@ func (l *Links) of(ctx context.Context, groupID, reader string, links []reverie.
 	}
 	err = l.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what of group %q reaches others", groupID), ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			scope := reverie.ReachGroup
-			if l.others != "" {
-				scope = l.others
+			scope := cmp.Or(l.others, reverie.ReachGroup)
+			if fault.Off(fault.Scope) {
+				scope = reverie.ReachPerson
 			}
 			r.Names = nil
 			var err error

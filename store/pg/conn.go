@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lib/pq"
@@ -16,7 +17,8 @@ import (
 // connector opens connections whose transactions begin together with their first statement.
 type connector struct {
 	*pq.Connector
-	unprepared bool // see Options
+	unprepared bool   // see Options
+	guard      string // what each transaction begins with besides its settings
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -31,7 +33,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared}, nil
+	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared, guard: c.guard}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -55,6 +57,7 @@ type conn struct {
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
 	unprepared bool
+	guard      string
 	began      int    // what link.queue.sent was when the transaction under way began
 	reads      bool   // it only reads
 	failed     error  // what it failed by: it can only be rolled back
@@ -269,7 +272,7 @@ func (c *conn) begin(ctx context.Context, begin string, settings Settings) error
 // set has the next request begin with settings.
 func (c *conn) set(ctx context.Context, settings Settings) error {
 	query, args := settings.query()
-	_, err := c.keepBack(preparing(ctx), query, args)
+	_, err := c.keepBack(preparing(ctx), query+c.guard, args)
 	return err
 }
 
@@ -324,14 +327,22 @@ func withSettings(ctx context.Context, settings Settings) context.Context {
 // Settings are names and values of PostgreSQL's settings, in turns, for one transaction.
 type Settings []string
 
+// setQueries are the statements that make so many settings.
+var setQueries sync.Map
+
 // query is a statement that makes the settings, and its arguments.
 func (s Settings) query() (string, []driver.NamedValue) {
-	calls, args := make([]string, len(s)/2), make([]driver.NamedValue, len(s))
-	for i := range calls {
-		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
-	}
+	args := make([]driver.NamedValue, len(s))
 	for i, word := range s {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: word}
 	}
-	return "select " + strings.Join(calls, ", "), args
+	query, known := setQueries.Load(len(s))
+	if !known {
+		calls := make([]string, len(s)/2)
+		for i := range calls {
+			calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+		}
+		query, _ = setQueries.LoadOrStore(len(s), "select "+strings.Join(calls, ", "))
+	}
+	return query.(string), args
 }

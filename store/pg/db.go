@@ -42,7 +42,8 @@ type Options struct {
 	Schema []string // the search path, instead of the server's default
 	Dial   DialFunc // opens network connections; nil is net.Dialer
 
-	distributed bool // over several servers, by Citus
+	distributed bool   // over several servers, by Citus
+	place       *place // of the part of it that this is
 }
 
 // WithDefaults fills in what is zero.
@@ -72,11 +73,18 @@ type DB struct {
 	db   *sql.DB
 	opts Options
 
+	*pooled
+	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
+
+	shards shards
+	whole  *DB // what this is a shard of
+}
+
+// pooled is what a database and its shards share.
+type pooled struct {
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
 	heldBack atomic.Int64  // how many of conns are held back
-
-	wrote     atomic.Bool   // anything was committed
-	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
+	wrote    atomic.Bool   // anything was committed
 }
 
 // Open connects and pings. Wrong settings are reverie.ErrConfiguration.
@@ -86,7 +94,8 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns),
+	d := &DB{db: db, opts: opts, pooled: &pooled{conns: make(chan struct{}, opts.MaxConns)},
+		shards:  shards{groups: map[string]place{}, pools: map[int64]*pool{}},
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&d.opts.distributed); err != nil {
@@ -119,6 +128,10 @@ func Connect(opts Options) (*sql.DB, error) {
 		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	cfg.BinaryParameters = true
+	guard := ""
+	if at := opts.place; at != nil {
+		cfg.Host, cfg.Port, cfg.Hostaddr, cfg.Multi, guard = at.Host, at.Port, netip.Addr{}, nil, ", here()"
+	}
 	if cfg.SSLMode == "" {
 		cfg.SSLMode = defaultSSLMode(cfg)
 	}
@@ -141,6 +154,9 @@ func Connect(opts Options) (*sql.DB, error) {
 			cfg.Runtime = map[string]string{}
 		}
 		cfg.Runtime["search_path"] = strings.Join(path, ", ")
+		if opts.place != nil {
+			cfg.Runtime["citus.enable_manual_changes_to_shards"] = "on"
+		}
 	}
 	link := &dialer{dial: opts.Dial, timeout: opts.ReadTimeout, cfg: cfg, names: namesOf(cfg)}
 	cfg.SSLMode = pq.SSLModeDisable // above the link, see upgrade
@@ -149,7 +165,7 @@ func Connect(opts Options) (*sql.DB, error) {
 		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	pqConnector.Dialer(link)
-	db := sql.OpenDB(connector{pqConnector, opts.Unprepared})
+	db := sql.OpenDB(connector{pqConnector, opts.Unprepared, guard})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
@@ -170,6 +186,7 @@ func unreachable(ctx context.Context, err error) error {
 
 // Close closes all connections. Statements under way end with an error.
 func (d *DB) Close() error {
+	d.shards.close()
 	if err := d.db.Close(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}

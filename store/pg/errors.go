@@ -14,6 +14,7 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ServerError returns the server's answer within err, nil where there is none.
@@ -27,7 +28,24 @@ func ServerError(err error) *pq.Error {
 
 // translate is [Translate] with the database's reasons for violated constraints.
 func (d *DB) translate(ctx context.Context, err error, what string) error {
+	if answer := ServerError(err); answer != nil && d.Distributed() {
+		ofTable(answer)
+	}
 	return translateWith(ctx, err, what, d.Reasons)
+}
+
+// Citus tells of what a worker refused the message alone, and not even the code where it copied rows there.
+var (
+	violation = text.NewPattern(`violates (unique|foreign key|check|not-null) constraint(?: "(.+)_\d+")?$`)
+	codes     = map[string]pqerror.Code{"unique": pqerror.UniqueViolation, "foreign key": pqerror.ForeignKeyViolation,
+		"check": pqerror.CheckViolation, "not-null": pqerror.NotNullViolation}
+)
+
+// ofTable makes an answer about a shard one about its table.
+func ofTable(answer *pq.Error) {
+	if found := violation.FindStringSubmatch(answer.Message); found != nil {
+		answer.Code, answer.Constraint = codes[found[1]], found[2]
+	}
 }
 
 // Translate is the one place where errors of the driver become those of the

@@ -30,7 +30,7 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return w.Committed(ctx, &Tx{Tx: raw})
+	return w.Committed(ctx, &Tx{Tx: raw, db: d})
 }
 
 const (

@@ -64,5 +64,8 @@ func (d *DB) query(ctx context.Context, what string, byKey bool, read func(conte
 			break
 		}
 	}
+	if d.gone(err) {
+		return d.whole.query(ctx, what, byKey, read)
+	}
 	return d.translate(ctx, err, what)
 }

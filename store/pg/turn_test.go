@@ -14,7 +14,7 @@ import (
 // up nobody.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &DB{conns: make(chan struct{}, 1)}
+		s := &DB{pooled: &pooled{conns: make(chan struct{}, 1)}}
 		if err := s.acquireConn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestTurns(t *testing.T) {
 // TestTurnsInOrder: those who came first are served first, also while turns are added.
 func TestTurnsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &DB{conns: make(chan struct{}, firstConns+2)}
+		s := &DB{pooled: &pooled{conns: make(chan struct{}, firstConns+2)}}
 		s.holdBackConns()
 		for range firstConns {
 			if err := s.acquireConn(t.Context()); err != nil {
@@ -86,7 +86,7 @@ func TestTurnsInOrder(t *testing.T) {
 // pool, and no sooner.
 func TestTurnsAreAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &DB{conns: make(chan struct{}, firstConns+2)}
+		s := &DB{pooled: &pooled{conns: make(chan struct{}, firstConns+2)}}
 		s.holdBackConns()
 		began := time.Now()
 		var took []time.Duration

@@ -22,6 +22,7 @@ import (
 type Tx struct {
 	*sql.Tx
 	asked []*Asked
+	db    *DB
 }
 
 // Get reads one row; sql.ErrNoRows if there is none.
@@ -169,6 +170,9 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 			break
 		}
 	}
+	if d.gone(err) {
+		return d.whole.Run(ctx, w)
+	}
 	return d.translate(ctx, err, w.What)
 }
 
@@ -197,7 +201,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	}
 	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
 	fault.Reach(w.What, fault.Begun)
-	t := &Tx{Tx: raw}
+	t := &Tx{Tx: raw, db: d}
 	do := w.Do
 	if fault.Off(fault.Whole) {
 		ctx, do = waited(ctx), commitEachStatement(do)
@@ -271,5 +275,5 @@ func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.
 		return err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return do(ctx, &Tx{Tx: raw})
+	return do(ctx, &Tx{Tx: raw, db: d})
 }

@@ -86,13 +86,13 @@ func (a VectorArray) Value() (driver.Value, error) {
 }
 
 // Vectors makes the array that a statement takes, asking once for the OID.
-func (d *DB) Vectors(ctx context.Context, t *Tx, vs [][]float32) (VectorArray, error) {
-	oid := d.vectorOID.Load()
+func (t *Tx) Vectors(ctx context.Context, vs [][]float32) (VectorArray, error) {
+	oid := t.db.vectorOID.Load()
 	if oid == 0 {
 		if err := t.Get(ctx, &oid, `select 'vector'::regtype::oid::bigint`); err != nil {
 			return VectorArray{}, fmt.Errorf("look up the vector type: %w", err)
 		}
-		d.vectorOID.Store(oid)
+		t.db.vectorOID.Store(oid)
 	}
 	return VectorArray{OID: oid, Vectors: vs}, nil
 }

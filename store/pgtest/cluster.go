@@ -90,6 +90,9 @@ func place() string {
 }
 
 func closeServer() error {
+	for _, w := range server.workers {
+		_ = w.admin.Close()
+	}
 	if server.admin != nil {
 		_ = server.admin.Close()
 	}

@@ -2,7 +2,7 @@
 // pgvector, each cloned from one migrated template, in an odd time zone.
 //
 // The server is the one that REVERIE_TEST_DATABASE_URL names (a URL with the
-// right to create databases), else a private cluster that is started on demand
+// right to create databases, such as of Citus's coordinator), else a private cluster that is started on demand
 // and shared by all packages under test. A package that uses databases hands its
 // TestMain to [Main].
 package pgtest
@@ -95,27 +95,42 @@ func Copy(t testing.TB, of string) string {
 	t.Helper()
 	_, name, _ := strings.Cut(of, prefix)
 	name, _, _ = strings.Cut(prefix+name, "?")
-	return create(t, name)
+	if connect(t); len(server.workers) == 0 {
+		return create(t, name)
+	}
+	copying.Lock() // Citus has nobody connect meanwhile, and PostgreSQL has no two alter one database at once
+	defer copying.Unlock()
+	if err := disconnect(name); err != nil {
+		t.Fatalf("disconnect from the database that is copied: %v", err)
+	}
+	u := create(t, name)
+	if err := onServers(`alter database ` + name + ` with allow_connections true`); err != nil {
+		t.Fatalf("go on with the database that was copied: %v", err)
+	}
+	return u
 }
+
+var copying sync.Mutex
 
 const prefix = "reverie_test_"
 
-// create clones a database and drops it with the test.
+// create clones a database, of Citus on each server, and drops it with the test. The servers know each other by
+// addresses and the shards by numbers, so that a clone is a Citus of its own.
 func create(t testing.TB, from string) string {
 	t.Helper()
-	admin := connect(t)
+	connect(t)
 	name := prefix + strconv.FormatInt(time.Now().Unix(), 10) + "_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
-	// Copying files takes two thirds of what writing them through the log does, where
-	// nothing syncs.
-	if _, err := admin.Exec(`create database ` + name + ` template ` + from + ` strategy file_copy`); err != nil {
-		t.Fatalf("create a test database: %v", err)
-	}
 	t.Cleanup(func() {
-		if _, err := admin.Exec(`drop database if exists ` + name + ` with (force)`); err != nil {
+		if err := onServers(`drop database if exists ` + name + ` with (force)`); err != nil {
 			t.Logf("drop the test database: %v", err)
 		}
 	})
-	if _, err := admin.Exec(`alter database ` + name + ` set timezone = '` + TimeZone + `'`); err != nil {
+	// Copying files takes two thirds of what writing them through the log does, where
+	// nothing syncs.
+	if err := onServers(`create database ` + name + ` template ` + from + ` strategy file_copy`); err != nil {
+		t.Fatalf("create a test database: %v", err)
+	}
+	if err := onServers(`alter database ` + name + ` set timezone = '` + TimeZone + `'`); err != nil {
 		t.Fatalf("set the time zone of a test database: %v", err)
 	}
 	u, err := withDatabase(server.url, name)
@@ -130,6 +145,8 @@ var server struct {
 	once     sync.Once
 	url      string
 	admin    *sql.DB
+	workers  []worker // of Citus; none without it
+	join     []string // statements that add them to a database
 	close    func() error
 	err      error
 	template sync.Once
@@ -148,7 +165,7 @@ func connect(t testing.TB) *sql.DB {
 		}
 		if server.err == nil {
 			server.admin.SetMaxOpenConns(4)
-			server.err = server.admin.Ping()
+			server.workers, server.join, server.err = findWorkers(server.admin, server.url)
 		}
 	})
 	if server.err != nil {
@@ -191,21 +208,28 @@ func makeTemplate(admin *sql.DB, adminURL string) (string, error) {
 		where datname = $1)`, name).Scan(&exists); err != nil || exists {
 		return name, err
 	}
-	for _, statement := range []string{`drop database if exists ` + draft + ` with (force)`,
-		`create database ` + draft + ` template template0 encoding 'UTF8'`} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return "", err
-		}
+	if err := onServers(`drop database if exists `+draft+` with (force)`,
+		`create database `+draft+` template template0 encoding 'UTF8'`); err != nil {
+		return "", err
 	}
 	draftURL, err := withDatabase(adminURL, draft)
 	if err != nil {
 		return "", err
 	}
+	if err := spread(draft); err != nil {
+		return "", err
+	}
 	if _, err := store.Migrate(ctx, pg.Options{URL: draftURL}); err != nil {
 		return "", err
 	}
-	_, err = conn.ExecContext(ctx, `alter database `+draft+` rename to `+name) // only a finished one bears the name
-	return name, err
+	if err := distribute(ctx, pg.Options{URL: draftURL}); err != nil {
+		return "", err
+	}
+	if err := disconnect(draft); err != nil {
+		return "", err
+	}
+	// Only a finished one bears the name.
+	return name, onServers(`drop database if exists `+name, `alter database `+draft+` rename to `+name)
 }
 
 // sweep drops databases that killed tests left behind an hour ago or more.
@@ -230,7 +254,7 @@ func sweep(ctx context.Context, conn *sql.Conn) {
 		return
 	}
 	for _, name := range old {
-		_, _ = conn.ExecContext(ctx, `drop database if exists `+name)
+		_ = onServers(`drop database if exists ` + name)
 	}
 }
 

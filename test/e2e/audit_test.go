@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -361,4 +362,31 @@ func TestAuditThatCannotLook(t *testing.T) {
 
 	s.set("REVERIE_DATABASE_URL=postgres://nobody@127.0.0.1:1/none")
 	fails(1, "is it running?")
+}
+
+// TestAuditAfterEdits: that people edit messages which were quoted, to keep a memory, to end one and of a person, is no
+// violation, before they are read again and after that.
+func TestAuditAfterEdits(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	s.set("REVERIE_EVOLVE_HOLD_MIN=1000", impressionsOn)
+	s.bring("g1", chat(night(3), "note Lin drinks tea", "note Mia plays chess", "self city Porto")...)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	s.bring("g1", chat(night(4), "drop Mia plays chess", "hello")...)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	if got := s.rows(`select 'memory ' || action from memory_evidence union all select 'person' from entity_evidence order by 1`); !slices.Equal(got,
+		[]string{"memory create", "memory create", "memory delete", "person"}) {
+		t.Fatalf("evidence is %q", got)
+	}
+	p, base := s.serve(nil, "serve")
+	for _, id := range []string{night(3) + "-1", night(3) + "-3", night(4) + "-1"} {
+		if _, err := ask[reverie.MessageChanged](t.Context(), http.MethodPatch, base+"/v1/groups/g1/messages/"+id,
+			strings.NewReader(`{"text":"never mind"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.stop().want(t, 0)
+	s.run("audit").want(t, 0)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	s.run("audit").want(t, 0)
 }

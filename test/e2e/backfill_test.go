@@ -151,6 +151,7 @@ func TestBackfillKilled(t *testing.T) {
 	await(t, "the third night", asked)
 	p.signal(syscall.SIGKILL)
 	p.end()
+	s.forgotten(p)
 	if got := s.consumed("victim"); got != "2025-03-03-1 2025-03-04-1" {
 		t.Errorf("consumed are %s", got)
 	}
@@ -407,6 +408,7 @@ func TestReplayKilled(t *testing.T) {
 	await(t, "the third night", asked)
 	p.signal(syscall.SIGKILL)
 	p.end()
+	s.forgotten(p)
 	s.model.Respond(answer)
 	s.exec(`update leases set expires_at = 'epoch'`)
 	s.runAt(later, args...).want(t, 0).shows(t, "6 windows finished")

@@ -23,9 +23,7 @@ func batchStage(t *testing.T, provider string, c crowd) *stage {
 	s.set("REVERIE_LLM_PROVIDER="+provider, "REVERIE_LLM_BASE_URL="+s.model.URL(provider), "REVERIE_LLM_API_KEY=k",
 		"REVERIE_LLM_MODEL=fake", "REVERIE_LLM_PRICES=fake=10/20/1", "REVERIE_EMBED_PROVIDER=offline",
 		"REVERIE_EVOLVE_MAX_MESSAGES=2", "REVERIE_LLM_BATCH_POLL=10ms")
-	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		return llmtest.Text(strings.TrimLeft(batchNonce.FindString(r.System)+"\n"+transcribe(t, r), "\n"))
-	})
+	s.model.Respond(scribe(t))
 	s.settle(c, life)
 	return s
 }

@@ -54,7 +54,7 @@ func TestGroupAsArgument(t *testing.T) {
 	s.bring("g1", chat("2025-03-03", "hello")...)
 	s.run("memory", "search", "when", "do", "we", "raid").want(t, 2, "demo, g1", "before the words")
 	s.run("memory", "list", "demo", "--group", "g1").want(t, 2, "two groups are named")
-	s.run("evolve", "demo", "--due").want(t, 2, "only one: a group")
+	s.run("evolve", "demo", "--due").want(t, 2, "--due and --group do not go together")
 	s.run("runs", "list", "g1").want(t, 0).shows(t, "no runs")
 	s.set("REVERIE_GROUP=g1")
 	if o := s.run("runs", "list").want(t, 0); strings.Contains(o.stdout, "succeeded") {

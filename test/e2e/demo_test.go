@@ -144,7 +144,7 @@ func (s *stage) wantChatsTime(t *testing.T) {
 	for _, args := range [][]string{{"memory", "list", "--group", "demo"}, {"memory", "search", "x", "--group", "demo"},
 		{"context", "--group", "demo", "--query", "x"}} {
 		o := s.run(append(args, "--at", "2026-01-12", "--recorded-at", "2026-01-12")...).want(t, 2)
-		if !strings.Contains(o.stderr, "give one of them") {
+		if !strings.Contains(o.stderr, "do not go together") {
 			t.Errorf("%v: %s", args, o.stderr)
 		}
 	}

@@ -138,6 +138,7 @@ func TestKillDreamAnywhere(t *testing.T) {
 		if o := p.end(); o.code != -1 {
 			t.Fatalf("exit code %d", o.code)
 		}
+		v.forgotten(p)
 		v.model.Respond(scribe(t))
 		rerun(v)
 	})

@@ -215,7 +215,7 @@ func TestMissedNightsCap(t *testing.T) {
 	s.set("REVERIE_JOBS_MISSED_NIGHTS=3")
 	s.nightsOf("g1", 3, 9)
 	now := instantOf(t, "2025-03-20T00:00:00Z")
-	o := s.runAt(now, "evolve", "--due", "--json").want(t, 0, `"g1" has 4 more nights to make up`, "missed_nights", "reverie backfill")
+	o := s.runAt(now, "evolve", "--due", "--json").want(t, 0, `"g1" has 4 more nights to make up`, "missed_nights", "--due and --since do not go together")
 	if diff := cmp.Diff(summary(object{"done": 1.0, "windows": 3.0, "left": 4.0}), o.summaryOf(t)); diff != "" {
 		t.Errorf("the summary (-want +got):\n%s", diff)
 	}
@@ -310,10 +310,10 @@ func TestDueFlags(t *testing.T) {
 		args string
 		says string
 	}{
-		{"evolve --due --all", "give only one: a group, --due or --all"},
-		{"evolve --due --group g1", "give only one: a group, --due or --all"},
-		{"evolve --due --since 2025-03-03", "reverie backfill"},
-		{"evolve --group g1 --shard 0/2", "use it with --due or --all"},
+		{"evolve --due --all", "--due and --all do not go together"},
+		{"evolve --due --group g1", "--due and --group do not go together"},
+		{"evolve --due --since 2025-03-03", "--due and --since do not go together"},
+		{"evolve --group g1 --shard 0/2", "--group and --shard do not go together"},
 		{"evolve --due --shard 2/2", "0/2 to 1/2"},
 		{"evolve --due --shard half", "0/8"},
 		{"evolve --due --shard 0/0", "count"},

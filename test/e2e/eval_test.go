@@ -365,6 +365,6 @@ func TestEvalDataset(t *testing.T) {
 	s.run("eval", "--dataset", "squad", dir).want(t, 2, "it is one of groupmembench, locomo")
 	s.run("eval", "--dataset", "qmsum", dir).want(t, 2, "there is no *.jsonl")
 	s.run("eval", "--dataset", "locomo", dir, "--only", "zz").want(t, 2, "none of the 1 conversations")
-	s.run("eval", "--dataset", "locomo", dir, "--recorded").want(t, 2, "--dataset goes with")
+	s.run("eval", "--dataset", "locomo", dir, "--recorded").want(t, 2, "--dataset and --recorded do not go together")
 	s.run("eval", shippedScenarios, "--limit", "1").want(t, 2, "go with --dataset")
 }

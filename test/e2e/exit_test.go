@@ -164,12 +164,9 @@ func TestExitModelFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			if c.env != "" {
-				s.set(c.env)
-			}
 			s.bring("g1", chat("2025-03-03", "note Lin drinks tea", "note Mia drinks coffee")...)
 			s.model.Script(c.answers...)
-			s.run("evolve", "--group", "g1").want(t, c.code, c.words...)
+			s.fork(strings.Fields(c.env)...).run("evolve", "--group", "g1").want(t, c.code, c.words...)
 			if got := s.one(`select string_agg(outcome, ',' order by created_at) from llm_calls where group_id = 'g1'`); got != c.calls {
 				t.Errorf("calls are %s, want %s", got, c.calls)
 			}

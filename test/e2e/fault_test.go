@@ -57,7 +57,7 @@ func TestKillFanOut(t *testing.T) {
 	total := len(c.groups) * chunksOfLife
 	calm := livingStage(t, c)
 	packets := newLink(t, calm.url, func(int) verdict { return pass })
-	start(t, append(calm.env, signed(t, packets.dsn, "calm")), "evolve", "--due").end().want(t, 0).silent(t)
+	start(t, append(calm.env, "REVERIE_DATABASE_URL="+packets.dsn), "evolve", "--due").end().want(t, 0).silent(t)
 	want := calm.states(c)
 	calm.once(c)
 	if n := len(calm.questions()); n != total {
@@ -82,13 +82,13 @@ func TestKillFanOut(t *testing.T) {
 				}
 				return llmtest.Text(transcribe(t, r))
 			})
-			p = start(t, append(s.env, signed(t, s.url, "victim")), "evolve", "--due")
+			p = s.launch("evolve", "--due")
 			close(ready)
 			await(t, "the kill", dead)
 			if o := p.end(); o.code != -1 {
 				t.Fatalf("exit code %d: %s", o.code, o.stderr)
 			}
-			s.forgotten("victim")
+			s.forgotten(p)
 			s.goOn(c)
 			s.once(c)
 			if diff := cmp.Diff(want, s.states(c)); diff != "" {
@@ -116,13 +116,13 @@ func TestKillFanOut(t *testing.T) {
 				}
 				return pass
 			})
-			p = start(t, append(s.env, signed(t, l.dsn, "victim")), "evolve", "--due")
+			p = s.fork("REVERIE_DATABASE_URL="+l.dsn).launch("evolve", "--due")
 			close(ready)
 			if o := p.end(); o.code != -1 && o.code != 0 { // the last packets may come when all is done
 				t.Fatalf("exit code %d: %s", o.code, o.stderr)
 			}
 			l.cut()
-			s.forgotten("victim")
+			s.forgotten(p)
 			s.goOn(c)
 			s.once(c)
 			if diff := cmp.Diff(want, s.states(c)); diff != "" {

@@ -128,7 +128,7 @@ func TestImportStrict(t *testing.T) {
 	if diff := cmp.Diff([]string{"1"}, s.rows(`select message_id from messages`)); diff != "" {
 		t.Errorf("what came before the bad line should be in, what came after not:\n%s", diff)
 	}
-	o = s.feed(strings.Repeat(badLines()[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 bad records more")
+	o = s.feed(strings.Repeat(badLines()[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 more")
 	if strings.Contains(o.stderr, "line 21:") {
 		t.Error("more than 20 bad lines are listed")
 	}

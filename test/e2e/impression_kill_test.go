@@ -192,6 +192,7 @@ func TestKillImpressionWhileAsked(t *testing.T) {
 			if o := p.end(); o.code != -1 {
 				t.Fatalf("exit code %d", o.code)
 			}
+			v.forgotten(p)
 			v.model.Respond(scribe(t))
 			if kept := v.kept(); kept != nth-1 {
 				t.Errorf("%d answers are kept of %d", kept, nth-1)

@@ -252,10 +252,10 @@ func TestImpressionSettings(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"--group", "g1", "--due"}, "give only one: a group"},
-		{[]string{"--due", "--since", "2025-03-03"}, "--due does not take"},
+		{[]string{"--group", "g1", "--due"}, "--due and --group do not go together"},
+		{[]string{"--due", "--since", "2025-03-03"}, "--due and --since do not go together"},
 		{[]string{"--group", "g1", "--since", "2025-03-04", "--until", "2025-03-03"}, "is not before --until"},
-		{[]string{"--group", "g1", "--shard", "0/2"}, "--shard is a share"},
+		{[]string{"--group", "g1", "--shard", "0/2"}, "--group and --shard do not go together"},
 		{[]string{"--all", "--shard", ""}, "--shard is empty"},
 		{[]string{"--group", "g1", "--days", "3"}, "unknown flag: --days"},
 	} {

@@ -167,7 +167,7 @@ func TestMemoryJSON(t *testing.T) {
 		t.Errorf("memory search (-want +got):\n%s", diff)
 	}
 	today := time.Now().UTC()
-	if changes := s.run("memory", "changes", "--group", "g1", "--json").want(t, 0).silent(t).document(t); true {
+	if changes := s.runAt(today, "memory", "changes", "--group", "g1", "--json").want(t, 0).silent(t).document(t); true {
 		all := changes["changes"].(list)
 		if len(all) != 6 {
 			t.Errorf("%d changes, want 6", len(all))

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -132,20 +131,11 @@ func (v *victim) through(step func(p *process, n int) verdict) (outcome, int) {
 		<-ready
 		return step(p, n)
 	})
-	u, err := url.Parse(l.dsn)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("application_name", v.group)
-	u.RawQuery = q.Encode()
-	p = start(v.t, append(v.env, "REVERIE_DATABASE_URL="+u.String()), v.args...)
+	p = v.fork("REVERIE_DATABASE_URL=" + l.dsn).launch(v.args...)
 	close(ready)
 	o := p.end()
 	l.cut()
-	for v.one(`select count(*) from pg_stat_activity where application_name = $1`, v.group) != "0" {
-		// The server finishes what it was told before the process died.
-	}
+	v.forgotten(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return o, l.sent
@@ -275,6 +265,7 @@ func TestKillWhileAsked(t *testing.T) {
 			if o := p.end(); o.code != -1 {
 				t.Fatalf("exit code %d", o.code)
 			}
+			v.forgotten(p)
 			v.model.Respond(scribe(t))
 			v.run(v.args...).want(t, 11, fmt.Sprint(":", p.cmd.Process.Pid))
 			v.recover()

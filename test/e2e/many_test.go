@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -203,24 +202,11 @@ func (s *stage) fork(env ...string) *stage {
 	return &own
 }
 
-// signed is a database URL under which the server knows a process by name.
-func signed(t testing.TB, dsn, name string) string {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("application_name", name)
-	u.RawQuery = q.Encode()
-	return "REVERIE_DATABASE_URL=" + u.String()
-}
-
 // forgotten waits until the server has finished what a process that is gone had
 // told it.
-func (s *stage) forgotten(name string) {
+func (s *stage) forgotten(p *process) {
 	s.t.Helper()
-	until(s.t, "the end of "+name+"'s connections", func() bool {
-		return s.one(`select count(*) from pg_stat_activity where application_name = $1`, name) == "0"
+	until(s.t, "the end of the connections of a process", func() bool {
+		return s.one(`select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`, p.name) == "0"
 	})
 }

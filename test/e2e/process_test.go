@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,9 +24,12 @@ const patience = 2 * time.Minute
 type process struct {
 	t        testing.TB
 	cmd      *exec.Cmd
+	name     string // by which PostgreSQL knows it
 	out, err words
 	done     chan struct{}
 }
+
+var processes atomic.Int64 // that there were
 
 // words is what a process says, to be read while it still runs.
 type words struct {
@@ -57,8 +62,8 @@ func start(t testing.TB, env []string, args ...string) *process {
 // startBinary begins an invocation of a binary.
 func startBinary(t testing.TB, binary string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "GORACE=atexit_sleep_ms=0") // else each exit waits a second
+	p := &process{t: t, cmd: exec.Command(binary, args...), name: fmt.Sprint("process ", processes.Add(1)), done: make(chan struct{})}
+	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "PGAPPNAME="+p.name, "GORACE=atexit_sleep_ms=0") // else each exit waits a second
 	if testing.CoverMode() != "" {
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+os.TempDir()) // else each process complains on standard error
 	}

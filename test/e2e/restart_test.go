@@ -40,6 +40,12 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newServerIn(t, root)
+}
+
+// newServerIn is newServer in a directory, which is its own.
+func newServerIn(t *testing.T, root string) *server {
+	t.Helper()
 	if err := os.Chmod(root, 0o755); err != nil { // the server of root runs as somebody else
 		t.Fatal(err)
 	}
@@ -100,12 +106,17 @@ func (v *server) up() {
 	if err := v.cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
+	until(v.t, "a server that answers", v.pings)
+}
+
+// pings tells whether the server answers.
+func (v *server) pings() bool {
 	db, err := sql.Open("postgres", v.cluster.URL("postgres"))
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	defer db.Close()
-	until(v.t, "a server that answers", func() bool { return db.PingContext(v.t.Context()) == nil })
+	return db.PingContext(v.t.Context()) == nil
 }
 
 // crash is pg_ctl stop -m immediate: every process of the server ends at once,

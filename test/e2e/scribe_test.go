@@ -147,7 +147,9 @@ func (a action) String() string {
 // "still has to" do something. A fact that ends in (before: ITEM) rewrites the item that
 // says so, one that ends in (done: ITEM) closes it.
 func scribe(t testing.TB) func(llmtest.Request) llmtest.Answer {
-	return func(r llmtest.Request) llmtest.Answer { return llmtest.Text(transcribe(t, r)) }
+	return func(r llmtest.Request) llmtest.Answer {
+		return llmtest.Text(strings.TrimLeft(batchNonce.FindString(r.System)+"\n"+transcribe(t, r), "\n"))
+	}
 }
 
 func transcribe(t testing.TB, r llmtest.Request) string {

@@ -74,6 +74,7 @@ func TestStreamKilled(t *testing.T) {
 		}
 		s.until(`select 1 from messages where group_id = 'live' and message_id = $1`, fmt.Sprint(stop-stop%3)) // and the body goes on
 		p.kill()
+		s.forgotten(p)
 		_ = client.CloseWithError(io.ErrClosedPipe)
 		if err := await(t, "the end of the stream", ended); err == nil {
 			t.Error("a killed server has answered")
@@ -153,10 +154,11 @@ func TestEditUnderRun(t *testing.T) {
 	}
 	elsewhere := s.stands("g2")
 	for n, messages := range []int{2, 0} {
-		got, err := ask[reverie.ForgetReply](t.Context(), http.MethodPost, base+"/v1/groups/g1/authors/lin/forget", nil)
-		for try := 0; try < 1000 && errors.Is(err, statusError(http.StatusConflict)); try++ { // the run before gives the group back
+		var got reverie.ForgetReply
+		until(t, "that the run before has given the group back", func() bool {
 			got, err = ask[reverie.ForgetReply](t.Context(), http.MethodPost, base+"/v1/groups/g1/authors/lin/forget", nil)
-		}
+			return !errors.Is(err, statusError(http.StatusConflict))
+		})
 		if err != nil || !got.Success || got.Messages != messages || (got.ID == "") != (n == 1) {
 			t.Errorf("forgotten: %+v, %v", got, err)
 		}

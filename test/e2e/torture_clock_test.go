@@ -183,6 +183,7 @@ func diesInFuture(t *testing.T, o *ordeal) {
 	p := c.launch("evolve", "--due")
 	await(t, "the question", asked)
 	p.kill()
+	c.forgotten(p)
 	c.calm()
 	c.model.Respond(scribe(t))
 	c.run("evolve", "--due").want(t, 0)

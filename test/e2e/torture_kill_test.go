@@ -13,11 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/fault"
+	"reverie/internal/llm"
 	"reverie/internal/llm/llmtest"
 	"reverie/store/pgtest"
 )
@@ -32,10 +34,22 @@ type play struct {
 	file  func(s *stage) string // that it writes, whole or not at all; nil: it writes none
 	// beyond is what it leaves elsewhere than in its own database; nil: nothing.
 	beyond func(s *stage) []string
-	done   int // exit code of what is done again when all was done already; 0: it says so
-	// asking is a step before which all answers are in: killed there without the guard
-	// that keeps answers, the play must be noticed to have lost them. "": no control.
-	asking string
+	// ends is what must be the same however often it is killed; nil: every row of the database.
+	ends func(s *stage) []string
+	// clients ask the server that the command starts, which is told to stop when they have what they want; nil: it
+	// ends by itself. Their error is one of a server that is gone.
+	clients func(s *stage, base string) error
+	done    int // exit code of what is done again when all was done already; 0: it says so
+	control
+}
+
+// control is a guard that is taken away: killed at a step, and done again, the play must then
+// show a symptom. The zero one is none.
+type control struct{ off, step, without, symptom string }
+
+// keepsAnswers is the control of a play whose answers are all in before a step.
+func keepsAnswers(step string) control {
+	return control{fault.Answer, step, "keeping answers before they are used", "answers that were paid for 0 were kept"}
 }
 
 // scene is a play with its calm end, on a stage that is copied for each kill.
@@ -61,6 +75,7 @@ func (s *stage) double(t *testing.T) *stage {
 	own := *s
 	own.t, own.model, own.url = t, llmtest.New(t), pgtest.Copy(t, s.url)
 	own.model.Respond(scribe(t))
+	own.model.ScriptBatches(llmtest.Slow(2), llmtest.Slow(2))
 	db, err := sql.Open("postgres", own.url)
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +94,44 @@ func (s *stage) double(t *testing.T) *stage {
 // until the database has forgotten it.
 func (s *stage) breakable(args []string, env ...string) outcome {
 	s.t.Helper()
-	name := "broken " + filepath.Base(s.url)[:40]
-	env = append(slices.Clone(s.env), append(env, signed(s.t, s.url, name))...)
-	o := startBinary(s.t, toBreak(s.t), env, args...).end()
-	s.forgotten(name)
+	return s.attended(args, nil, env...)
+}
+
+// attended is breakable of a server, which has clients.
+func (s *stage) attended(args []string, clients func(*stage, string) error, env ...string) outcome {
+	s.t.Helper()
+	p := startBinary(s.t, toBreak(s.t), s.fork(append(env, "REVERIE_LOG_FORMAT=json")...).env, args...)
+	var err error
+	if clients != nil && p.serves() {
+		err = clients(s, servesAt.FindStringSubmatch(p.err.String())[1])
+		p.signal(syscall.SIGTERM)
+	}
+	o := p.end()
+	s.forgotten(p)
+	if err != nil && o.code >= 0 {
+		s.t.Errorf("its clients: %v\n%s", err, o.stderr)
+	}
 	return o
+}
+
+// direct are the questions that were not asked in batches.
+func (s *stage) direct() []llmtest.Request {
+	return slices.DeleteFunc(s.questions(), func(r llmtest.Request) bool { return r.Tier == llm.TierBatch })
+}
+
+// serves waits until a server serves, and tells whether it does, and has not ended.
+func (p *process) serves() (so bool) {
+	p.t.Helper()
+	until(p.t, "a server", func() bool {
+		select {
+		case <-p.done:
+			return true
+		default:
+			so = servesAt.MatchString(p.err.String())
+			return so
+		}
+	})
+	return so
 }
 
 // rehearse brings a play's past, and lets it come to its end undisturbed.
@@ -98,8 +146,8 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	calm := s.double(t)
 	sc.kept, sc.bill = calm.answers(), calm.bill()
 	trace := filepath.Join(t.TempDir(), "trace")
-	calm.breakable(p.args(calm), "REVERIE_FAULT_TRACE="+trace).want(t, 0)
-	sc.end, sc.asked = sc.left(calm), len(calm.questions())
+	calm.attended(p.args(calm), p.clients, "REVERIE_FAULT_TRACE="+trace).want(t, 0)
+	sc.end, sc.asked = sc.left(calm), len(calm.direct())
 	if kept := calm.answers() - sc.kept; sc.asked > 0 && kept != sc.asked {
 		t.Fatalf("%s asks %d questions, and keeps %d answers: what is asked twice could not be told", p.name, sc.asked, kept)
 	}
@@ -129,13 +177,14 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 }
 
 // finish does again what was killed, and returns what is wrong with the end.
-func (sc *scene) finish(s *stage) (wrong []string) {
+func (sc *scene) finish(s *stage, env ...string) (wrong []string) {
 	s.exec(`update leases set expires_at = 'epoch' where holder <> ''`)
+	s.exec(`update batches set held_until = 'epoch', sent_at = 'epoch'`)
 	args := sc.again
 	if args == nil {
 		args = sc.args
 	}
-	if o := s.breakable(args(s)); o.code != 0 && o.code != sc.done {
+	if o := s.attended(args(s), sc.clients, env...); o.code != 0 && o.code != sc.done {
 		wrong = append(wrong, fmt.Sprintf("reverie %s: exit code %d\n%s%s", strings.Join(o.args, " "), o.code, o.stdout, o.stderr))
 	}
 	if diff := cmp.Diff(sc.end, sc.left(s)); diff != "" {
@@ -149,6 +198,9 @@ func (sc *scene) finish(s *stage) (wrong []string) {
 
 // left is what a play has left: every row of its database, and what is beyond that.
 func (sc *scene) left(s *stage) []string {
+	if sc.ends != nil {
+		return sc.ends(s)
+	}
 	rows := s.end()
 	if sc.beyond == nil {
 		return rows
@@ -166,11 +218,11 @@ var portPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // It returns what is wrong with what came of it, and whether it was killed.
 func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []string, killed bool) {
 	s := sc.s.double(t)
-	o := s.breakable(sc.args(s), append(env, fmt.Sprintf("REVERIE_FAULT=kill:%s#%d", step, n))...)
+	o := s.attended(sc.args(s), sc.clients, append(slices.Clone(env), fmt.Sprintf("REVERIE_FAULT=kill:%s#%d", step, n))...)
 	if o.code != -1 {
 		return nil, false
 	}
-	kept, asked, bill := s.answers()-sc.kept, len(s.questions()), s.bill()
+	kept, asked, bill := s.answers()-sc.kept, len(s.direct()), s.bill()
 	wrong = bill.wrong(sc.bill, 1)
 	if sc.asked == 0 { // answers that come or go are no model's doing
 		kept = 0
@@ -182,9 +234,9 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 		sc.strikes(1)
 		sc.trial(t, s)
 	}
-	wrong = append(append(wrong, sc.half(s)...), sc.finish(s)...)
+	wrong = append(append(wrong, sc.half(s)...), sc.finish(s, env...)...)
 	wrong = append(wrong, s.bill().wrong(bill, 0)...)
-	if again := len(s.questions()) - asked; again != sc.asked-kept {
+	if again := len(s.direct()) - asked; again != sc.asked-kept {
 		wrong = append(wrong, fmt.Sprintf("%d of %d answers were kept, and then %d questions asked", kept, sc.asked, again))
 	}
 	if env != nil { // a control's
@@ -274,9 +326,9 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 			if p.file != nil {
 				t.Run("kill while it reads", func(t *testing.T) { sc.killReading(t, random) })
 			}
-			if p.asking != "" {
-				wrong, _ := sc.kill(t, p.asking, 1, "REVERIE_FAULT_OFF="+fault.Answer)
-				o.control(t, "keeping answers before they are used", "answers that were paid for 0 were kept", wrong...)
+			if c := p.control; c.off != "" {
+				wrong, _ := sc.kill(t, c.step, 1, "REVERIE_FAULT_OFF="+c.off)
+				o.control(t, c.without, c.symptom, wrong...)
 			}
 			told = append(told, fmt.Sprintf("%s: killed at %d of %d steps, asked %d questions", p.name, len(sc.killed), len(sc.steps), sc.asked))
 		})

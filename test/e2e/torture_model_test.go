@@ -249,7 +249,12 @@ var failures = []ailment{
 	always("a redirect", llmtest.Redirect("http://127.0.0.1:1/")), always("hangs", llmtest.Hang()), always("breaks off", llmtest.CutOff()), always("reset", llmtest.Reset()),
 }
 
-var vectorFailures = []ailment{always("wrong count", llmtest.WrongCount()), always("other width", llmtest.OfDims(7))}
+var vectorFailures = []ailment{always("wrong count", llmtest.WrongCount()), always("other width", llmtest.Answer{Vectors: func(texts []string) (list [][]float32) {
+	for range texts {
+		list = append(list, []float32{1, 0, 0, 0, 0, 0, 0})
+	}
+	return list
+}})}
 
 // ailments are those of questions: failures, answers that are none, and right ones among
 // lines that mean harm.

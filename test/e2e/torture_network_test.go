@@ -169,8 +169,10 @@ func (v *victim) wired(toModel bool, fate func(p packet) fate, env ...string) ou
 		c.open(network, address)
 		env = append(env, "REVERIE_DATABASE_URL="+dsn+"&connect_timeout=3")
 	}
-	o := startBinary(v.t, toBreak(v.t), slices.Concat(v.env, env), v.args...).end()
+	p := startBinary(v.t, toBreak(v.t), slices.Concat(v.env, env), v.args...)
+	o := p.end()
 	c.cut()
+	v.forgotten(p)
 	return o
 }
 

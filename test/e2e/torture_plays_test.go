@@ -29,7 +29,7 @@ var plays = []*play{
 		s.set(impressionsOn)
 		s.bring("template", chat("2025-03-06", "self city Braga", "note The group meets on Fridays", "about Bo pet Rex", "  ")...)
 	}, args: invocation("evolve", "--due")},
-	{name: "impression", past: seenPast, args: invocation("impression", "--group", "template"), asking: "apply chunk of run to the entities of group: begun"},
+	{name: "impression", past: seenPast, args: invocation("impression", "--group", "template"), control: keepsAnswers("apply chunk of run to the entities of group: begun")},
 	{name: "extract and fold", past: spokenPast, args: invocation("extract", "--due", "--group", "template")},
 	{name: "dream", past: dreamtPast, args: invocation("dream", "--due", "--group", "template")},
 
@@ -91,6 +91,17 @@ var plays = []*play{
 		return append([]string{"team", "share", "--team", "crew"}, s.rows(`select memory_id from memories where group_id = 'template' and status = 'active' order by statement collate "C" limit 3`)...)
 	}},
 	teamPush(), teamPull(),
+	inBatches, told(), liveChat,
+	{name: "link", past: acquaintedPast, args: acquainted("link"), beyond: peanuts},
+	{name: "unlink", past: linkedPast, args: acquainted("unlink"), beyond: peanuts, done: command.ExitError},
+	{name: "scope", past: linkedPast, args: func(s *stage) []string {
+		return []string{"memory", "scope", s.one(peanutFact), "group", "--reason", "she asked for it"}
+	}, again: func(s *stage) []string {
+		if s.one(`select scope from memory_scopes`) == "group" {
+			return []string{"memory", "show", s.one(peanutFact)}
+		}
+		return []string{"memory", "scope", s.one(peanutFact), "group", "--reason", "she asked for it"}
+	}, beyond: peanuts},
 	{name: "replay", past: historicPast, args: invocation("replay", "--group", "template", "--from", night(10), "--to", night(11), "--recorded")},
 }
 

@@ -211,8 +211,7 @@ func (s *stage) linked(words []string, over <-chan struct{}, step func(p *proces
 		<-ready
 		return step(p, n)
 	})
-	name := fmt.Sprint("linked ", time.Now().UnixNano())
-	p = startBinary(s.t, toBreak(s.t), append(slices.Clone(s.env), signed(s.t, l.dsn, name)), words...)
+	p = startBinary(s.t, toBreak(s.t), s.fork("REVERIE_DATABASE_URL="+l.dsn).env, words...)
 	close(ready)
 	select {
 	case <-p.done:
@@ -222,7 +221,7 @@ func (s *stage) linked(words []string, over <-chan struct{}, step func(p *proces
 	}
 	o := p.end()
 	l.cut()
-	s.forgotten(name)
+	s.forgotten(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return o, l.sent

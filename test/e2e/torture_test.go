@@ -44,6 +44,10 @@ var ordeals = []*ordeal{
 	postgresRestarted,
 	networkCut,
 	failingModel,
+	linksComeAndGo,
+	peopleBesideNight,
+	pagesWatched,
+	weekOfDaemon,
 }
 
 // TestTorture breaks the binary in every way of ordeals, audits the database after
@@ -97,6 +101,13 @@ func (o *ordeal) strikes(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.struck += n
+}
+
+// hits is how often that was.
+func (o *ordeal) hits() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.struck
 }
 
 // idle says why an ordeal that was run shows nothing; "" where it does.

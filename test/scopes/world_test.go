@@ -163,14 +163,17 @@ func (h *house) saga(seed uint64) *saga {
 		}
 		s.fact(g, here[0], here[0])
 		s.fact(g, here[0], here[0], people[1])
-		near, far := sdk.NewInMemoryTransports()
-		server, err := mcp.New(h.service, mcp.Options{Caller: func(ctx context.Context) (context.Context, error) { return s.as(ctx, g), nil }}).
-			Connect(context.Background(), far)
-		h.check(err)
-		client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.Context(), near, nil)
+		in, asks := io.Pipe()
+		hears, out := io.Pipe()
+		server, ended := mcp.New(h.service, mcp.Options{Caller: func(ctx context.Context) (context.Context, error) { return s.as(ctx, g), nil }}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = server.Run(context.Background(), in, out)
+		}()
+		client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.Context(), &sdk.IOTransport{Reader: hears, Writer: asks}, nil)
 		h.check(err)
 		s.clients[g] = client
-		h.Cleanup(func() { _, _ = client.Close(), server.Wait() })
+		h.Cleanup(func() { _ = client.Close(); <-ended })
 	}
 	for i, g := range s.groups { // most begin with a link, and with facts that could cross
 		for _, m := range s.heads(g) {

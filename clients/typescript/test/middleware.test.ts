@@ -284,15 +284,15 @@ describe("when Reverie is away", () => {
 });
 
 describe("at the end of the process", () => {
-  const script = (end: string) => `
+  const script = (end: string, most: number) => `
     import { Memory, Reverie } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
     const reverie = new Reverie({ baseUrl: process.argv[1], group: "g1" });
-    const memory = new Memory(reverie, { sendTimeout: 500, flushAtExit: 1000 });
+    const memory = new Memory(reverie, { sendTimeout: ${most}, flushAtExit: ${2 * most} });
     memory.remember({ id: "m1", author: "Ann", text: "bye", sent_at: new Date() });
     ${end}`;
 
-  async function ended(end: string, url = reverie.url): Promise<[number | null, NodeJS.Signals | null]> {
-    const child = spawn(process.execPath, ["--input-type=module", "-e", script(end), url],
+  async function ended(end: string, most = 20_000, url = reverie.url): Promise<[number | null, NodeJS.Signals | null]> {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script(end, most), url],
       { stdio: ["ignore", "inherit", "inherit"], cwd: fileURLToPath(new URL("..", import.meta.url)) });
     return await once(child, "exit") as [number | null, NodeJS.Signals | null];
   }
@@ -307,7 +307,7 @@ describe("at the end of the process", () => {
 
   test("it ends although Reverie hangs or is away", async () => {
     reverie.answer(() => undefined);
-    expect(await ended("")).toEqual([0, null]);
-    expect(await ended("", `http://127.0.0.1:${await freePort()}`)).toEqual([0, null]);
+    expect(await ended("", 500)).toEqual([0, null]);
+    expect(await ended("", 500, `http://127.0.0.1:${await freePort()}`)).toEqual([0, null]);
   });
 });

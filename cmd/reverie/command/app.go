@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/config"
@@ -109,23 +111,30 @@ func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) comm
 	})
 }
 
-// shorten has tables show as much of ids as tells each apart in its group. Groups and ids
-// go in pairs.
-func (a *app) shorten(ctx context.Context, kind reverie.IDKind, groups, ids []string) (err error) {
+// onMemory is a command on one memory, whose whole id do is given.
+func (a *app) onMemory(verb string, groupID *string, do func(ctx context.Context, id string) error) *cobra.Command {
+	action := func(ctx context.Context, args []string) error { return do(ctx, args[0]) }
+	cmd := a.command("reverie memory "+verb, cobra.ExactArgs(1), a.about(reverie.IDMemory, groupID, action))
+	groupFlag(cmd, groupID, "search only this group")
+	return cmd
+}
+
+// shorten has tables show as much of ids as tells each apart in its group.
+func shorten[T any](ctx context.Context, a *app, kind reverie.IDKind, list []T, of func(T) (groupID, id string)) (err error) {
+	groups, ids := make([]string, len(list)), make([]string, len(list))
+	for i, v := range list {
+		groups[i], ids[i] = of(v)
+	}
 	a.Short, err = a.Store.ShortIDs(ctx, kind, groups, ids)
 	return err
 }
 
 // memoriesShortened is shorten of memories.
 func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) error {
-	var groups, ids []string
 	if a.JSON {
 		return nil
 	}
-	for _, m := range list {
-		groups, ids = append(groups, m.GroupID), append(ids, m.ID)
-	}
-	return a.shorten(ctx, reverie.IDMemory, groups, ids)
+	return shorten(ctx, a, reverie.IDMemory, list, func(m reverie.Memory) (string, string) { return m.GroupID, m.ID })
 }
 
 // worker opens what a job needs, and lets it spend what one command may.

@@ -81,10 +81,8 @@ func newDoctor(a *app) *cobra.Command {
 				errs = append(errs, f.Err)
 			}
 		}
-		return errors.Join(a.Show(struct {
-			Success bool                  `json:"success"`
-			Checks  []application.Finding `json:"checks"`
-		}{len(errs) == 0, findings}, func() error { return a.Page("doctor", findings) }), unwell(errs))
+		reply := map[string]any{"success": len(errs) == 0, "checks": findings}
+		return errors.Join(a.Show(reply, func() error { return a.Page("doctor", findings) }), unwell(errs))
 	})
 	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, such as /readyz of a running Reverie")
 	cmd.Flags().BoolVar(&model, "model", false, "also play three small chats, and say whether the model is fit")

@@ -20,10 +20,7 @@ type backfillFlags struct {
 
 func newBackfill(a *app) *cobra.Command {
 	var f backfillFlags
-	cmd := a.command("reverie backfill", cobra.NoArgs, func(ctx context.Context,
-		_ []string) error {
-		return a.backfill(ctx, f)
-	})
+	cmd := a.command("reverie backfill", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.backfill(ctx, f) })
 	fl := cmd.Flags()
 	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
 	fl.StringVar(&f.To, "to", "", "last date, which is included (required)")

@@ -2,16 +2,12 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
 	"reverie/internal/cli"
-	"reverie/internal/config"
 	"reverie/internal/reverie"
 )
 
@@ -29,16 +25,13 @@ func newDream(a *app) *cobra.Command {
 	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due, a line for each dream and a summary"
+	apart(cmd, "session", "due", "shard")
+	apart(cmd, "shard", "group")
 	check(cmd, func() error {
-		switch {
-		case !f.due && f.group == "" && f.session == "":
-			return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
-		case f.due && f.session != "":
-			return errors.New("--due and --session do not go together: --session S dreams of all up to S, due or not")
-		case !f.due && fl.Changed("shard"):
-			return errors.New("--shard is a share of all groups: use it with --due")
+		if f.due || f.group != "" || f.session != "" {
+			return nil
 		}
-		return nil
+		return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
 	})
 	cmd.AddCommand(newDreamShow(a))
 	return cmd
@@ -99,8 +92,7 @@ func newDreamShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// whenToDream says of a group that has not dreamt why it has not, when it would, and
-// how to have a dream at once.
+// whenToDream says of a group that has not dreamt why it has not, and how to have a dream at once.
 func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) {
 	rule, err := g.DreamRule(a.DreamRule())
 	if err != nil {
@@ -115,55 +107,12 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	due, why := dream.Due(signs, rule, now)
-	text := fmt.Sprintf("%s: no dream yet; %s", g.ID, why)
-	alone := leftAlone(entry, now)
-	switch {
-	case alone != "":
-		return text + ". " + alone, nil
-	case due:
-		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream",
-			cli.Quoted(g.ID)), nil
-	}
-	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule),
-		cli.Quoted(g.ID)), nil
-}
-
-// leftAlone says why a group does not dream of itself, due or not, and what to do about
-// it; "" where nothing keeps it from that.
-func leftAlone(g reverie.GroupEntry, now time.Time) string {
-	var why []string
-	if s := g.Setback(reverie.JobDream); s != nil && (s.ParkedAt != nil || reverie.LeftAlone(s.RetryAt, now)) {
-		is := "its last dream failed"
-		if s.ParkedAt != nil {
-			is = "it is parked since its dreams failed"
-		}
-		why = append(why, fmt.Sprintf("%s (%s): %s", is, s.Error, cli.Remedy(*s, g.ID)))
+	_, why := dream.Due(signs, rule, now)
+	if s := entry.Setback(reverie.JobDream); s != nil {
+		why += "; " + cli.SetbackText(*s) + "; " + cli.Remedy(*s, g.ID)
 	}
 	if g.Paused {
-		why = append(why, fmt.Sprintf("the group is paused: `reverie groups resume %s`", cli.Operand(g.ID)))
+		why += fmt.Sprintf("; the group is paused: `reverie groups resume %s`", cli.Operand(g.ID))
 	}
-	if len(why) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once",
-		strings.Join(why, "; "), cli.Quoted(g.ID))
-}
-
-// dreamsWhen says when a group dreams by its rule.
-func dreamsWhen(rule reverie.DreamRule) string {
-	var when []string
-	if rule.Idle > 0 {
-		when = append(when, "a session has been quiet for "+config.Duration{Duration: rule.Idle}.String())
-	}
-	switch {
-	case rule.Sessions == 1:
-		when = append(when, "a session has ended")
-	case rule.Sessions > 1:
-		when = append(when, fmt.Sprintf("%d sessions have ended", rule.Sessions))
-	}
-	if len(when) == 0 {
-		return "only when asked to, since both of its limits are off"
-	}
-	return "when " + strings.Join(when, " or ") + " and something new is remembered"
+	return fmt.Sprintf("%s: no dream yet: %s. `reverie dream --group %s` has it dream at once", g.ID, why, cli.Quoted(g.ID)), nil
 }

@@ -38,11 +38,8 @@ func newEntityList(a *app) *cobra.Command {
 			if total == 0 {
 				return a.noEntities(ctx, cmd, g)
 			}
-			var groups, ids []string
-			for _, e := range list {
-				groups, ids = append(groups, e.GroupID), append(ids, e.ID)
-			}
-			return errors.Join(a.shorten(ctx, reverie.IDEntity, groups, ids), a.PrintEntities(list, total, offset))
+			of := func(e reverie.Entity) (string, string) { return e.GroupID, e.ID }
+			return errors.Join(shorten(ctx, a, reverie.IDEntity, list, of), a.PrintEntities(list, total, offset))
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
@@ -75,7 +72,7 @@ func newEntityShow(a *app) *cobra.Command {
 		if r.Links, err = links.New(a.Store.DB(), "").Of(ctx, e); err != nil {
 			return err
 		}
-		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: r}, func() error { return a.EntityPage(r) })
+		return a.Show(reverie.OneEntityReply{Success: true, EntityReply: r}, func() error { return a.Page("entity", r) })
 	})
 	groupFlag(cmd, &groupID, "search only this group; ENTITY may then be a name")
 	return cmd
@@ -121,7 +118,7 @@ func newEntityWaiting(a *app) *cobra.Command {
 			if len(waiting) == 0 {
 				return a.nothing(ctx, cmd, groupID, "observations that wait", "`reverie entity list` shows who is known")
 			}
-			return a.WaitingPage(waiting)
+			return a.Page("waiting", waiting)
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
@@ -142,8 +139,7 @@ func newEntityMerge(a *app) *cobra.Command {
 		}
 		if into.GroupID != merged.GroupID {
 			return usageError(fmt.Errorf("entity %s is in group %q, and %s in group %q: only entities of one group can be "+
-				"merged",
-				into.ID, into.GroupID, merged.ID, merged.GroupID))
+				"merged", into.ID, into.GroupID, merged.ID, merged.GroupID))
 		}
 		into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
 		if err != nil {
@@ -234,7 +230,7 @@ func newEntityLink(a *app, action string) *cobra.Command {
 // showMerge says what became of two entities, and shows one of them.
 func (a *app) showMerge(merged, into, page reverie.Entity, said string) error {
 	return a.Show(reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()}, func() error {
-		return errors.Join(a.Say("%s\n", said), a.EntityPage(page.Reply()))
+		return errors.Join(a.Say("%s\n", said), a.Page("entity", page.Reply()))
 	})
 }
 

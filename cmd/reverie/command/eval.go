@@ -40,17 +40,13 @@ func newEval(a *app) *cobra.Command {
 	number(cmd, &f.dataset.Limit, "limit", 0, 0, 1<<20, "with --dataset: only so many conversations; 0 = all")
 	fl.StringVar(&f.dataset.Out, "out", "", "with --dataset: the file that every question is written to (default DATASET.jsonl)")
 	fl.Float64Var(&f.minRight, "min-right", 0, "exit with 1 if the score is below this percentage")
+	apart(cmd, "dataset", "recorded", "record", "check", "scenario", "min-right")
+	apart(cmd, "recorded", "record")
+	apart(cmd, "check", "recorded", "record", "answers")
 	check(cmd, func() error {
-		ofScenarios := f.Recorded || f.Record || f.checked || len(f.names) > 0 || f.minRight > 0
 		switch {
-		case f.dataset.Name != "" && ofScenarios:
-			return errors.New("--dataset goes with --only, --limit, --out and --k: leave out the other flags of scenarios")
 		case f.dataset.Name == "" && (len(f.dataset.Only) > 0 || f.dataset.Limit > 0 || f.dataset.Out != ""):
 			return errors.New("--only, --limit and --out go with --dataset: name the benchmark")
-		case f.Recorded && f.Record:
-			return errors.New("--recorded plays stored answers and --record replaces them: give one of them")
-		case f.checked && (f.Recorded || f.Record || f.answers != ""):
-			return errors.New("--check plays nothing: leave out --recorded, --record and --answers")
 		case f.minRight < 0 || f.minRight > 100:
 			return fmt.Errorf("--min-right %v: give a percentage from 0 to 100", f.minRight)
 		}

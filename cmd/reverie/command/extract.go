@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,10 +12,7 @@ import (
 
 func newExtract(a *app) *cobra.Command {
 	var f selection
-	cmd := a.command("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		return a.extract(ctx,
-			f)
-	})
+	cmd := a.command("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.extract(ctx, f) })
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", "", "extract this session, due or not")
 	groupFlag(cmd, &f.group, "the session's group; with --due and --all, only this group")
@@ -26,15 +22,9 @@ func newExtract(a *app) *cobra.Command {
 	a.quietFlag(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	cmd.Flags().Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
-	check(cmd, func() error {
-		switch {
-		case count(f.session != "", f.due, f.all) != 1:
-			return errors.New("one of --session S, --due or --all is needed\nsee 'reverie extract --help'")
-		case f.session != "" && fl.Changed("shard"):
-			return errors.New("--shard is a share of all groups: use it with --due or --all")
-		}
-		return nil
-	})
+	oneOf(cmd, "session", "due", "all")
+	notEmpty(cmd, "session")
+	apart(cmd, "session", "shard")
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -30,6 +31,29 @@ func check(cmd *cobra.Command, refuse func() error) {
 		}
 		return usageError(refuse())
 	}
+}
+
+// apart refuses a flag beside any of some others.
+func apart(cmd *cobra.Command, name string, others ...string) {
+	check(cmd, func() error {
+		for _, other := range others {
+			if cmd.Flags().Changed(name) && cmd.Flags().Changed(other) {
+				return fmt.Errorf("--%s and --%s do not go together: leave one of them out", name, other)
+			}
+		}
+		return nil
+	})
+}
+
+// oneOf refuses all but one of some flags.
+func oneOf(cmd *cobra.Command, names ...string) {
+	check(cmd, func() error {
+		given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !cmd.Flags().Changed(name) })
+		if len(given) != 1 {
+			return fmt.Errorf("give one of --%s\nsee '%s --help'", strings.Join(names, ", --"), cmd.CommandPath())
+		}
+		return nil
+	})
 }
 
 // required makes flags ones that cannot be left out.
@@ -180,10 +204,7 @@ func (a *app) onlyGroup(ctx context.Context) error {
 func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usage string, words ...T) {
 	*to = byDefault
 	cmd.Flags().Var(word[T]{to}, name, usage)
-	offered := make([]string, len(words))
-	for i, w := range words {
-		offered[i] = string(w)
-	}
+	offered := text.Each(words, func(w T) string { return string(w) })
 	completeWords(cmd, name, offered)
 	check(cmd, func() error {
 		if *to != byDefault && !slices.Contains(words, *to) {
@@ -335,13 +356,7 @@ func newWhenFlags(cmd *cobra.Command) *whenFlags {
 	f.StringVar(&w.at, "at", "", "show what the chat had said by this date or instant")
 	f.StringVar(&w.recorded, "recorded-at", "", "show what was written by this date or instant")
 	notEmpty(cmd, "at", "recorded-at")
-	check(cmd, func() error {
-		if w.at != "" && w.recorded != "" {
-			return errors.New("--at and --recorded-at: give one of them; --at goes by when things were said, " +
-				"--recorded-at by when they were written")
-		}
-		return nil
-	})
+	apart(cmd, "at", "recorded-at")
 	return w
 }
 
@@ -430,13 +445,9 @@ func completeWords(cmd *cobra.Command, flag string, words []string) {
 	}
 }
 
-// removed marks a flag that does nothing any more; its error says what to do instead.
-func removed(cmd *cobra.Command, name, instead string) {
-	_ = cmd.Flags().MarkHidden(name)
-	check(cmd, func() error {
-		if cmd.Flags().Changed(name) {
-			return errors.New(instead)
-		}
-		return nil
-	})
-}
+// gone is a flag that is no more; its error says what to do instead.
+type gone string
+
+func (gone) String() string     { return "" }
+func (gone) Type() string       { return "bool" }
+func (g gone) Set(string) error { return errors.New(string(g)) }

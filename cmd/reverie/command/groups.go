@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"reverie/internal/cli"
 	"reverie/internal/config"
@@ -18,25 +17,7 @@ import (
 )
 
 func newGroups(a *app) *cobra.Command {
-	cmd := group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a),
-		newGroupsResume(a))
-	for _, sub := range cmd.Commands() {
-		sub.SetFlagErrorFunc(groupFlagError)
-	}
-	return cmd
-}
-
-// groupFlagError explains what to do where a group's id was read as flags: there
-// are platforms whose ids are negative numbers.
-func groupFlagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil &&
-		strings.Contains(cmd.Use, "GROUP") {
-		err = fmt.Errorf("%w\nif the id of the group begins with -, put it last, after --: '%s -- -%s'",
-			err, cmd.CommandPath(),
-			unknown.GetSpecifiedShortnames())
-	}
-	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
+	return group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a), newGroupsResume(a))
 }
 
 // oneGroup takes the id of a group as the only argument.
@@ -122,14 +103,12 @@ func newGroupsList(a *app) *cobra.Command {
 const asConfigured = "default"
 
 // groupSetting is something that a group can be given by a flag; field is what it is called in
-// [reverie.Group] and in [reverie.GroupChange]. Those with write may follow the configuration
+// [reverie.Group] and in [reverie.GroupChange]. Those with configured may follow the configuration
 // instead: "default" on the command line, "" in the database.
 type groupSetting struct {
 	flag, field, usage string
 	words              []string // that a shell completes
 	calendar           bool     // it divides time into dates
-	write              string   // what can be written
-	check              func(reverie.Group) error
 	configured         func(*config.Config) string
 }
 
@@ -152,83 +131,44 @@ var groupSettings = []groupSetting{
 		usage: `language of the memories: zh, en, or "" for that of the messages`},
 	{flag: "impressions", field: "Impressions", words: []string{"on", "off", asConfigured},
 		usage:      "follow people and things: on, off, or default ([impression] enabled)",
-		write:      "write on, off or default",
-		check:      func(g reverie.Group) error { return onOrOff(g.Impressions) },
 		configured: func(c *config.Config) string { return map[bool]string{true: "on", false: "off"}[c.Impression.Enabled] }},
 	{flag: "session-silence", field: "SessionSilence",
 		usage:      "silence that ends a session: such as 45m, or default ([session] silence)",
-		write:      "write a duration from 1m to 720h, such as 45m, or default",
-		check:      func(g reverie.Group) error { _, err := g.Silence(0); return err },
 		configured: func(c *config.Config) string { return c.Session.Silence.String() }},
 	{flag: "dream-idle", field: "DreamIdle",
 		usage:      "dream once a session was silent for: such as 12h, off, or default ([dream] idle)",
-		write:      "write a duration from 1m to 8760h, such as 12h, off, or default",
-		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Idle.String() }},
 	{flag: "dream-sessions", field: "DreamSessions",
 		usage:      "dream after so many sessions: such as 5, off, or default ([dream] sessions)",
-		write:      fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default", reverie.MaxDreamSessions),
-		check:      checkDreams,
 		configured: func(c *config.Config) string { return fmt.Sprint(c.Dream.Sessions) }},
 	{flag: "dream-interval", field: "DreamInterval",
 		usage:      "shortest time between dreams: such as 2h, or default ([dream] interval)",
-		write:      "write a duration from 1m to 8760h, such as 2h, or default",
-		check:      checkDreams,
 		configured: func(c *config.Config) string { return c.Dream.Interval.String() }},
 	{flag: "team", field: "Team",
-		usage: "team whose memories the group recalls: a name, off, or default ([team] name)",
-		write: "a name has 1 to 64 letters, digits, dots, dashes and underscores; or write off or default",
-		check: func(g reverie.Group) error {
-			if g.Team == reverie.GroupOff {
-				return nil
-			}
-			return reverie.CheckTeam(g.Team)
-		},
+		usage:      "team whose memories the group recalls: a name, off, or default ([team] name)",
 		configured: func(c *config.Config) string { return c.Team.Name }},
 	{flag: "private", field: "Private", words: []string{"on", "off", asConfigured},
 		usage:      "no other group reads of this one: on, off, or default (on while two people at most are known in it)",
-		write:      "write on, off or default",
-		check:      func(g reverie.Group) error { return onOrOff(g.Private) },
 		configured: func(*config.Config) string { return "on while two people at most are known in it" }},
 }
 
-func onOrOff(value string) error {
-	if value != "on" && value != "off" {
-		return reverie.ErrInvalid
-	}
-	return nil
-}
-
-func checkDreams(g reverie.Group) error {
-	_, err := g.DreamRule(reverie.DreamRule{})
-	return err
-}
-
-// groupFlags are the flags of groupSettings; what they say is checked, and stands in g as
-// it is stored.
+// groupFlags are the flags of groupSettings; what they say stands in g as it is stored.
 func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	for _, s := range groupSettings {
 		byDefault := ""
-		if s.write != "" {
+		if s.configured != nil {
 			byDefault = asConfigured
 		}
 		cmd.Flags().StringVar(s.of(g), s.flag, byDefault, s.usage)
 		completeWords(cmd, s.flag, s.words)
+		if s.calendar || s.configured != nil {
+			notEmpty(cmd, s.flag)
+		}
 	}
 	check(cmd, func() error {
 		for _, s := range groupSettings {
-			value := s.of(g)
-			switch {
-			case s.write == "":
-				continue
-			case *value == asConfigured:
+			if value := s.of(g); s.configured != nil && *value == asConfigured {
 				*value = ""
-				continue
-			}
-			var only reverie.Group
-			*s.of(&only) = *value
-			if *value == "" || s.check(only) != nil {
-				return fmt.Errorf("--%s %q: %s", s.flag, *value, s.write)
 			}
 		}
 		return nil
@@ -293,9 +233,6 @@ func newGroupsSet(a *app) *cobra.Command {
 		for _, s := range groupSettings {
 			if flags = append(flags, "--"+s.flag); cmd.Flags().Changed(s.flag) {
 				s.change(&change, s.of(&to))
-				if s.calendar && *s.of(&to) == "" {
-					return fmt.Errorf("--%s is empty: give it a value", s.flag)
-				}
 			}
 		}
 		if change == (reverie.GroupChange{}) {
@@ -315,7 +252,7 @@ func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie
 		if s.calendar || value == *s.of(&before) {
 			continue
 		}
-		if s.write != "" && value == "" {
+		if s.configured != nil && value == "" {
 			value, note = s.configured(a.Config), ", as configured"
 		}
 		line("%s %s%s", s.flag, cmp.Or(cli.Visible(value), "none"), note)
@@ -342,7 +279,7 @@ func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie
 }
 
 func newGroupsPause(a *app) *cobra.Command {
-	cmd := a.command("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
+	return a.command("reverie groups pause", oneGroup, a.opened(func(ctx context.Context, args []string) error {
 		g, err := a.Store.PauseGroup(ctx, args[0])
 		if err != nil {
 			return err
@@ -351,7 +288,6 @@ func newGroupsPause(a *app) *cobra.Command {
 			return a.Say("%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID), cli.Operand(g.ID))
 		})
 	}))
-	return cmd
 }
 
 func newGroupsResume(a *app) *cobra.Command {
@@ -387,8 +323,6 @@ func (a *app) resumeParked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Show(struct {
-		Success bool `json:"success"`
-		Resumed int  `json:"resumed"`
-	}{true, n}, func() error { return a.Say("%s resumed\n", cli.Plural(n, "parked group")) })
+	return a.Show(map[string]any{"success": true, "resumed": n},
+		func() error { return a.Say("%s resumed\n", cli.Plural(n, "parked group")) })
 }

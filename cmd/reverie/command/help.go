@@ -17,7 +17,10 @@ import (
 var helpText string
 
 // commandWords are what help.toml says of a command.
-type commandWords struct{ Use, Short, Long, Example, Exits string }
+type commandWords struct {
+	Use, Short, Long, Example, Exits string
+	Gone                             map[string]string // flags that are no more, and what to do instead
+}
 
 // help is help.toml: the words of each command by its path, and how commands may end.
 var help = sync.OnceValue(func() helpFile { return text.ReadTOML[helpFile](helpText) })
@@ -40,8 +43,13 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 	if words.Exits != "" {
 		words.Long = strings.TrimLeft(words.Long+"\n\n"+help().Exits[words.Exits], "\n")
 	}
-	return &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
+	cmd := &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
+	for name, instead := range words.Gone {
+		f := cmd.Flags().VarPF(gone("--"+name+" is gone: "+instead), name, "", "removed")
+		f.Hidden, f.NoOptDefVal = true, "true"
+	}
+	return cmd
 }
 
 // command is newCommand for one that answers in JSON where --json says so.

@@ -99,31 +99,31 @@ func (a *app) importChats(ctx context.Context, o importOrder) error {
 	return a.importInput(ctx, in, o)
 }
 
-// badRecords shows the first bad records, and at the end how many there were besides.
-type badRecords struct {
+// firstFew shows the first of many things that are wrong, and at the end how many more there are.
+type firstFew struct {
 	*app
 	seen int
 }
 
-func (b *badRecords) show(bad *ingest.Bad) {
-	if b.seen++; b.seen <= shownBad {
-		fmt.Fprintln(b.Stderr, cli.Visible(reverie.ErrorText(bad)))
+func (f *firstFew) show(text string) {
+	if f.seen++; f.seen <= shownBad {
+		fmt.Fprintln(f.Stderr, cli.Visible(text))
 	}
 }
 
-func (b *badRecords) end() {
-	if more := b.seen - shownBad; more > 0 {
-		fmt.Fprintf(b.Stderr, "and %s more\n", cli.Plural(more, "bad record"))
+func (f *firstFew) end() {
+	if more := f.seen - shownBad; more > 0 {
+		fmt.Fprintf(f.Stderr, "and %d more\n", more)
 	}
 }
 
 // importInput reads what was opened, and says what came of it.
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
-	bad := badRecords{app: a}
+	bad := firstFew{app: a}
 	bar := a.ImportBar(in)
 	importer := a.Importer(o.Import, ingest.Options{Strict: o.strict, OnRead: bar.Read, OnBad: func(b *ingest.Bad) {
 		bar.Clear()
-		bad.show(b)
+		bad.show(reverie.ErrorText(b))
 	}})
 	o.Read.Note = func(what string) {
 		bar.Clear()
@@ -147,8 +147,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 		return &codeError{ExitError, err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &codeError{ExitError, fmt.Errorf("%w; everything before that is imported: get the whole file and import "+
-			"it again",
-			err)}
+			"it again", err)}
 	case err != nil:
 		return err
 	case res.Bad > 0:
@@ -182,12 +181,7 @@ func newPull(a *app) *cobra.Command {
 	a.sinceFlag(cmd, &o.Since,
 		"pull messages since a date, an instant or an age such as 30d (default the last pull)")
 	f.BoolVar(&o.All, "all", false, "pull all messages from the beginning")
-	check(cmd, func() error {
-		if o.All && !o.Since.IsZero() {
-			return errors.New("--all and --since do not go together: --all pulls from the beginning")
-		}
-		return nil
-	})
+	apart(cmd, "all", "since")
 	return cmd
 }
 
@@ -220,8 +214,8 @@ func (a *app) pull(ctx context.Context, o application.Pull, address, tokenFile s
 	if sessions, err = o.Pick(sessions); err != nil {
 		return err
 	}
-	bad := badRecords{app: a}
-	o.OnBad = bad.show
+	bad := firstFew{app: a}
+	o.OnBad = func(b *ingest.Bad) { bad.show(reverie.ErrorText(b)) }
 	res, failed, err := a.PullAll(ctx, o, sessions, a.watchPull)
 	bad.end()
 	shown := cli.ImportShown{Dry: o.DryRun, Ahead: a.ahead(ctx, !o.DryRun && err == nil, res)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,19 +40,16 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	f.windowFlags(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "ask the model and show the plan; write no memory")
 	fl.Lookup("json").Usage = "print JSON; with --due and --all, a line for each run and a summary"
+	apart(cmd, "due", "all", "group", "since", "until")
+	apart(cmd, "group", "all", "shard")
 	check(cmd, func() error {
-		switch named := count(f.group != "", f.due, f.all); {
-		case named == 0 && !fl.Changed("shard"):
-			return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
-		case named != 1:
-			return fmt.Errorf("give only one: a group, --due or --all\nsee '%s --help'", cmd.CommandPath())
-		case f.due && (f.since != "" || f.until != ""):
-			return errors.New("--due does not take --since and --until: use them with a group or --all; " +
-				"`reverie backfill` evolves a range of dates")
-		case f.group != "" && fl.Changed("shard"):
+		switch {
+		case f.group != "" || f.due || f.all:
+			return nil
+		case fl.Changed("shard"):
 			return errors.New("--shard is a share of all groups: use it with --due or --all")
 		}
-		return nil
+		return a.needsGroup(&f.group, "a group is needed, or --due, or --all")
 	})
 }
 
@@ -63,16 +61,6 @@ func (f *selection) windowFlags(cmd *cobra.Command) {
 		_, err := f.window(reverie.Group{})
 		return err
 	})
-}
-
-// count is how many of them are true.
-func count(of ...bool) (n int) {
-	for _, is := range of {
-		if is {
-			n++
-		}
-	}
-	return n
 }
 
 // lines tells whether there are several answers: JSON has each on a line then.
@@ -157,11 +145,17 @@ type ending struct {
 // runMany does a job over groups, and prints what becomes of them. When ctx ends no
 // further group is begun; when work ends, those under way are cut.
 func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, nothing func() string) ending {
+	// Little is kept of each group: memory is better spent than time on looking for what is not.
+	if asked := debug.SetGCPercent(gcPercent); asked != 100 {
+		debug.SetGCPercent(asked)
+	}
 	out := a.printer(batch.Job)
 	batch.Show, batch.ShowGroup = out.Window, out.Group
 	s, err := batch.Run(work, ctx.Done())
 	return ending{s, err, out.Summary(s, err, nothing())}
 }
+
+const gcPercent = 300 // unless GOGC says otherwise
 
 // runAll is runMany within [jobs] grace, and the error that it ends with.
 func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string) error {

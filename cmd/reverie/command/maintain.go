@@ -25,12 +25,7 @@ func newMaintain(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what is due, and write nothing")
 	cmd.Flags().Lookup("json").Usage = "print JSON; for all groups, a line for each and a summary"
-	check(cmd, func() error {
-		if f.group != "" && fl.Changed("shard") {
-			return errors.New("--shard is a share of all groups: leave the group out")
-		}
-		return nil
-	})
+	apart(cmd, "shard", "group")
 	return cmd
 }
 

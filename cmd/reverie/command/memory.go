@@ -14,6 +14,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 	"reverie/store/history"
 )
 
@@ -69,12 +70,7 @@ func newMemoryList(a *app) *cobra.Command {
 	f.StringVar(&q.Tag, "tag", "", "list only memories with this tag")
 	f.BoolVar(&q.Core, "core", false, "list only core memories (weight 1.5 or more)")
 	when = newWhenFlags(cmd)
-	check(cmd, func() error {
-		if when.given() && f.Changed("status") {
-			return errors.New("--at and --recorded-at list only what was active then: leave --status out")
-		}
-		return nil
-	})
+	apart(cmd, "status", "at", "recorded-at")
 	limitFlag(cmd, &q.Limit, 20, "most memories to show")
 	offsetFlag(cmd, &q.Offset, "memories to skip first")
 	return cmd
@@ -113,10 +109,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if found.Total == 0 && !a.JSON {
 			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
 		}
-		list := make([]reverie.Memory, len(found.Hits))
-		for i, h := range found.Hits {
-			list[i] = h.Memory
-		}
+		list := text.Each(found.Hits, func(h reverie.Hit) reverie.Memory { return h.Memory })
 		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
 	})
 	groupFlag(cmd, &q.GroupID, wordsGroup)
@@ -136,24 +129,22 @@ func newMemorySearch(a *app) *cobra.Command {
 func newMemoryHistory(a *app) *cobra.Command {
 	var groupID string
 	var when *whenFlags
-	cmd := a.command("reverie memory history", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
-		args []string) error {
-		then, err := when.ofMemory(ctx, a, groupID, args[0])
+	cmd := a.onMemory("history", &groupID, func(ctx context.Context, id string) error {
+		then, err := when.ofMemory(ctx, a, groupID, id)
 		if err != nil {
 			return err
 		}
 		var versions []reverie.Memory
 		if then.IsZero() {
-			versions, err = a.Store.History(ctx, groupID, args[0])
+			versions, err = a.Store.History(ctx, groupID, id)
 		} else {
-			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, args[0], then)
+			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, id, then)
 		}
 		if err != nil {
 			return err
 		}
-		return a.Show(reverie.NewHistoryReply(args[0], versions), func() error { return a.PrintHistory(versions) })
-	}))
-	groupFlag(cmd, &groupID, "search only this group")
+		return a.Show(reverie.NewHistoryReply(id, versions), func() error { return a.PrintHistory(versions) })
+	})
 	when = newWhenFlags(cmd)
 	return cmd
 }
@@ -198,11 +189,8 @@ func newMemoryStats(a *app) *cobra.Command {
 			if st.Lineages == 0 {
 				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
 			}
-			var groups, ids []string
-			for _, m := range st.Used {
-				groups, ids = append(groups, m.GroupID), append(ids, m.MemoryID)
-			}
-			return errors.Join(a.shorten(ctx, reverie.IDMemory, groups, ids), a.PrintStats(st))
+			of := func(m reverie.MemoryUsageStats) (string, string) { return m.GroupID, m.MemoryID }
+			return errors.Join(shorten(ctx, a, reverie.IDMemory, st.Used, of), a.PrintStats(st))
 		})
 	}))
 	a.groupNarrows(cmd, &groupID, "count only this group")
@@ -211,36 +199,32 @@ func newMemoryStats(a *app) *cobra.Command {
 
 func newMemoryWhy(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory why", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context, args []string) error {
-		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
+	return a.onMemory("why", &groupID, func(ctx context.Context, id string) error {
+		why, err := history.New(a.Store.DB()).Why(ctx, groupID, id)
 		if err != nil {
 			return err
 		}
 		return a.showOf(ctx, why, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why},
-			func(g reverie.Group) error { return a.PrintWhy(why, args[0], a.calendar(g)) })
-	}))
-	groupFlag(cmd, &groupID, "search only this group")
-	return cmd
+			func(g reverie.Group) error { return a.PrintWhy(why, id, a.calendar(g)) })
+	})
 }
 
 func newMemoryBlame(a *app) *cobra.Command {
 	var groupID string
 	var when *whenFlags
-	cmd := a.command("reverie memory blame", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
-		args []string) error {
-		then, err := when.ofMemory(ctx, a, groupID, args[0])
+	cmd := a.onMemory("blame", &groupID, func(ctx context.Context, id string) error {
+		then, err := when.ofMemory(ctx, a, groupID, id)
 		if err != nil {
 			return err
 		}
-		why, err := history.New(a.Store.DB()).WhyAt(ctx, groupID, args[0], then)
+		why, err := history.New(a.Store.DB()).WhyAt(ctx, groupID, id, then)
 		if err != nil {
 			return err
 		}
 		b := diff.Blame(why)
 		return a.showOf(ctx, why, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b},
 			func(g reverie.Group) error { return a.PrintBlame(b, why, a.calendar(g)) })
-	}))
-	groupFlag(cmd, &groupID, "search only this group")
+	})
 	when = newWhenFlags(cmd)
 	return cmd
 }

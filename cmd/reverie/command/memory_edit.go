@@ -14,17 +14,14 @@ import (
 
 func newMemoryShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie memory show", cobra.ExactArgs(1), a.about(reverie.IDMemory, &groupID, func(ctx context.Context,
-		args []string) error {
-		why, err := history.New(a.Store.DB()).Why(ctx, groupID, args[0])
+	return a.onMemory("show", &groupID, func(ctx context.Context, id string) error {
+		why, err := history.New(a.Store.DB()).Why(ctx, groupID, id)
 		if err != nil {
 			return err
 		}
 		reply := reverie.NewShowReply(why)
 		return a.showOf(ctx, why, reply, func(g reverie.Group) error { return a.PrintMemory(reply, why, a.calendar(g)) })
-	}))
-	groupFlag(cmd, &groupID, "search only this group")
-	return cmd
+	})
 }
 
 func newMemoryAdd(a *app) *cobra.Command {
@@ -40,8 +37,7 @@ func newMemoryAdd(a *app) *cobra.Command {
 
 func newMemoryRewrite(a *app) *cobra.Command {
 	e := reverie.Edit{Action: reverie.ActionUpdate}
-	cmd := a.command("reverie memory edit", cobra.RangeArgs(1, 2), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context,
-		args []string) error {
+	cmd := a.command("reverie memory edit", cobra.RangeArgs(1, 2), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context, args []string) error {
 		if e.MemoryID = args[0]; len(args) > 1 {
 			if e.Statement != "" {
 				return usageError(errors.New("the words are given twice: give them as an argument or with --statement"))

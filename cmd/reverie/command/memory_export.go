@@ -57,10 +57,9 @@ func newMemoryExport(a *app) *cobra.Command {
 	choice(cmd, &format, "format", formatJSONL, "jsonl, which import reads, or markdown, which people read", formatJSONL, formatMarkdown)
 	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; searches then pay to make them anew")
 	cmd.Flags().Lookup("json").Usage = "print JSON: what the file holds"
+	apart(cmd, "all", "group")
 	check(cmd, func() error {
 		switch {
-		case all && q.GroupID != "":
-			return errors.New("a group and --all are both given: give one of them")
 		case all && format == formatMarkdown:
 			return errors.New("a page has one group: name it in the place of --all")
 		case a.JSON && format == formatMarkdown:
@@ -127,26 +126,22 @@ func newMemoryImport(a *app) *cobra.Command {
 			return err
 		}
 		opts.Privacy = application.PrivacyOf(a.Config)
-		refused := 0
+		refused, kept := firstFew{app: a}, firstFew{app: a}
 		opts.OnRefused = func(groupID, memoryID string, err error) {
-			if refused++; refused <= shownBad {
-				a.Warn(fmt.Sprintf("memory %s of %s: %s", memoryID, groupID, err))
-			}
+			refused.show(fmt.Sprintf("warning: memory %s of %s: %s", memoryID, groupID, err))
 		}
 		res, err := archive.Import(ctx, file, storearchive.New(a.Store.DB()), opts)
-		if refused > shownBad {
-			a.Warn(fmt.Sprintf("and %d more such statements", refused-shownBad))
-		}
+		refused.end()
 		if err != nil && res.Secret > 0 && !opts.Secrets {
 			err = fmt.Errorf("%w (--allow-secrets takes them in)", err)
 		}
 		if err != nil {
 			return fmt.Errorf("import %s: %w", name, err)
 		}
-		a.Warn(res.Kept[:min(len(res.Kept), shownBad)]...)
-		if more := len(res.Kept) - shownBad; more > 0 {
-			a.Warn(fmt.Sprintf("and so do %d more groups", more))
+		for _, text := range res.Kept {
+			kept.show("warning: " + text)
 		}
+		kept.end()
 		return a.PrintImport(name, res, opts.DryRun)
 	})
 	f := cmd.Flags()
@@ -154,14 +149,12 @@ func newMemoryImport(a *app) *cobra.Command {
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
 	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that Reverie would refuse today")
 	f.BoolVar(&opts.Secrets, "allow-secrets", false, "import statements that look like secrets, too")
+	apart(cmd, "group", "strict", "allow-secrets")
 	return cmd
 }
 
 // importOthers brings what another system remembers into a group.
 func (a *app) importOthers(ctx context.Context, groupID, name string, opts archive.Options) error {
-	if opts.Strict || opts.Secrets {
-		return usageError(errors.New("--strict and --allow-secrets are for Reverie's own exports: leave them out, or leave out --group"))
-	}
 	in, err := ingest.Open(ctx, name, a.Stdin)
 	if err != nil {
 		return err
@@ -170,18 +163,14 @@ func (a *app) importOthers(ctx context.Context, groupID, name string, opts archi
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	shown := 0
+	refused := firstFew{app: a}
 	res, err := a.ImportMemories(ctx, groupID, in, opts.DryRun, func(place string, err error) {
-		if shown++; shown <= shownBad {
-			a.Warn(fmt.Sprintf("%s: %v", place, err))
-		}
+		refused.show(fmt.Sprintf("warning: %s: %v", place, err))
 	})
 	if err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
-	if shown > shownBad {
-		a.Warn(fmt.Sprintf("and %d more like these", shown-shownBad))
-	}
+	refused.end()
 	if err := a.Show(res, func() error { return a.Say("%s: %s\n", cli.Visible(name), res) }); err != nil || res.Success {
 		return err
 	}

@@ -26,13 +26,12 @@ func (a *app) migrateOptions(ctx context.Context) (pg.Options, error) {
 	return a.MigrateOptions(ctx)
 }
 
-type migrationsReply struct {
-	Success    bool                    `json:"success"`
-	Migrations []store.MigrationStatus `json:"migrations"`
+func migrations(list []store.MigrationStatus) map[string]any {
+	return map[string]any{"success": true, "migrations": list}
 }
 
 func newMigrateUp(a *app) *cobra.Command {
-	cmd := a.command("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	return a.command("reverie migrate up", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -41,18 +40,17 @@ func newMigrateUp(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(migrationsReply{true, append([]store.MigrationStatus{}, applied...)}, func() error {
+		return a.Show(migrations(append([]store.MigrationStatus{}, applied...)), func() error {
 			for _, m := range applied {
 				fmt.Fprintf(a.Stdout, "applied %d %s\n", m.Version, m.Name)
 			}
 			return a.Say("schema is at version %d\n", store.WantedVersion())
 		})
 	})
-	return cmd
 }
 
 func newMigrateStatus(a *app) *cobra.Command {
-	cmd := a.command("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+	return a.command("reverie migrate status", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		opts, err := a.migrateOptions(ctx)
 		if err != nil {
 			return err
@@ -61,9 +59,8 @@ func newMigrateStatus(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(migrationsReply{true, list}, func() error { return a.Page("migrations", list) })
+		return a.Show(migrations(list), func() error { return a.Page("migrations", list) })
 	})
-	return cmd
 }
 
 func newMigrateDistribute(a *app) *cobra.Command {
@@ -79,10 +76,7 @@ func newMigrateDistribute(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Show(struct {
-			Success bool     `json:"success"`
-			Tables  []string `json:"tables"`
-		}{true, tables}, func() error {
+		return a.Show(map[string]any{"success": true, "tables": tables}, func() error {
 			for _, t := range tables {
 				fmt.Fprintf(a.Stdout, "distributed %s\n", t)
 			}
@@ -120,12 +114,8 @@ func newSchedule(a *app) *cobra.Command {
 			}
 			plan = append(plan, f)
 		}
-		return a.Show(struct {
-			Success bool        `json:"success"`
-			Now     time.Time   `json:"now"`
-			Zone    string      `json:"zone"`
-			Jobs    []cli.Fires `json:"jobs"`
-		}{true, now.UTC().Truncate(time.Second), loc.String(), plan}, func() error { return a.PrintSchedule(plan, loc) })
+		return a.Show(map[string]any{"success": true, "now": now.UTC().Truncate(time.Second), "zone": loc.String(), "jobs": plan},
+			func() error { return a.PrintSchedule(plan, loc) })
 	})
 	cmd.Flags().StringVar(&in, "zone", "", "also show the times in this IANA time zone (default [group] time_zone)")
 	number(cmd, &count, "count", 5, 1, maxFires, "how many starts of each job to show")

@@ -26,12 +26,8 @@ type planFlags struct {
 
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
-	cmd := a.command("reverie plan", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return a.plan(ctx, &f) })
+	cmd := a.command("reverie plan", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.plan(ctx, &f) })
 	fl := cmd.Flags()
-	fl.String("run", "", "removed: what a run holds cannot be edited")
-	removed(cmd, "run",
-		"--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
 	a.groupNeeded(cmd, &f.group)
 	fl.StringVarP(&f.file, "output", "o", "", "file to write, - for standard output (required)")
 	f.windowFlags(cmd)
@@ -101,14 +97,13 @@ func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error
 		if err != nil || name == "-" {
 			return err
 		}
-		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(),
-			"step"),
+		return a.Say("%[1]s: %s of %s; `reverie apply %[1]s` applies it\n", cli.Visible(name), cli.Plural(plan.Steps(), "step"),
 			cli.Visible(plan.Run.GroupID))
 	})
 }
 
 func newApply(a *app) *cobra.Command {
-	cmd := a.command("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
+	return a.command("reverie apply", cobra.ExactArgs(1), func(ctx context.Context, args []string) error {
 		in, err := a.Input(ctx, args[0])
 		if err != nil {
 			return err
@@ -128,9 +123,6 @@ func newApply(a *app) *cobra.Command {
 		res.Err = err
 		return cmp.Or(err, a.Show(res.Reply(), func() error { return a.printApplied(plan, res, time.Since(began)) }))
 	})
-	cmd.Flags().Bool("approve", false, "removed: what is held is approved once it is applied")
-	removed(cmd, "approve", "--approve is gone: apply the plan without it, then `reverie runs approve RUN` what it holds")
-	return cmd
 }
 
 // applyPlan applies a plan under its group's lease.
@@ -143,10 +135,7 @@ func (a *app) applyPlan(ctx context.Context, plan *planfile.File) (res evolve.Re
 		_ reverie.Window) (evolve.Result, error) {
 		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan)
 	})
-	j.Failed = func(context.Context, string, reverie.Window,
-		error) error {
-		return nil
-	} // a plan's fault is not the group's
+	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil } // a plan's fault is not the group's
 	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Run.WindowSince, Until: plan.Run.WindowUntil}})
 	res, _ = done.Last().Result.(evolve.Result)
 	return res, done.Err

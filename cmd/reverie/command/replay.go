@@ -38,14 +38,7 @@ func newReplay(a *app) *cobra.Command {
 	fl.BoolVar(&f.yes, "yes", false, "do not ask, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the estimate, and stop")
 	cmd.Flags().Lookup("json").Usage = "print JSON"
-	fl.Bool("keep", false, "removed: a replay makes no schema")
-	removed(cmd, "keep", "--keep is gone: a replay makes no schema any more; --json --all has all that it found")
-	check(cmd, func() error {
-		if f.Recorded && (f.Model != "" || f.Prompt != "") {
-			return errors.New("--recorded asks nobody: leave out --model and --prompt, or --recorded")
-		}
-		return nil
-	})
+	apart(cmd, "recorded", "model", "prompt")
 	return cmd
 }
 
@@ -82,8 +75,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	case err != nil:
 	case nothing:
 		err = &codeError{ExitError, fmt.Errorf("nothing was replayed: %s cannot be, for the reasons above",
-			cli.Plural(len(report.Skipped),
-				"run"))}
+			cli.Plural(len(report.Skipped), "run"))}
 	case report.Recorded && !report.Same():
 		err = &codeError{ExitError, errors.New("the recorded answers came to other plans; the differences are above")}
 	}
@@ -111,10 +103,7 @@ func (a *app) affordable(e application.Estimate) error {
 // showEstimate says what evolving a range of dates is thought to take.
 func (a *app) showEstimate(e application.Estimate, from, to string) error {
 	if a.JSON {
-		return a.WriteJSONLine(struct {
-			Success  bool                 `json:"success"`
-			Estimate application.Estimate `json:"estimate"`
-		}{true, e})
+		return a.WriteJSONLine(map[string]any{"success": true, "estimate": e})
 	}
 	return a.Page("estimate", struct {
 		application.Estimate

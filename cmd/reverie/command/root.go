@@ -105,18 +105,7 @@ func newRoot(a *app) *cobra.Command {
 	root.Version = Version
 	root.SetVersionTemplate("reverie {{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var wrong *pflag.InvalidValueError
-		if errors.As(err, &wrong) {
-			asks := valueWords[wrong.GetFlag().Value.Type()]
-			if _, own := wrong.GetFlag().Value.(*jsonFlag); own {
-				err = fmt.Errorf("--%s %q: %w", wrong.GetFlag().Name, wrong.GetValue(), errors.Unwrap(wrong))
-			} else if asks != "" {
-				err = fmt.Errorf("--%s %q: give %s", wrong.GetFlag().Name, wrong.GetValue(), asks)
-			}
-		}
-		return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
@@ -134,6 +123,31 @@ func newRoot(a *app) *cobra.Command {
 	markUsage(root)
 	a.completions(root)
 	return root
+}
+
+// flagError says what is wrong with a flag: also where the id of a group was read as flags, since
+// there are platforms whose ids are negative numbers.
+func flagError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &wrong) {
+		name, asks := wrong.GetFlag().Name, valueWords[wrong.GetFlag().Value.Type()]
+		switch wrong.GetFlag().Value.(type) {
+		case gone:
+			err = errors.Unwrap(wrong)
+		case *jsonFlag:
+			err = fmt.Errorf("--%s %q: %w", name, wrong.GetValue(), errors.Unwrap(wrong))
+		default:
+			if asks != "" {
+				err = fmt.Errorf("--%s %q: give %s", name, wrong.GetValue(), asks)
+			}
+		}
+	}
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && strings.Contains(cmd.Use, "GROUP") {
+		err = fmt.Errorf("%w\nif the id of the group begins with -, put it last, after --: '%s -- -%s'",
+			err, cmd.CommandPath(), unknown.GetSpecifiedShortnames())
+	}
+	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 }
 
 // valueWords say what flags of a type take.

@@ -13,6 +13,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -46,11 +47,8 @@ func newRunsList(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var groups, ids []string
-				for _, r := range runs {
-					groups, ids = append(groups, r.GroupID), append(ids, r.ID)
-				}
-				if err := a.shorten(ctx, reverie.IDRun, groups, ids); err != nil {
+				of := func(r reverie.RunEntry) (string, string) { return r.GroupID, r.ID }
+				if err := shorten(ctx, a, reverie.IDRun, runs, of); err != nil {
 					return err
 				}
 				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
@@ -71,10 +69,7 @@ func newRunsList(a *app) *cobra.Command {
 // calendars are those of the runs' groups. A group whose calendar cannot be read
 // has that of UTC: its runs are worth seeing all the same.
 func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[string]jobs.Calendar, error) {
-	var ids []string
-	for _, r := range runs {
-		ids = append(ids, r.GroupID)
-	}
+	ids := text.Each(runs, func(r reverie.RunEntry) string { return r.GroupID })
 	slices.Sort(ids)
 	groups, err := a.Store.Groups(ctx, slices.Compact(ids))
 	found := map[string]jobs.Calendar{}
@@ -84,29 +79,30 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 	return found, err
 }
 
-func newRunsShow(a *app) *cobra.Command {
-	cmd := a.command("reverie runs show", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
-		args []string) error {
+// onRun is a command on one run.
+func (a *app) onRun(verb string, do func(context.Context, reverie.RunDetail) error) *cobra.Command {
+	action := func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
 		if err != nil {
 			return err
 		}
+		return do(ctx, d)
+	}
+	return a.command("reverie runs "+verb, cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), action))
+}
+
+func newRunsShow(a *app) *cobra.Command {
+	return a.onRun("show", func(ctx context.Context, d reverie.RunDetail) error {
 		g, err := a.groupEntry(ctx, d.Run.GroupID)
 		if err != nil {
 			return err
 		}
 		return a.Show(d.Reply(g), func() error { return a.PrintRun(d, g, a.calendar(g.Group)) })
-	}))
-	return cmd
+	})
 }
 
 func newRunsApprove(a *app) *cobra.Command {
-	cmd := a.command("reverie runs approve", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
-		args []string) error {
-		d, err := a.Store.Run(ctx, "", args[0])
-		if err != nil {
-			return err
-		}
+	return a.onRun("approve", func(ctx context.Context, d reverie.RunDetail) error {
 		began := time.Now()
 		res, err := application.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
 		if err != nil && !a.JSON {
@@ -115,21 +111,12 @@ func newRunsApprove(a *app) *cobra.Command {
 		return errors.Join(err, a.Show(application.ApproveReply(d.Run, res, err), func() error {
 			return a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read nothing
 		}))
-	}))
-	cmd.Flags().String("plan", "", "removed: what a run holds cannot be edited")
-	removed(cmd, "plan", "--plan is gone, what a run holds cannot be edited any more: approve it without --plan, "+
-		"or `reverie runs reject RUN --requeue` and correct memories by `reverie memory`")
-	return cmd
+	})
 }
 
 func newRunsReject(a *app) *cobra.Command {
 	var requeue bool
-	cmd := a.command("reverie runs reject", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
-		args []string) error {
-		d, err := a.Store.Run(ctx, "", args[0])
-		if err != nil {
-			return err
-		}
+	cmd := a.onRun("reject", func(ctx context.Context, d reverie.RunDetail) error {
 		reply, err := api.RejectRun(ctx, a.Store, a.Leases(), d.Run, requeue)
 		if err != nil {
 			return err
@@ -139,18 +126,13 @@ func newRunsReject(a *app) *cobra.Command {
 			again = cli.Plural(reply.Requeued, "memory") + " new to dreams"
 		}
 		return a.Show(reply, func() error { return a.Say("run %s rejected; %s again\n", d.Run.ID, again) })
-	}))
+	})
 	cmd.Flags().BoolVar(&requeue, "requeue", false, "make pending again what the run has read and nothing was applied of")
 	return cmd
 }
 
 func newRunsCancel(a *app) *cobra.Command {
-	return a.command("reverie runs cancel", cobra.ExactArgs(1), a.about(reverie.IDRun, new(string), func(ctx context.Context,
-		args []string) error {
-		d, err := a.Store.Run(ctx, "", args[0])
-		if err != nil {
-			return err
-		}
+	return a.onRun("cancel", func(ctx context.Context, d reverie.RunDetail) error {
 		reply, err := a.CancelRun(ctx, d.Run)
 		if !reply.Success {
 			return err
@@ -158,7 +140,7 @@ func newRunsCancel(a *app) *cobra.Command {
 		return errors.Join(err, a.Show(reply, func() error {
 			return a.Say("run %s cancelled; %s pending\n", d.Run.ID, cli.Plural(reply.Requeued, "message"))
 		}))
-	}))
+	})
 }
 
 // undoQuery is what `reverie runs undo` was asked for.
@@ -176,8 +158,7 @@ func newRunsUndo(a *app) *cobra.Command {
 		}
 		switch {
 		case q.RunID == "" && q.since == "":
-			return usageError(errors.New("name a run, or use --group and --since for all since a time; `reverie runs list` " +
-				"has the ids"))
+			return usageError(errors.New("name a run, or use --group and --since for all since a time; `reverie runs list` has the ids"))
 		case q.RunID != "" && (q.since != "" || q.job != ""):
 			return usageError(errors.New("RUN does not go with --since and --job: undo one run, or all since a time"))
 		case q.since != "" && q.GroupID == "":
@@ -222,8 +203,7 @@ func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, er
 	}
 	if q.GroupID != "" && q.GroupID != d.Run.GroupID {
 		return none, fmt.Errorf("run %s of group %q: %w; `reverie runs list --group %[2]s` has its runs",
-			d.Run.ID,
-			q.GroupID, reverie.ErrNotFound)
+			d.Run.ID, q.GroupID, reverie.ErrNotFound)
 	}
 	q.GroupID = d.Run.GroupID
 	return api.UndoRun(ctx, a.Store, a.Leases(), q.UndoQuery)

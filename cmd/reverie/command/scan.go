@@ -37,9 +37,6 @@ func newScan(a *app) *cobra.Command {
 			cli.Plural(report.Texts, "text"))}
 	})
 	groupFlag(cmd, &groupID, "scan what is stored of this group")
-	cmd.Flags().Bool("statements", false, "removed: statements are checked where they are written")
-	removed(cmd, "statements", "--statements is gone: what a statement may not be is refused where it is written, "+
-		"by evolve, `reverie team share` and `reverie memory import`")
 	cmd.Flags().Lookup("json").Usage = "print JSON: a document for each finding, then the counts"
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func newSessions(a *app) *cobra.Command {
@@ -28,15 +29,8 @@ func newSessionsList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entries := []cli.SessionEntry{}
-		for _, s := range list {
-			entries = append(entries, a.entry(s))
-		}
-		return a.Show(struct {
-			Success  bool               `json:"success"`
-			Total    int                `json:"total"`
-			Sessions []cli.SessionEntry `json:"sessions"`
-		}{true, total, entries}, func() error {
+		entries := text.Each(list, a.entry)
+		return a.Show(map[string]any{"success": true, "total": total, "sessions": entries}, func() error {
 			if len(list) == 0 {
 				return a.nothing(ctx, cmd, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")
 			}
@@ -52,8 +46,7 @@ func newSessionsList(a *app) *cobra.Command {
 
 func newSessionsShow(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
-		args []string) error {
+	cmd := a.command("reverie sessions show", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		d, err := a.sessionDetail(ctx, groupID, args[0])
 		if err != nil {
 			return err
@@ -69,8 +62,7 @@ func newSessionsShow(a *app) *cobra.Command {
 
 func newSessionsClear(a *app) *cobra.Command {
 	var groupID string
-	cmd := a.command("reverie sessions clear", cobra.ExactArgs(1), a.opened(func(ctx context.Context,
-		args []string) error {
+	cmd := a.command("reverie sessions clear", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		s, err := a.FindSession(ctx, groupID, args[0])
 		if err != nil {
 			return err

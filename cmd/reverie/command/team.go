@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -49,8 +48,7 @@ func newTeamCreate(a *app) *cobra.Command {
 func newTeamShare(a *app) *cobra.Command {
 	var name, reason string
 	var overwrite bool
-	cmd := a.command("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context,
-		args []string) error {
+	cmd := a.command("reverie team share", cobra.MinimumNArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		reply := cli.TeamReply{Memories: []reverie.TeamMemory{}}
 		for _, id := range args {
 			if err := a.share(ctx, id, name, reason, overwrite, &reply); err != nil {
@@ -58,7 +56,7 @@ func newTeamShare(a *app) *cobra.Command {
 			}
 		}
 		reply.Success = len(reply.Refused) == 0
-		return errors.Join(a.Show(reply, func() error { return a.PrintTeamItems(reply.Refused) }),
+		return errors.Join(a.Show(reply, func() error { return a.Page("team_items", reply.Refused) }),
 			partly(len(reply.Refused), "refused"))
 	}))
 	teamFlag(cmd, &name)
@@ -131,7 +129,7 @@ func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 			return err
 		}
 		reply, err := s.Sync(ctx, *o)
-		shown := a.Show(reply, func() error { return a.PrintTeamSync(reply) })
+		shown := a.Show(reply, func() error { return a.Page("team_sync", reply) })
 		if err == nil && verb != "status" {
 			err = cmp.Or(partly(reply.Count("", reverie.TeamHeldBack), "held back: this many deletions and rewrites at once "+
 				"may be a mistake or an attack. Check them, then pull again with --accept-rewrites"),
@@ -148,8 +146,6 @@ func newTeamPush(a *app) *cobra.Command {
 	cmd := newTeamSync(a, "push", &o)
 	cmd.Flags().StringVar(&o.ID, "memory", "", "push only this memory of the team")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be sent, and send nothing")
-	cmd.Flags().Bool("overwrite", false, "removed: a push shares no memory of a group")
-	removed(cmd, "overwrite", "--overwrite is gone: share the memory with `reverie team share --overwrite`, then push")
 	return cmd
 }
 
@@ -211,12 +207,7 @@ func newTeamResolve(a *app) *cobra.Command {
 	f.BoolVar(&d.Theirs, "theirs", false, "take theirs, as a new version here")
 	f.StringVar(&statement, "statement", "", "settle on these words")
 	f.StringVar(&reason, "reason", "", "why, with --statement; a push sends it along")
-	check(cmd, func() error {
-		chosen := slices.DeleteFunc([]bool{d.Ours, d.Theirs, statement != ""}, func(yes bool) bool { return !yes })
-		if len(chosen) != 1 {
-			return errors.New("a decision is needed: give one of --ours, --theirs and --statement S")
-		}
-		return nil
-	})
+	oneOf(cmd, "ours", "theirs", "statement")
+	notEmpty(cmd, "statement")
 	return cmd
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func newToken(a *app) *cobra.Command {
@@ -54,20 +54,17 @@ func expiry(text string, now time.Time) (*time.Time, error) {
 func newTokenCreate(a *app) *cobra.Command {
 	var n api.NewToken
 	var scope, expires string
-	var all bool
 	cmd := a.command("reverie token create", cobra.NoArgs,
 		a.opened(func(ctx context.Context, _ []string) error { return a.createToken(ctx, n) }))
 	groupFlag(cmd, &n.GroupID, "let the token into this group")
 	f := cmd.Flags()
-	f.BoolVar(&all, "all-groups", false, "let the token into all groups, later ones too")
+	f.Bool("all-groups", false, "let the token into all groups, later ones too")
 	f.StringVar(&scope, "scope", string(reverie.ScopeRead), "what the token may do: read, write or admin")
 	f.StringVar(&n.Name, "name", "", "a name for people to read")
 	f.StringVar(&expires, "expires", "never", "how long the token works (90d), its last date (2026-12-31, in UTC), an "+
 		"instant, or never")
+	oneOf(cmd, "group", "all-groups")
 	check(cmd, func() (err error) {
-		if all == f.Changed("group") {
-			return errors.New("give either a group (--group G) or --all-groups")
-		}
 		if n.Scope, err = reverie.ReadScope(scope); err != nil {
 			return fmt.Errorf("--%w", err)
 		}
@@ -123,21 +120,15 @@ func newTokenList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entries := []cli.TokenEntry{}
-		for _, t := range list {
-			entries = append(entries, a.tokenEntry(t))
-		}
-		return a.Show(struct {
-			Success bool             `json:"success"`
-			Tokens  []cli.TokenEntry `json:"tokens"`
-		}{true, entries}, func() error { return a.PrintTokens(entries) })
+		entries := text.Each(list, a.tokenEntry)
+		return a.Show(map[string]any{"success": true, "tokens": entries}, func() error { return a.PrintTokens(entries) })
 	}))
 	groupFlag(cmd, &groupID, "list only tokens that open this group")
 	return cmd
 }
 
 func newTokenRevoke(a *app) *cobra.Command {
-	cmd := a.command("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
+	return a.command("reverie token revoke", cobra.ExactArgs(1), a.opened(func(ctx context.Context, args []string) error {
 		t, err := a.Store.RevokeToken(ctx, args[0])
 		if err != nil {
 			return err
@@ -147,5 +138,4 @@ func newTokenRevoke(a *app) *cobra.Command {
 			cli.TokenEntry
 		}{true, a.tokenEntry(t)}, func() error { return a.Say("%s: revoked\n", t.ID) })
 	}))
-	return cmd
 }

@@ -94,20 +94,6 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	return err
 }
 
-// Connect serves one client over any transport of the SDK's.
-func (s *Server) Connect(ctx context.Context, t sdk.Transport) (*sdk.ServerSession, error) {
-	session, err := s.server.Connect(ctx, t, nil)
-	if err == nil {
-		watch, end := context.WithCancel(ctx)
-		go s.watch(watch)
-		go func() {
-			_ = session.Wait()
-			end()
-		}()
-	}
-	return session, err
-}
-
 // Handler serves clients over HTTP, without sessions: any replica answers any request.
 // Who asks must be in the context of each ([api.WithCaller]). What comes to a loopback
 // address under another host's name is refused, unless it has a token: browsers, whom

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -147,11 +148,15 @@ func (h *hall) token(group string, scope reverie.Scope) string {
 func (h *hall) client(opts mcp.Options) *session {
 	h.Helper()
 	h.service.Log = slog.New(slog.NewTextHandler(&h.log, nil))
-	near, far := sdk.NewInMemoryTransports()
-	server, err := mcp.New(h.service, opts).Connect(context.Background(), far)
-	h.check(err)
-	h.Cleanup(func() { _ = server.Wait() })
-	return h.connect(near)
+	in, asks := io.Pipe()
+	hears, out := io.Pipe()
+	server, ended := mcp.New(h.service, opts), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(context.Background(), in, out)
+	}()
+	h.Cleanup(func() { <-ended })
+	return h.connect(&sdk.IOTransport{Reader: hears, Writer: asks})
 }
 
 // connect has a client speak the newest protocol, or one that is named.

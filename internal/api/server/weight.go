@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/semaphore"
 
 	"reverie/internal/api/problem"
@@ -30,33 +31,28 @@ const (
 // weighs: as so many requests. A stream is counted as it comes.
 func (x *exchange) weigh() (weight int, ok bool) {
 	agents, kind := x.request.URL.Path == "/mcp", x.request.Header.Get("Content-Type")
-	of := shape{form: strings.Contains(kind, "form-urlencoded"), values: strings.Count(x.request.URL.RawQuery, "&")}
-	if !x.sends() || x.limit.stream || !agents && !of.form && !strings.Contains(kind, "json") {
+	form := strings.Contains(kind, "form-urlencoded")
+	if !x.sends() || x.limit.stream || !agents && !form && !strings.Contains(kind, "json") {
 		return 1, true
 	}
 	var data bytes.Buffer
-	err := error(nil)
-	for piece := make([]byte, 32<<10); err == nil && of.depth <= maxNesting && of.values <= maxValues; {
-		n := 0
-		n, err = x.request.Body.Read(piece)
-		data.Write(piece[:n])
-		of.add(piece[:n])
-	}
+	of := shape{values: strings.Count(x.request.URL.RawQuery, "&")}
+	of.read(io.TeeReader(x.request.Body, &data), form)
 	weight = 1 + data.Len()/bytesOfOne + of.values/valsOfOne
-	x.request.Body = &readBody{io.MultiReader(&data, failing{err}), x.request.Body}
+	x.request.Body = &readBody{io.MultiReader(&data, x.request.Body), x.request.Body}
 	switch {
 	case of.depth > maxNesting:
 		x.refuse(problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the body has values in more than %d levels: send it flatter",
 			maxNesting)))
 	case of.values > maxValues:
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d values: send it in parts", maxValues)))
-	case agents && of.calls() > maxBatch:
+	case agents && of.calls > maxBatch:
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d calls, and %d is the most: send them in parts",
-			of.calls(), maxBatch)))
+			of.calls, maxBatch)))
 	default:
 		owed := of.values / valsOfOne // its bytes were counted as they came
 		if agents {
-			owed += of.calls() - 1
+			owed += max(of.calls-1, 0)
 		}
 		x.limits.owe(x.key(), owed, x.opts.Now())
 		return weight, true
@@ -70,59 +66,34 @@ type readBody struct {
 	io.Closer
 }
 
-// failing ends a body as it ended when it was read.
-type failing struct{ err error }
+// shape is how deeply a text of JSON is nested, how many values it has, and how many of these a list has that is
+// all of it. Of a form it is the fields.
+type shape struct{ depth, values, calls int }
 
-func (f failing) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
-}
-
-// shape is how deeply a text of JSON is nested, about how many values it has, and how many of these a list has that
-// is all of it. What is no JSON has some shape too. Of a form it is the fields.
-type shape struct {
-	form                         bool
-	depth, values, commas        int
-	level                        int
-	begun, list, quoted, escaped bool
-}
-
-func (s *shape) add(piece []byte) {
-	if s.form {
-		s.values += bytes.Count(piece, []byte("&"))
+// read goes through a text, as far as it is JSON and within the bounds.
+func (s *shape) read(body io.Reader, form bool) {
+	if form {
+		fields, _ := io.ReadAll(body) // whoever reads it after us is told what is wrong
+		s.values += bytes.Count(fields, []byte("&"))
 		return
 	}
-	for _, c := range piece {
-		if !s.begun && strings.IndexByte(" \t\r\n", c) < 0 {
-			s.begun, s.list = true, c == '['
+	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for s.depth <= maxNesting && s.values <= maxValues {
+		depth := d.StackDepth()
+		in, n := d.StackIndex(depth)
+		token, err := d.ReadToken()
+		if err != nil {
+			return
 		}
-		switch {
-		case s.escaped:
-			s.escaped = false
-		case s.quoted && c == '\\':
-			s.escaped = true
-		case c == '"':
-			s.quoted = !s.quoted
-		case s.quoted:
-		case c == '{' || c == '[':
-			s.level++
-			s.values++
-			s.depth = max(s.depth, s.level)
-		case c == '}' || c == ']':
-			s.level--
-		case c == ',':
-			s.values++
-			if s.list && s.level == 1 {
-				s.commas++
-			}
+		s.depth = max(s.depth, d.StackDepth())
+		if kind := token.Kind(); depth == 0 || kind == '}' || kind == ']' || in == '{' && n%2 == 0 { // a name
+			continue
+		}
+		if s.values++; depth == 1 && in == '[' {
+			s.calls++
 		}
 	}
 }
-
-// calls is of how many calls a text is that is a batch of them, or one.
-func (s *shape) calls() int { return s.commas + 1 }
 
 // owe counts further requests against a bucket, though it has them no more: whoever owes some waits longer.
 func (l *limits) owe(key string, n int, now time.Time) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/api/problem"
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
 
@@ -88,7 +89,9 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		s.explain(v, problem.New(http.StatusTooManyRequests, fmt.Sprintf("%d pages of this login are watched already: close one", watchersAtOne)), "later")
 		return
 	}
-	defer leave()
+	if !fault.Off(fault.Watch) {
+		defer leave()
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")

@@ -45,7 +45,7 @@ func (q Question) Query() string {
 type Format struct {
 	Name string
 
-	read  func(f *files) []Conversation
+	read  func(dir string) ([]Conversation, error)
 	grade grade
 }
 
@@ -71,9 +71,8 @@ func Named(name string) (Format, error) {
 // Read reads the conversations of a folder, or those whose ids match one of the patterns, the
 // first few of them where limit is not 0. What is wrong is [reverie.ErrInvalid], with file and line.
 func (f Format) Read(dir string, only []string, limit int) ([]Conversation, error) {
-	from := &files{dir: dir}
-	all := f.read(from)
-	if err := from.err(); err != nil {
+	all, err := f.read(dir)
+	if err != nil {
 		return nil, err
 	}
 	var list []Conversation

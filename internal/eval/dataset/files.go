@@ -8,81 +8,85 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"reverie/internal/reverie"
 )
 
-// mostFaults are told of a data set; the rest is likely the same.
-const mostFaults = 10
-
-// files are those of a data set. What is wrong with them is collected.
-type files struct {
-	dir    string
-	faults []error
-	left   int // faults that are not told
-}
-
-// err is what is wrong.
-func (f *files) err() error {
-	if f.left > 0 {
-		f.faults = append(f.faults, fmt.Errorf("and %d more like these: %w", f.left, reverie.ErrInvalid))
-	}
-	return errors.Join(f.faults...)
-}
-
-func (f *files) wrong(at, format string, args ...any) {
-	if len(f.faults) == mostFaults {
-		f.left++
-		return
-	}
-	f.faults = append(f.faults, fmt.Errorf("%s: %s: %w", at, fmt.Sprintf(format, args...), reverie.ErrInvalid))
-}
-
 // find returns the files of the first pattern that any match. The folder may be the file itself.
-func (f *files) find(what string, patterns ...string) []string {
-	info, err := os.Stat(f.dir)
+func find(dir, what string, patterns ...string) ([]string, error) {
+	info, err := os.Stat(dir)
 	if err != nil {
-		f.wrong(f.dir, "%v: name the folder with %s", errors.Unwrap(err), what)
-		return nil
+		return nil, fmt.Errorf("%s: %w: %w: name the folder with %s", dir, errors.Unwrap(err), reverie.ErrInvalid, what)
 	}
 	if !info.IsDir() {
-		return []string{f.dir}
+		return []string{dir}, nil
 	}
 	for _, p := range patterns {
-		if found, _ := filepath.Glob(filepath.Join(f.dir, filepath.FromSlash(p))); len(found) > 0 {
-			return found
+		if found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p))); len(found) > 0 {
+			return found, nil
 		}
 	}
-	f.wrong(f.dir, "there is no %s in it: it needs %s", strings.Join(patterns, ", and no "), what)
-	return nil
+	return nil, fmt.Errorf("%s: there is no %s in it: it needs %s: %w", dir, strings.Join(patterns, ", and no "), what, reverie.ErrInvalid)
 }
 
 // record is one object of a file, and where it stands.
 type record struct {
 	raw  []byte
 	file string
-	line int // of its first character
+	no   int    // from 1
+	line int    // of its first character
+	name string // for people
 }
 
-// at is where an offset of the record is.
-func (r record) at(offset int64) string {
+// wrong is what is wrong at an offset of the record.
+func (r record) wrong(offset int64, format string, args ...any) error {
 	offset = min(max(offset, 0), int64(len(r.raw)))
-	return fmt.Sprintf("%s:%d", r.file, r.line+bytes.Count(r.raw[:offset], []byte("\n")))
+	line := r.line + bytes.Count(r.raw[:offset], []byte("\n"))
+	return fmt.Errorf("%s:%d: %s: %w", r.file, line, fmt.Sprintf(format, args...), reverie.ErrInvalid)
 }
 
-// records reads the values of a JSON array or of JSON Lines.
-func (f *files) records(file string) (list []record) {
+// need refuses a record of which a field is missing that the format wants: names, each with its value. Of says
+// what of the record has them; "" is all of it.
+func (r record) need(of string, fields ...any) error {
+	for i := 0; i < len(fields); i += 2 {
+		if v := reflect.ValueOf(fields[i+1]); v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0 {
+			return r.wrong(0, "%s has no %q: is this the format that --dataset names?", r.name+of, fields[i])
+		}
+	}
+	return nil
+}
+
+// each reads the values of JSON arrays or of JSON Lines into a shape. Fields that it does not know are passed over.
+func each[T any](files []string, take func(record, T) error) error {
+	for _, file := range files {
+		list, err := records(file)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			var v T
+			if err := json.Unmarshal(r.raw, &v); err != nil {
+				return r.wrong(offsetOf(err, 0), "%s", strings.TrimPrefix(err.Error(), "json: "))
+			}
+			if err := take(r, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func records(file string) (list []record, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		f.wrong(file, "%v", errors.Unwrap(err))
-		return nil
+		return nil, fmt.Errorf("%s: %w: %w", file, errors.Unwrap(err), reverie.ErrInvalid)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	whole := record{raw: data, file: file, line: 1}
 	if bytes.HasPrefix(data, []byte("version https://git-lfs")) {
-		f.wrong(whole.at(0), "this is a pointer of Git LFS, not the data: run `git lfs pull` where it was cloned")
-		return nil
+		return nil, whole.wrong(0, "this is a pointer of Git LFS, not the data: run `git lfs pull` where it was cloned")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	array := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
@@ -95,7 +99,7 @@ func (f *files) records(file string) (list []record) {
 			break
 		}
 		start := d.InputOffset() - int64(len(raw))
-		list = append(list, record{raw, file, 1 + bytes.Count(data[:start], []byte("\n"))})
+		list = append(list, record{raw: raw, file: file, no: len(list) + 1, line: 1 + bytes.Count(data[:start], []byte("\n"))})
 	}
 	if array && err == nil {
 		_, err = d.Token()
@@ -103,15 +107,13 @@ func (f *files) records(file string) (list []record) {
 	ended := errors.Is(err, io.EOF)
 	switch {
 	case ended && array || errors.Is(err, io.ErrUnexpectedEOF):
-		f.wrong(whole.at(d.InputOffset()), "the file ends in the middle: fetch it again")
-		return nil
+		return nil, whole.wrong(d.InputOffset(), "the file ends in the middle: fetch it again")
 	case err != nil && !ended:
-		f.wrong(whole.at(offsetOf(err, d.InputOffset())), "this is not JSON: %v: fetch the file again", err)
-		return nil
+		return nil, whole.wrong(offsetOf(err, d.InputOffset()), "this is not JSON: %v: fetch the file again", err)
 	case len(list) == 0:
-		f.wrong(whole.at(0), "there is nothing in it: fetch the file again, or remove it")
+		return nil, whole.wrong(0, "there is nothing in it: fetch the file again, or remove it")
 	}
-	return list
+	return list, nil
 }
 
 // offsetOf is where an error of encoding/json is, or another place where it does not say.
@@ -125,23 +127,6 @@ func offsetOf(err error, otherwise int64) int64 {
 		return kind.Offset
 	}
 	return otherwise
-}
-
-// decode reads a record into a shape. Fields that it does not know are passed over.
-func decode[T any](f *files, r record) (v T, ok bool) {
-	if err := json.Unmarshal(r.raw, &v); err != nil {
-		f.wrong(r.at(offsetOf(err, 0)), "%s", strings.TrimPrefix(err.Error(), "json: "))
-		return v, false
-	}
-	return v, true
-}
-
-// need tells whether a field is there, which the format wants.
-func (f *files) need(r record, of, field string, there bool) bool {
-	if !there {
-		f.wrong(r.at(0), "%s has no %q: is this the format that --dataset names?", of, field)
-	}
-	return there
 }
 
 // plain is a value of JSON as text: benchmarks write some answers as numbers or lists.

@@ -31,47 +31,49 @@ type groupQuestion struct {
 // groupTimes are the ways in which its files write a time.
 var groupTimes = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"}
 
-func readGroupMemBench(f *files) (list []Conversation) {
+func readGroupMemBench(dir string) (list []Conversation, err error) {
 	const needs = "GroupMemBench's data/final and questions"
-	for _, file := range f.find(needs, "data/final/*/synthetic_domain_channels_*.json") {
+	found, err := find(dir, needs, "data/final/*/synthetic_domain_channels_*.json")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range found {
 		domain := filepath.Base(filepath.Dir(file))
 		c := Conversation{ID: domain}
-		for _, r := range f.records(file) {
-			channels, ok := decode[map[string][]groupTurn](f, r)
-			if !ok {
-				continue
-			}
-			for name, turns := range channels {
-				for i, t := range turns {
-					of := fmt.Sprintf("channel %q, message %d", name, i+1)
-					at := parsed(t.Timestamp)
-					if !f.need(r, of, "msg_node", t.ID != "") || !f.need(r, of, "author", t.Author != "") ||
-						!f.need(r, of, "timestamp in ISO 8601", !at.IsZero()) {
-						continue
-					}
-					c.Messages = append(c.Messages, reverie.Message{ID: t.ID, Author: t.Author, Text: t.Content, SessionID: name, SentAt: at, ReplyTo: t.ReplyTo})
-				}
-			}
+		if err := each([]string{file}, c.readChannels); err != nil {
+			return nil, err
 		}
 		slices.SortFunc(c.Messages, func(a, b reverie.Message) int { return strings.Compare(a.ID, b.ID) }) // channels have no order
-		questions, _ := filepath.Glob(filepath.Join(f.dir, "questions", domain, "*.jsonl"))
-		if len(questions) == 0 {
-			f.wrong(filepath.Join(f.dir, "questions", domain), "there are no *.jsonl in it: it needs %s", needs)
+		questions, err := find(filepath.Join(dir, "questions", domain), needs, "*.jsonl")
+		if err != nil {
+			return nil, err
 		}
-		for _, file := range questions {
-			kind := strings.TrimSuffix(filepath.Base(file), ".jsonl")
-			for i, r := range f.records(file) {
-				raw, ok := decode[groupQuestion](f, r)
-				of := fmt.Sprintf("question %d", i+1)
-				if ok && f.need(r, of, "id", raw.ID != "") && f.need(r, of, "question", raw.Question != "") {
-					c.Questions = append(c.Questions, Question{ID: domain + "-" + raw.ID, Kind: kind, Asker: raw.Asker, Text: raw.Question,
-						Gold: string(raw.Answer), Abstain: kind == "abstention"})
-				}
-			}
+		err = each(questions, func(r record, raw groupQuestion) error {
+			kind := strings.TrimSuffix(filepath.Base(r.file), ".jsonl")
+			c.Questions = append(c.Questions, Question{ID: domain + "-" + raw.ID, Kind: kind, Asker: raw.Asker, Text: raw.Question,
+				Gold: string(raw.Answer), Abstain: kind == "abstention"})
+			return r.need(fmt.Sprintf("question %d", r.no), "id", raw.ID, "question", raw.Question)
+		})
+		if err != nil {
+			return nil, err
 		}
 		list = append(list, c)
 	}
-	return list
+	return list, nil
+}
+
+func (c *Conversation) readChannels(r record, channels map[string][]groupTurn) error {
+	for name, turns := range channels {
+		for i, t := range turns {
+			at := parsed(t.Timestamp)
+			c.Messages = append(c.Messages, reverie.Message{ID: t.ID, Author: t.Author, Text: t.Content, SessionID: name, SentAt: at, ReplyTo: t.ReplyTo})
+			if err := r.need(fmt.Sprintf("channel %q, message %d", name, i+1), "msg_node", t.ID, "author", t.Author,
+				"timestamp in ISO 8601", at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func parsed(written string) time.Time {

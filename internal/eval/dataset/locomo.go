@@ -43,39 +43,42 @@ const (
 	notMentioned    = "No information available"
 )
 
-func readLoCoMo(f *files) (list []Conversation) {
-	for _, file := range f.find("LoCoMo's locomo10.json", "locomo*.json", "data/locomo*.json") {
-		for i, r := range f.records(file) {
-			raw, ok := decode[loCoMo](f, r)
-			of := fmt.Sprintf("conversation %d (%s)", i+1, raw.ID)
-			if !ok || !f.need(r, of, "sample_id", raw.ID != "") || !f.need(r, of, "conversation", len(raw.Conversation) > 0) ||
-				!f.need(r, of, "qa", len(raw.QA) > 0) {
-				continue
-			}
-			c := Conversation{ID: raw.ID, Messages: f.loCoMoMessages(r, of, raw.Conversation)}
-			known := idsOf(c.Messages)
-			for n, qa := range raw.QA {
-				of := fmt.Sprintf("%s, question %d", of, n+1)
-				if !f.need(r, of, "question", qa.Question != "") || !f.need(r, of, "category", qa.Category > 0 && qa.Category <= len(loCoMoKinds)) {
-					continue
-				}
-				q := Question{ID: fmt.Sprintf("%s-%d", c.ID, n+1), Kind: loCoMoKinds[qa.Category-1], Text: qa.Question, Gold: string(qa.Answer)}
-				if q.Kind == kindAdversarial {
-					q.Gold, q.Abstain = notMentioned, true
-				}
-				for _, e := range qa.Evidence { // some hold several
-					q.cite(known, strings.FieldsFunc(e, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })...)
-				}
-				c.Questions = append(c.Questions, q)
-			}
-			list = append(list, c)
-		}
+func readLoCoMo(dir string) (list []Conversation, err error) {
+	found, err := find(dir, "LoCoMo's locomo10.json", "locomo*.json", "data/locomo*.json")
+	if err != nil {
+		return nil, err
 	}
-	return list
+	return list, each(found, func(r record, raw loCoMo) (err error) {
+		r.name = fmt.Sprintf("conversation %d (%s)", r.no, raw.ID)
+		if err := r.need("", "sample_id", raw.ID, "conversation", raw.Conversation, "qa", raw.QA); err != nil {
+			return err
+		}
+		c := Conversation{ID: raw.ID}
+		if c.Messages, err = r.loCoMoMessages(raw.Conversation); err != nil {
+			return err
+		}
+		known := idsOf(c.Messages)
+		for n, qa := range raw.QA {
+			isKind, of := qa.Category > 0 && qa.Category <= len(loCoMoKinds), fmt.Sprintf(", question %d", n+1)
+			if err := r.need(of, "question", qa.Question, "category", isKind); err != nil {
+				return err
+			}
+			q := Question{ID: fmt.Sprintf("%s-%d", c.ID, n+1), Kind: loCoMoKinds[qa.Category-1], Text: qa.Question, Gold: string(qa.Answer)}
+			if q.Kind == kindAdversarial {
+				q.Gold, q.Abstain = notMentioned, true
+			}
+			for _, e := range qa.Evidence { // some hold several
+				q.cite(known, strings.FieldsFunc(e, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })...)
+			}
+			c.Questions = append(c.Questions, q)
+		}
+		list = append(list, c)
+		return nil
+	})
 }
 
 // loCoMoMessages are the turns of all sessions. A picture is told by its caption.
-func (f *files) loCoMoMessages(r record, of string, sessions map[string]json.RawMessage) (list []reverie.Message) {
+func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reverie.Message, err error) {
 	for key, raw := range sessions {
 		number, isSession := strings.CutPrefix(key, "session_")
 		if _, err := strconv.Atoi(number); err != nil || !isSession {
@@ -83,20 +86,17 @@ func (f *files) loCoMoMessages(r record, of string, sessions map[string]json.Raw
 		}
 		var turns []loCoMoTurn
 		if err := json.Unmarshal(raw, &turns); err != nil {
-			f.wrong(r.at(0), "%s: %s: %v", of, key, err)
-			continue
+			return nil, r.wrong(0, "%s: %s: %v", r.name, key, err)
 		}
 		var written string
 		_ = json.Unmarshal(sessions[key+"_date_time"], &written) // what is wrong shows as no date
-		begin, err := time.Parse(loCoMoTime, written)
+		begin, err := r.time(key+"_date_time", loCoMoTime, written)
 		if err != nil {
-			f.wrong(r.at(0), "%s: %s_date_time is %q, and not like %q", of, key, written, loCoMoTime)
-			continue
+			return nil, err
 		}
 		for i, t := range turns {
-			of := fmt.Sprintf("%s: %s, turn %d", of, key, i+1)
-			if !f.need(r, of, "dia_id", t.ID != "") || !f.need(r, of, "speaker", t.Speaker != "") {
-				continue
+			if err := r.need(fmt.Sprintf(": %s, turn %d", key, i+1), "dia_id", t.ID, "speaker", t.Speaker); err != nil {
+				return nil, err
 			}
 			if t.Caption != "" {
 				t.Text = strings.TrimSpace(t.Text + " [picture: " + t.Caption + "]")
@@ -104,13 +104,10 @@ func (f *files) loCoMoMessages(r record, of string, sessions map[string]json.Raw
 			list = append(list, reverie.Message{ID: t.ID, Author: t.Speaker, Text: t.Text, SessionID: key, SentAt: begin.Add(time.Duration(i) * turnGap)})
 		}
 	}
-	if len(list) == 0 {
-		f.wrong(r.at(0), "%s has no session_1 with turns", of)
-	}
 	slices.SortStableFunc(list, func(a, b reverie.Message) int {
 		return cmp.Or(a.SentAt.Compare(b.SentAt), cmp.Compare(a.SessionID, b.SessionID))
 	})
-	return list
+	return list, r.need("", "session_1", list)
 }
 
 func idsOf(list []reverie.Message) map[string]bool {

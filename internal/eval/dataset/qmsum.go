@@ -29,49 +29,49 @@ type qmSumQuery struct {
 // meetingDay is when meetings are held, for QMSum does not say.
 var meetingDay = time.Date(2020, 1, 6, 9, 0, 0, 0, time.UTC)
 
-func readQMSum(f *files) (list []Conversation) {
-	found := f.find("QMSum's meetings", "*.jsonl", "jsonl/*.jsonl", "ALL/jsonl/*.jsonl", "data/ALL/jsonl/*.jsonl")
-	for _, file := range found {
-		part := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-		for i, r := range f.records(file) {
-			raw, ok := decode[qmSum](f, r)
-			of := fmt.Sprintf("meeting %d", i+1)
-			if !ok || !f.need(r, of, "meeting_transcripts", len(raw.Turns) > 0) ||
-				!f.need(r, of, "specific_query_list", len(raw.Specific)+len(raw.General) > 0) {
-				continue
-			}
-			c := Conversation{ID: fmt.Sprintf("%s-%d", part, i+1)}
-			for n, t := range raw.Turns {
-				if !f.need(r, fmt.Sprintf("%s, turn %d", of, n), "speaker", t.Speaker != "") {
-					continue
-				}
-				c.Messages = append(c.Messages, reverie.Message{ID: strconv.Itoa(n), Author: t.Speaker, Text: t.Content,
-					SentAt: meetingDay.Add(time.Duration(n) * turnGap)})
-			}
-			known := idsOf(c.Messages)
-			for kind, queries := range [][]qmSumQuery{raw.Specific, raw.General} {
-				for n, query := range queries {
-					name := []string{"specific", "general"}[kind]
-					q := Question{ID: fmt.Sprintf("%s-%s-%d", c.ID, name, n+1), Kind: name, Text: query.Query, Gold: query.Answer}
-					for _, span := range query.Spans {
-						first, last, ok := bounds(span)
-						if !ok {
-							f.wrong(r.at(0), "%s, %s query %d: relevant_text_span %v is not a first and a last turn", of, name, n+1, span)
-							continue
-						}
-						for turn := first; turn <= last; turn++ {
-							q.cite(known, strconv.Itoa(turn))
-						}
-					}
-					if f.need(r, fmt.Sprintf("%s, %s query %d", of, name, n+1), "query", q.Text != "") {
-						c.Questions = append(c.Questions, q)
-					}
-				}
-			}
-			list = append(list, c)
-		}
+func readQMSum(dir string) (list []Conversation, err error) {
+	found, err := find(dir, "QMSum's meetings", "*.jsonl", "jsonl/*.jsonl", "ALL/jsonl/*.jsonl", "data/ALL/jsonl/*.jsonl")
+	if err != nil {
+		return nil, err
 	}
-	return list
+	return list, each(found, func(r record, raw qmSum) error {
+		r.name = fmt.Sprintf("meeting %d", r.no)
+		if err := r.need("", "meeting_transcripts", raw.Turns, "specific_query_list", append(raw.Specific, raw.General...)); err != nil {
+			return err
+		}
+		part := strings.TrimSuffix(filepath.Base(r.file), filepath.Ext(r.file))
+		c := Conversation{ID: fmt.Sprintf("%s-%d", part, r.no)}
+		for n, t := range raw.Turns {
+			if err := r.need(fmt.Sprintf(", turn %d", n), "speaker", t.Speaker); err != nil {
+				return err
+			}
+			c.Messages = append(c.Messages, reverie.Message{ID: strconv.Itoa(n), Author: t.Speaker, Text: t.Content,
+				SentAt: meetingDay.Add(time.Duration(n) * turnGap)})
+		}
+		known := idsOf(c.Messages)
+		for kind, queries := range [][]qmSumQuery{raw.Specific, raw.General} {
+			for n, query := range queries {
+				name := []string{"specific", "general"}[kind]
+				of := fmt.Sprintf(", %s query %d", name, n+1)
+				q := Question{ID: fmt.Sprintf("%s-%s-%d", c.ID, name, n+1), Kind: name, Text: query.Query, Gold: query.Answer}
+				for _, span := range query.Spans {
+					first, last, ok := bounds(span)
+					if !ok {
+						return r.wrong(0, "%s: relevant_text_span %v is not a first and a last turn", r.name+of, span)
+					}
+					for turn := first; turn <= last; turn++ {
+						q.cite(known, strconv.Itoa(turn))
+					}
+				}
+				if err := r.need(of, "query", q.Text); err != nil {
+					return err
+				}
+				c.Questions = append(c.Questions, q)
+			}
+		}
+		list = append(list, c)
+		return nil
+	})
 }
 
 // mostTurns bounds a span, lest a mistaken one be counted out.

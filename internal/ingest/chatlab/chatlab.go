@@ -201,11 +201,8 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 		return r, err
 	}
 	at, err := export.Time(string(m.Time), time.UTC)
-	switch {
-	case err != nil:
+	if err := export.Needs(export.OwnID, err, string(m.Sender)); err != nil {
 		return r, err
-	case m.Sender == "":
-		return r, export.Missing("author", "sender")
 	}
 	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || events[string(m.Type)]}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), SentAt: at,

@@ -115,13 +115,8 @@ func (d *reader) record(part export.Part) error {
 		return err
 	}
 	at, err := export.Time(m.Timestamp, d.Zone) // the exporter itself always writes a zone
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "id")
-	case err != nil:
+	if err := export.Needs(string(m.ID), err, m.Author.label()); err != nil {
 		return err
-	case m.Author.label() == "":
-		return export.Missing("author", "author")
 	}
 	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: m.Edited != "",
 		Event: !said[string(m.Type)], Reactions: reactions.Of(m.Reactions, nil)}

@@ -155,6 +155,22 @@ func Missing(what, field string) error {
 	return &Bad{Reason: "no " + what, Err: fmt.Errorf("%s is missing: %w", field, reverie.ErrInvalid)}
 }
 
+// OwnID is for [Needs] where a message without an id gets one of ours.
+const OwnID = "own"
+
+// Needs refuses a message that has no id, whose time cannot be read, or that has no author.
+func Needs(id string, time error, author string) error {
+	switch {
+	case id == "":
+		return Missing("id", "its id")
+	case time != nil:
+		return time
+	case author == "":
+		return Missing("author", "its author")
+	}
+	return nil
+}
+
 // Teller tells the records of a source to whoever reads it. It does what is alike in all formats.
 type Teller struct {
 	ReadOptions // with a zone

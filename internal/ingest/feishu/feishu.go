@@ -100,19 +100,17 @@ func (r *reader) take(part export.Part) error {
 	at, err := export.Time(string(m.Created), r.Zone)
 	by := cmp.Or(idOf(m.Sender["id"]), idOf(m.Sender["sender_id"]))
 	program := m.Sender.Str("sender_type")
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "message_id")
-	case err != nil:
-		return err
-	case by == "" && m.Type != "system":
-		return export.Missing("author", "sender")
-	}
 	chat := cmp.Or(string(m.Chat), r.file)
+	if m.Type == "system" {
+		by = cmp.Or(by, chat)
+	}
+	if err := export.Needs(string(m.ID), err, by); err != nil {
+		return err
+	}
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
 		Event: m.Deleted || events[string(m.Type)], Gone: m.Deleted, Edited: m.Edited != ""}
-	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: cmp.Or(by, chat), SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
-		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by, chat)}
+	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
+		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by)}
 	if m.Edited != "" {
 		rec.Message.EditedAt = m.Updated.When(r.Zone)
 	}

@@ -109,11 +109,8 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 	}
 	by := person{m.Creator.Str("name"), m.Creator.Str("email"), m.Creator.Str("user_type")}
 	at, err := timeOf(string(m.Date), s.Zone)
-	switch {
-	case err != nil:
+	if err := export.Needs(export.OwnID, err, by.Name+by.Email); err != nil {
 		return err
-	case by.Name+by.Email == "":
-		return export.Missing("author", "creator")
 	}
 	r := export.HeldRecord{Record: export.Record{Chat: s.chat(string(m.ID)), Place: part.Place, Bot: by.Type == "Bot",
 		Reactions: reactions.Of(m.React, nil)}}

@@ -125,13 +125,8 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 		e.Time = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 	}
 	at, err := export.Time(string(e.Time), time.UTC)
-	switch {
-	case e.ID == "":
-		return export.Missing("id", "event_id")
-	case err != nil:
+	if err := export.Needs(e.ID, err, e.Sender); err != nil {
 		return err
-	case e.Sender == "":
-		return export.Missing("author", "sender")
 	}
 	chat := export.Chat{ID: cmp.Or(e.Room, m.room, m.named)}
 	if len(part.Keys) > 0 {

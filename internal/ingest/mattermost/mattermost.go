@@ -153,11 +153,8 @@ func (m *reader) posts(part export.Part, p post) error {
 
 func (m *reader) record(chat export.Chat, place string, p post) (export.Record, error) {
 	at, err := export.Time(string(p.Created), time.UTC)
-	switch {
-	case err != nil:
+	if err := export.Needs(export.OwnID, err, string(p.User)); err != nil {
 		return export.Record{}, err
-	case p.User == "":
-		return export.Record{}, export.Missing("author", "user")
 	}
 	u := m.users[p.User]
 	hook := export.TextOf(p.Props["from_webhook"]) == "true"

@@ -114,11 +114,8 @@ func (th *thread) tell(name string, parts export.Parts) error {
 		}
 		stamp, author := string(cmp.Or(m.Millis, m.Timestamp)), string(cmp.Or(m.Sender, m.SenderName))
 		at, err := export.Time(stamp, time.UTC)
-		switch {
-		case err != nil:
+		if err := export.Needs(export.OwnID, err, author); err != nil {
 			return err
-		case author == "":
-			return export.Missing("author", "sender_name")
 		}
 		r := export.Record{Chat: chat, Place: part.Place, Reactions: reactions.Of(m.React, decoded)}
 		r.Message = reverie.Message{ID: th.ids.ID(chat.ID, stamp, author), AuthorID: author, Author: author, SentAt: at}

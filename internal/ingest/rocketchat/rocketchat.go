@@ -87,11 +87,8 @@ func (r *reader) take(part export.Part) error {
 	}
 	at, err := export.Time(string(m.Time), time.UTC)
 	by := cmp.Or(m.User.Username, m.Username)
-	switch {
-	case err != nil:
+	if err := export.Needs(export.OwnID, err, string(cmp.Or(m.User.ID, by))); err != nil {
 		return err
-	case cmp.Or(m.User.ID, by) == "":
-		return export.Missing("author", "u")
 	}
 	room := cmp.Or(string(m.Room), r.room)
 	rec := export.Record{Chat: export.Chat{ID: room, Name: room}, Place: part.Place, Event: m.Kind+m.Type != "",

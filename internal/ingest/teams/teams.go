@@ -111,13 +111,10 @@ func (r *reader) own(h *export.Hold, part export.Part) error {
 		return err
 	}
 	at, err := export.Time(string(m.Time), time.UTC)
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "id")
-	case err != nil:
+	by := cmp.Or(person(string(m.From)), r.chat.ID)
+	if err := export.Needs(string(m.ID), err, by); err != nil {
 		return err
 	}
-	by := cmp.Or(person(string(m.From)), r.chat.ID)
 	rec := export.Record{Chat: r.chat, Place: part.Place, Bot: strings.HasPrefix(by, "28:"),
 		Reactions: ownReactions.Of(m.Properties["emotions"], person)}
 	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, Author: cmp.Or(string(m.Name), by), SentAt: at}
@@ -163,15 +160,12 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	chat := cmp.Or(string(m.Chat), m.Channel.Str("channelId"), r.file)
 	user, app := m.From.Fields("user"), m.From.Fields("application")
 	by := cmp.Or(user.Str("id"), app.Str("id"))
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "id")
-	case err != nil:
-		return err
-	case by == "" && m.Type == "message" && m.Deleted == "":
-		return export.Missing("author", "from")
+	if m.Type != "message" || m.Deleted != "" {
+		by = cmp.Or(by, chat)
 	}
-	by = cmp.Or(by, chat)
+	if err := export.Needs(string(m.ID), err, by); err != nil {
+		return err
+	}
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: len(user) == 0 && len(app) > 0,
 		Event: m.Type != "message" || m.Deleted != "", Gone: m.Deleted != "", Edited: m.Edited != "",
 		Reactions: reactions.Of(m.Reactions, nil)}

@@ -65,14 +65,14 @@ func (r *reader) record(part export.Part) error {
 		return err
 	}
 	at, err := export.Time(string(m.Time), time.UTC)
-	switch {
-	case err != nil:
+	if unset(m.ServerID) {
+		m.ServerID = ""
+	}
+	if err := export.Needs(string(cmp.Or(m.ServerID, m.LocalID)), err, "somebody"); err != nil {
 		return err
-	case m.LocalID == "" && unset(m.ServerID):
-		return export.Missing("id", "localId")
 	}
 	id, sender := m.ServerID, string(m.Sender)
-	if unset(id) { // numbers begin anew in each of the computer's databases
+	if id == "" { // numbers begin anew in each of the computer's databases
 		id = m.LocalID + "-" + m.Time
 	}
 	group := strings.HasSuffix(r.chat.ID, "@chatroom")

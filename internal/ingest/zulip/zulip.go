@@ -1,7 +1,7 @@
-// Package zulip reads the export of an organisation or of one user, the answers of the
-// API to /messages, and what zulip-archive keeps. A channel is a chat, and so are the
-// direct messages between the same people; a topic is a session. Ids are unique within a
-// server, so where the export names the organisation it stands in front of the chat's.
+// Package zulip reads the export of an organisation or of one user, and the answers of the
+// API to /messages. A channel is a chat, and so are the direct messages between the same
+// people; a topic is a session. Ids are unique within a server, so where the export names
+// the organisation it stands in front of the chat's.
 package zulip
 
 import (
@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -23,7 +21,7 @@ import (
 // Format is what the package reads.
 var Format = export.Format{
 	Name:   "zulip",
-	Title:  "Zulip: export (tar.gz or folder), JSON of its API, zulip-archive",
+	Title:  "Zulip: export (tar.gz or folder), JSON of its API",
 	Signs:  signs,
 	Folder: knows,
 	Tell:   tell,
@@ -43,18 +41,17 @@ var signs = append(anAnswer.At("", "[]", "messages[]"),
 
 func knows(files fs.FS) int {
 	for _, e := range exports(files) {
-		if e.archive || export.Surest(export.HeadOf(files, e.messages[0]), signs...) > 0 {
+		if export.Surest(export.HeadOf(files, e.messages[0]), signs...) > 0 {
 			return 95
 		}
 	}
 	return 0
 }
 
-// zulipExport is a folder that Zulip, or zulip-archive, has written.
+// zulipExport is a folder that Zulip has written.
 type zulipExport struct {
 	root     string
 	messages []string
-	archive  bool
 }
 
 // exports finds the exports at the top, or each in a folder of its own.
@@ -62,18 +59,13 @@ func exports(files fs.FS) (found []zulipExport) {
 	for _, pattern := range []string{"*.json", "*/*.json"} {
 		all, _ := fs.Glob(files, pattern) // the pattern is sound
 		for _, name := range all {
-			e := zulipExport{root: path.Dir(name), archive: path.Base(name) == "stream_index.json"}
-			switch last := len(found) - 1; {
-			case e.archive:
-				if export.Surest(export.HeadOf(files, name), export.Sign{Sure: 1, Paths: "streams.*.topic_data"}) > 0 {
-					found = append(found, e)
-				}
+			root, last := path.Dir(name), len(found)-1
+			switch {
 			case !file.MatchString(path.Base(name)):
-			case last >= 0 && found[last].root == e.root && !found[last].archive:
+			case last >= 0 && found[last].root == root:
 				found[last].messages = append(found[last].messages, name)
 			default:
-				e.messages = []string{name}
-				found = append(found, e)
+				found = append(found, zulipExport{root: root, messages: []string{name}})
 			}
 		}
 	}
@@ -89,14 +81,10 @@ func tell(t *export.Teller, src export.Source) error {
 				break
 			}
 		}
-		return z.tell(zulipParts(src), "")
+		return z.tell(zulipParts(src))
 	}
 	for _, e := range exports(src.Files) {
-		z, read := newReader(t), (*reader).export
-		if e.archive {
-			read = (*reader).archive
-		}
-		if err := read(z, src.Files, e); err != nil {
+		if err := newReader(t).export(src.Files, e); err != nil {
 			return err
 		}
 	}
@@ -141,8 +129,7 @@ const (
 	zulipPeople  = "3"
 )
 
-// message is a message in any of its forms: a row of an export, of the API, of
-// zulip-archive.
+// message is a message in any of its forms: a row of an export, or of the API.
 type message struct {
 	ID      export.Text `json:"id"`
 	Subject export.Text `json:"subject"`
@@ -166,28 +153,18 @@ type message struct {
 	Reactions   json.RawMessage `json:"reactions"`
 }
 
-// tell tells messages; stream is the id of the channel that they are of, or "" where they
-// say it themselves.
-func (z *reader) tell(parts export.Parts, stream string) error {
-	return z.Each(parts, func(part export.Part) error { return z.record(part, stream) })
-}
+func (z *reader) tell(parts export.Parts) error { return z.Each(parts, z.record) }
 
-func (z *reader) record(part export.Part, stream string) error {
+func (z *reader) record(part export.Part) error {
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
 	at, err := export.Time(cmp.Or(string(m.DateSent), string(m.Timestamp)), z.Zone)
 	sender := cmp.Or(string(m.Sender), string(m.SenderID))
-	switch {
-	case m.ID == "":
-		return export.Missing("id", "id")
-	case err != nil:
+	if err := export.Needs(string(m.ID), err, sender); err != nil {
 		return err
-	case sender == "":
-		return export.Missing("author", "sender")
 	}
-	m.StreamID = cmp.Or(m.StreamID, export.Text(stream))
 	chat, channel := z.chat(m, sender)
 	if chat.ID == "" {
 		return export.Missing("chat", "where it was sent")
@@ -353,40 +330,7 @@ func (z *reader) export(files fs.FS, e zulipExport) error {
 		}
 	}
 	for _, name := range e.messages {
-		err := z.Messages(files, name, "zerver_message[]", func(parts export.Parts) error { return z.tell(parts, "") })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// archive tells what zulip-archive keeps: a folder a channel, with a file a topic.
-func (z *reader) archive(files fs.FS, e zulipExport) error {
-	err := export.EachPart(files, path.Join(e.root, "stream_index.json"), func(part export.Part) {
-		z.streams[export.TextOf(export.JSONFieldsOf(part.Value)["id"])] = part.Keys[0]
-	}, "streams.*")
-	if err == nil {
-		err = export.EachPart(files, path.Join(e.root, "member_index.json"), func(part export.Part) {
-			row := export.JSONFieldsOf(part.Value)
-			bot, system := program(row.Str("email"))
-			z.users[part.Keys[0]] = user{name: export.Shortened(row.Str("full_name")), bot: bot, system: system}
-		}, "*")
-	}
-	if err != nil {
-		return err
-	}
-	all, _ := export.FileNames(files) // what cannot be listed is not there
-	topics := slices.DeleteFunc(all, func(name string) bool {
-		folder := path.Dir(name)
-		return path.Ext(name) != ".json" || folder == e.root || path.Dir(folder) != e.root
-	})
-	for _, name := range topics {
-		id, _, _ := strings.Cut(path.Base(path.Dir(name)), "-")
-		if _, known := z.streams[id]; !known {
-			id = "" // the messages say it, or are bad
-		}
-		if err := z.Messages(files, name, "[]", func(parts export.Parts) error { return z.tell(parts, id) }); err != nil {
+		if err := z.Messages(files, name, "zerver_message[]", z.tell); err != nil {
 			return err
 		}
 	}
@@ -475,116 +419,32 @@ func readLink(link string) string {
 }
 
 // markdown turns HTML as Zulip renders it back into the Markdown that it was made of,
-// as far as that is read. What is nested too deeply stays as it is.
+// as far as that is read.
 func markdown(s string) string {
-	doc, err := html.Parse(strings.NewReader(s))
-	if err != nil {
-		return s
-	}
-	return element{doc}.markdown()
-}
-
-// element is an element of HTML.
-type element struct{ *html.Node }
-
-func (e element) get(name string) string {
-	for _, a := range e.Attr {
-		if a.Key == name {
-			return a.Val
+	return export.HTMLText(s, func(e export.Element, said string) (string, bool) {
+		switch {
+		case e.Data == "pre":
+			return "```\n" + strings.Trim(said, "\n") + "\n```\n", true
+		case e.Data == "blockquote":
+			fence := "```"
+			for strings.Contains(said, fence) {
+				fence += "`"
+			}
+			return fence + "quote\n" + strings.Trim(said, "\n") + "\n" + fence + "\n", true
+		case e.Data == "img" && e.Is("emoji"):
+			return e.Get("alt"), true
+		case e.Data == "a" && (e.Is("stream") || e.Is("stream-topic") || e.Is("message-link")):
+			return said, true
+		case e.Data == "a" && strings.TrimSpace(said) != "" && said != e.Get("href"):
+			return "[" + said + "](" + e.Get("href") + ")", true
+		case e.Data == "annotation":
+			return "$$" + said + "$$", true
+		case e.Is("user-mention") && e.Is("silent"):
+			return "@_**" + said + "**", true
+		case e.Is("message_inline_image"), e.Is("message_embed"), e.Is("inline-preview-twitter"), // of a link in the text
+			e.Data == "img", e.Data == "mrow", e.Is("katex-html"): // drawn; what was written stands beside it
+			return "", true
 		}
-	}
-	return ""
-}
-
-// is tells whether the element is of a class.
-func (e element) is(class string) bool {
-	return slices.Contains(strings.Fields(e.get("class")), class)
-}
-
-// markdown is what the element, or a text in one, was in Markdown.
-func (e element) markdown() string {
-	switch e.Type {
-	case html.TextNode:
-		return e.Data
-	case html.CommentNode:
-		return ""
-	}
-	var text strings.Builder
-	for child := range e.ChildNodes() {
-		text.WriteString(element{child}.markdown())
-	}
-	said := text.String()
-	switch e.Data {
-	case "ul", "ol":
-		return export.JoinLines(strings.Split(said, "\n")...) + "\n"
-	case "p", "tr", "h1", "h2", "h3", "h4", "h5", "h6":
-		return said + "\n"
-	case "br":
-		return "\n"
-	case "li":
-		return "- " + strings.TrimSpace(said) + "\n"
-	case "td", "th":
-		return said + " "
-	case "pre":
-		return "```\n" + strings.Trim(said, "\n") + "\n```\n"
-	case "blockquote":
-		fence := zulipFence(said)
-		return fence + "quote\n" + strings.Trim(said, "\n") + "\n" + fence + "\n"
-	case "div":
-		if e.is("message_inline_image") || e.is("message_embed") || e.is("inline-preview-twitter") {
-			return "" // of a link that stands in the text
-		}
-		return said
-	case "img":
-		if e.is("emoji") {
-			return e.get("alt")
-		}
-		return ""
-	case "a":
-		return e.link(said)
-	case "mrow":
-		return "" // what stands beside it as it was written
-	case "annotation":
-		return "$$" + said + "$$"
-	case "span":
-		return e.span(said)
-	}
-	return said
-}
-
-// zulipFence is a fence that none within the text is as long as.
-func zulipFence(text string) string {
-	run, longest := 0, 2
-	for i := range len(text) {
-		if run++; text[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
-}
-
-func (e element) link(said string) string {
-	address := e.get("href")
-	switch {
-	case strings.TrimSpace(said) == "" || e.is("stream") || e.is("stream-topic") || e.is("message-link"):
-		return said
-	case said == address || address == "":
-		return said
-	}
-	return "[" + said + "](" + address + ")"
-}
-
-func (e element) span(said string) string {
-	switch {
-	case e.is("user-mention") && e.is("silent"):
-		return "@_**" + said + "**"
-	case e.is("user-mention"):
-		return "@**" + strings.TrimPrefix(said, "@") + "**"
-	case e.is("user-group-mention"):
-		return "@*" + strings.TrimPrefix(said, "@") + "*"
-	case e.is("katex-html"):
-		return "" // what is drawn; what was written stands beside it
-	}
-	return said
+		return "", false
+	})
 }

@@ -30,6 +30,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"reverie/internal/text"
@@ -113,19 +114,38 @@ func Read(answer string) Result {
 // ReadTo reads the answer to a prompt. A line that says what a line of the prompt says as an example
 // is skipped: small models copy what they are shown.
 func ReadTo(prompt, answer string) Result {
-	res, shown := Read(answer), map[string]bool{}
-	for _, l := range Read(prompt).Lines {
-		shown[said(l)] = true
-	}
+	res, shown := Read(answer), examplesOf(prompt)
 	res.Lines = slices.DeleteFunc(res.Lines, func(l Line) bool {
-		copied := said(l) != "" && shown[said(l)]
-		if copied {
-			res.Skipped = append(res.Skipped, Skip{No: l.No, Reason: ReasonExample, Excerpt: excerpt(string(l.Object))})
+		what := said(l)
+		if what == "" || !shown[what] {
+			return false
 		}
-		return copied
+		res.Skipped = append(res.Skipped, Skip{No: l.No, Reason: ReasonExample, Excerpt: excerpt(string(l.Object))})
+		return true
 	})
 	slices.SortStableFunc(res.Skipped, func(a, b Skip) int { return a.No - b.No })
 	return res
+}
+
+// examples are what the lines of a prompt say.
+type examples struct {
+	prompt string
+	said   map[string]bool
+}
+
+// lastExamples are of the prompt that was answered last: most groups have the same.
+var lastExamples atomic.Pointer[examples]
+
+func examplesOf(prompt string) map[string]bool {
+	if last := lastExamples.Load(); last != nil && last.prompt == prompt {
+		return last.said
+	}
+	of := &examples{prompt, map[string]bool{}}
+	for _, l := range Read(prompt).Lines {
+		of.said[said(l)] = true
+	}
+	lastExamples.Store(of)
+	return of.said
 }
 
 // said is the hash of what a line would have remembered, "" of one that has no words for it.

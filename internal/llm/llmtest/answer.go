@@ -120,11 +120,6 @@ func WrongCount() Answer {
 	return Answer{Vectors: func(texts []string) [][]float32 { return vectorsOf(texts, 8)[1:] }}
 }
 
-// OfDims is an answer with embeddings of a given width, whatever was asked.
-func OfDims(dims int) Answer {
-	return Answer{Vectors: func(texts []string) [][]float32 { return vectorsOf(texts, dims) }}
-}
-
 // After delivers the answer once the gate is closed, or the client has gone.
 func (a Answer) After(gate <-chan struct{}) Answer {
 	a.gate = gate

@@ -1,0 +1,10 @@
+package text
+
+// Each makes a list of another, one of each; it is never nil.
+func Each[From, To any](list []From, of func(From) To) []To {
+	made := make([]To, len(list))
+	for i, v := range list {
+		made[i] = of(v)
+	}
+	return made
+}

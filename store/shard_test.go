@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/store/pgtest"
+)
+
+// asIfDistributed gives a database what is asked of Citus, and a second one of each table, as its shard, 101 for the groups.
+const asIfDistributed = `
+	create function citus_truncate_trigger() returns trigger language plpgsql as 'begin return null; end';
+	create trigger distributed after truncate on groups execute function citus_truncate_trigger();
+	create table pg_dist_partition as select c.oid::regclass as logicalrelid, 1 as colocationid, 's' as repmodel
+		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'group_id'
+		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r';
+	create table pg_dist_shard as select logicalrelid, (case logicalrelid::text when 'groups' then 101 else 102 end)::bigint as shardid,
+		'0' as shardminvalue from pg_dist_partition;
+	create table pg_dist_placement as select distinct shardid, 1 as groupid from pg_dist_shard;
+	create table pg_dist_node (groupid int, nodename text, nodeport int, noderole text);
+	create table pg_dist_local_group as select 1 as groupid;
+	create function get_shard_id_for_distribution_column(regclass, text) returns bigint language sql as 'select 101::bigint';
+	create function lock_shard_metadata(int, bigint[]) returns void language sql as '';
+	do $$ declare t regclass; begin
+		for t in select logicalrelid from pg_dist_partition loop
+			execute format('create table %I (like %s including all)', t || case t::text when 'groups' then '_101' else '_102' end, t);
+		end loop; end $$`
+
+// Work on one group is done where its shard is; once that is elsewhere, or cannot be reached, through the whole database.
+func TestShardOfAGroup(t *testing.T) {
+	pgtest.OnOneServer(t, "the test plays Citus itself")
+	pgtest.New(t)
+	db := raw(t)
+	_, err := db.ExecContext(t.Context(), asIfDistributed)
+	check(t, err)
+	at := must(url.Parse(pgtest.URL(t)))(t)
+	host, port := at.Hostname(), at.Port()
+	if h := at.Query().Get("host"); h != "" {
+		host, port = h, at.Query().Get("port")
+	}
+	node := func(port string) {
+		t.Helper()
+		_, err := db.ExecContext(t.Context(), `insert into pg_dist_node values (1, $1, $2::int, 'primary')`, host, port)
+		check(t, err)
+	}
+	node(port)
+	s := pgtest.New(t)
+	take := func(name string) {
+		t.Helper()
+		must(s.AcquireLease(t.Context(), group, name, "a process", time.Minute))(t)
+	}
+	leases := func(whole, shard int) {
+		t.Helper()
+		w, s := count(t, db, `select count(*) from leases`), count(t, db, `select count(*) from leases_102`)
+		if w != whole || s != shard {
+			t.Errorf("%d leases are of the whole database and %d of the shard, want %d and %d", w, s, whole, shard)
+		}
+	}
+	check(t, s.AddGroup(t.Context(), reverie.Group{ID: group})) // its lease is there from the beginning
+	_, err = db.ExecContext(t.Context(), `delete from leases`)
+	check(t, err)
+	take("first")
+	leases(0, 1)
+	for range 2 { // those that were moved are found anew
+		_, err = db.ExecContext(t.Context(), `update pg_dist_placement set groupid = 3 - groupid`)
+		check(t, err)
+		take("while it is elsewhere")
+		_, err = db.ExecContext(t.Context(), `update pg_dist_placement set groupid = 1; delete from leases`)
+		check(t, err)
+		take("it is back")
+		_, err = db.ExecContext(t.Context(), `delete from leases_102 where lease_name = 'it is back'`)
+		check(t, err)
+	}
+	leases(0, 1)
+	_, err = db.ExecContext(t.Context(), `drop schema `+strings1(t, db, `select nspname::text from pg_namespace where nspname like 'reverie_101_%'`)[0]+` cascade`)
+	check(t, err)
+	take("the views were dropped")
+	leases(1, 1)
+	take("they are made anew")
+	leases(1, 2)
+
+	_, err = db.ExecContext(t.Context(), `delete from pg_dist_node`)
+	check(t, err)
+	node("1")
+	s = pgtest.New(t)
+	take("nobody is there")
+	leases(2, 2)
+}
+
+// Of is the database itself where nothing is distributed.
+func TestShardOfOneServer(t *testing.T) {
+	pgtest.OnOneServer(t, "there are shards")
+	s := pgtest.New(t)
+	if s.DB().Of(t.Context(), group) != s.DB() {
+		t.Error("a group has a database of its own")
+	}
+}
