@@ -43,14 +43,15 @@ func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStat
 		if err := checkServer(ctx, db); err != nil {
 			return err
 		}
+		var results []*goose.MigrationResult
+		up := func() (err error) {
+			results, err = p.Up(ctx)
+			return err
+		}
 		pending, err := p.HasPending(ctx)
 		if err == nil && pending {
-			err = pg.DropViews(ctx, db)
+			err = pg.WithoutViews(ctx, db, up)
 		}
-		if err != nil {
-			return pg.Translate(ctx, err, "prepare the migration")
-		}
-		results, err := p.Up(ctx)
 		var partial *goose.PartialError
 		if errors.As(err, &partial) {
 			results = partial.Applied

@@ -100,6 +100,7 @@ func pick(reply any, fields []string) (any, error) {
 	if wrong == nil {
 		return whole.only(fields), nil
 	}
+	var empty any // a list whose fields cannot be known
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		list, known := []object(nil), object{} // fields that are left out where they are empty are known by others
 		if json.Unmarshal(whole[name], &list) != nil || list == nil {
@@ -109,9 +110,14 @@ func pick(reply any, fields []string) (any, error) {
 			maps.Copy(known, item)
 			list[i] = item.only(fields)
 		}
-		if wrong = known.missing(fields); wrong == nil || len(list) == 0 {
+		if len(list) == 0 {
+			empty = list
+		} else if wrong = known.missing(fields); wrong == nil {
 			return list, nil
 		}
+	}
+	if empty != nil {
+		return empty, nil
 	}
 	return nil, wrong
 }

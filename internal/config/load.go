@@ -209,7 +209,7 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 		set, ok := configSchema().byEnv[name]
 		switch {
 		case !strings.HasPrefix(name, envPrefix), strings.HasPrefix(name, envTestPrefix),
-			vars[name] == "" && (set == nil || set.tag.Get("empty") == ""),
+			vars[name] == "" && (set == nil || set.tag.Get("empty") != "off"),
 			slices.Contains([]string{envConfig, EnvPullToken, EnvToken, EnvGroup}, name):
 			continue
 		case name == envDataDir:

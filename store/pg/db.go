@@ -95,7 +95,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{db: db, opts: opts, pooled: &pooled{conns: make(chan struct{}, opts.MaxConns)},
-		shards:  shards{groups: map[string]place{}, pools: map[int64]*pool{}},
+		shards:  shards{groups: map[string]place{}, pools: map[place]*pool{}},
 		Confine: func(context.Context) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&d.opts.distributed); err != nil {
@@ -167,10 +167,7 @@ func Connect(opts Options) (*sql.DB, error) {
 	pqConnector.Dialer(link)
 	db := sql.OpenDB(connector{pqConnector, opts.Unprepared, guard})
 	db.SetMaxOpenConns(opts.MaxConns)
-	db.SetMaxIdleConns(opts.MaxConns)
-	if opts.place != nil { // of which there are many, and a worker has only so many connections
-		db.SetMaxIdleConns(1)
-	}
+	db.SetMaxIdleConns(opts.idleConns())
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
 }

@@ -28,7 +28,7 @@ func ServerError(err error) *pq.Error {
 
 // translate is [Translate] with the database's reasons for violated constraints.
 func (d *DB) translate(ctx context.Context, err error, what string) error {
-	if answer := ServerError(err); answer != nil && d.Distributed() {
+	if answer := ServerError(err); answer != nil && (d.Distributed() || d.whole != nil) {
 		ofTable(answer)
 	}
 	return translateWith(ctx, err, what, d.Reasons)

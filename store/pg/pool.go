@@ -54,5 +54,13 @@ func (d *DB) releaseConn() { <-d.conns }
 // dropIdle closes the connections that nobody uses.
 func (d *DB) dropIdle() {
 	d.db.SetMaxIdleConns(-1)
-	d.db.SetMaxIdleConns(d.opts.MaxConns)
+	d.db.SetMaxIdleConns(d.opts.idleConns())
+}
+
+// idleConns is how many connections are kept: one to a shard, of which there are many, and a server has only so many.
+func (o Options) idleConns() int {
+	if o.place != nil {
+		return 1
+	}
+	return o.MaxConns
 }

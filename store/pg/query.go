@@ -53,19 +53,24 @@ func (d *DB) query(ctx context.Context, what string, byKey bool, read func(conte
 		return err
 	}
 	settings := append(d.opts.bounds(d.opts.LockTimeout, byKey), confined...)
-	if err := d.acquireConn(ctx); err != nil {
-		return d.translate(ctx, err, what)
+	err = d.readAlone(context.WithValue(preparing(ctx), loneKey{}, append(settings, "transaction_read_only", "on")), read)
+	if ctx.Err() == nil && d.gone(err) {
+		return d.whole.query(ctx, what, byKey, read)
+	}
+	return d.translate(ctx, err, what)
+}
+
+func (d *DB) readAlone(ctx context.Context, read func(context.Context, Querier) error) error {
+	err := d.acquireConn(ctx)
+	if err != nil {
+		return err
 	}
 	defer d.releaseConn()
-	lone := context.WithValue(preparing(ctx), loneKey{}, append(settings, "transaction_read_only", "on"))
 	for range MaxTries {
-		err = read(lone, d.db)
+		err = read(ctx, d.db)
 		if err == nil || ctx.Err() != nil || !canRepeat(err) {
 			break
 		}
 	}
-	if d.gone(err) {
-		return d.whole.query(ctx, what, byKey, read)
-	}
-	return d.translate(ctx, err, what)
+	return err
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
+
+	"reverie/internal/reverie"
 )
 
 // shards are the pools of a database that Citus has distributed: one for each part of its groups, straight to the server
@@ -18,12 +21,12 @@ import (
 type shards struct {
 	mu     sync.Mutex
 	groups map[string]place
-	pools  map[int64]*pool
-	opened []*DB
+	pools  map[place]*pool
+	opened []*sql.DB // also those that are no longer used, until the end
+	closed bool
 }
 
 type pool struct {
-	mu    sync.Mutex
 	db    *DB       // nil: it is not open
 	again time.Time // when opening it is tried again
 }
@@ -33,17 +36,17 @@ type place struct {
 	Shard   int64
 	Host    string
 	Port    uint16
-	Version int64          // of the schema
-	Path    pq.StringArray // of schemas
+	Version int64  // of the schema
+	Path    string // of schemas, one a line
 }
 
 const (
 	maxGroups   = 100_000 // of which it is kept where they are
-	openTimeout = 20 * time.Second
+	openTimeout = 5 * time.Second
 	reopenAfter = 5 * time.Minute
 )
 
-const placeQuery = `select p.shardid as shard, n.nodename as host, n.nodeport as port, current_schemas(false)::text[] as path,
+const placeQuery = `select p.shardid as shard, n.nodename as host, n.nodeport as port, array_to_string(current_schemas(false), chr(10)) as path,
 		(select max(version_id) from goose_db_version) as version
 	from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
 	where p.shardid = (select get_shard_id_for_distribution_column('groups', $1::text))`
@@ -54,19 +57,40 @@ const placeQuery = `select p.shardid as shard, n.nodename as host, n.nodeport as
 //go:embed shard.sql
 var makeViews string
 
-const dropViews = `select run_command_on_workers($$ do $do$ declare s name; begin
-	for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
-		execute format('drop schema %I cascade', s);
-	end loop; end $do$ $$)`
+// Where a migration is under way no views are made: what they show could not be changed.
+const (
+	beginMigration = `drop schema if exists reverie_migrates; create schema reverie_migrates;
+		for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
+			execute format('drop schema %I cascade', s);
+		end loop;`
+	endMigration = `drop schema if exists reverie_migrates;`
+	onAllNodes   = `select coalesce(string_agg(result, '; ') filter (where not success), '') from run_command_on_all_nodes($1)`
+)
 
-// DropViews drops the views of all shards, which are made anew when they are asked for: what they show could not be changed.
-func DropViews(ctx context.Context, db *sql.DB) error {
+// WithoutViews runs a migration while no shard has views: they are made anew when they are asked for.
+func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	var distributed bool
-	err := db.QueryRowContext(ctx, distributedQuery).Scan(&distributed)
-	if err == nil && distributed {
-		_, err = db.ExecContext(ctx, dropViews)
+	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&distributed); err != nil {
+		return err
 	}
-	return err
+	if !distributed {
+		return migrate()
+	}
+	each := func(ctx context.Context, do string) error {
+		var wrong string
+		err := db.QueryRowContext(ctx, onAllNodes, `do $do$ declare s name; begin
+			perform pg_advisory_xact_lock(hashtext('reverie_shards')), set_config('citus.enable_ddl_propagation', 'off', true);
+			`+do+` end $do$`).Scan(&wrong)
+		if err == nil && wrong != "" {
+			err = errors.New(wrong)
+		}
+		return err
+	}
+	if err := each(ctx, beginMigration); err != nil {
+		return fmt.Errorf("drop the views of shards: %w", err)
+	}
+	err := migrate()
+	return errors.Join(err, each(context.WithoutCancel(ctx), endMigration))
 }
 
 // Of is the database for work on one group and nothing else. Where Citus has distributed it, that is asked of the
@@ -76,40 +100,64 @@ func (d *DB) Of(ctx context.Context, groupID string) *DB {
 		return d
 	}
 	s := &d.shards
-	s.mu.Lock()
-	at, known := s.groups[groupID]
-	s.mu.Unlock()
+	at, known := s.place(groupID, d.Now())
 	if !known && d.QueryRow(ctx, fmt.Sprintf("look where group %q is", groupID), &at, placeQuery, groupID) != nil {
 		return d // whose next statement tells why
 	}
-	return cmp.Or(s.pool(groupID, at).open(ctx, d, at), d)
+	p, open := s.pool(groupID, at, d.Now())
+	if open {
+		if p = d.openShard(ctx, at); p != nil {
+			s.keep(at, p)
+		}
+	}
+	return cmp.Or(p, d)
 }
 
-func (s *shards) pool(groupID string, at place) *pool {
+// place is where a group was when it was last looked for. Where that cannot be reached, it is looked for anew.
+func (s *shards) place(groupID string, now time.Time) (at place, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, known = s.groups[groupID]
+	p := s.pools[at]
+	return at, known && p != nil && (p.db != nil || now.Before(p.again))
+}
+
+// pool is that of a place. open tells that the caller is to open it: the others go through Citus meanwhile.
+func (s *shards) pool(groupID string, at place, now time.Time) (db *DB, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.groups) >= maxGroups {
 		clear(s.groups)
 	}
 	s.groups[groupID] = at
-	if s.pools[at.Shard] == nil {
-		s.pools[at.Shard] = &pool{}
+	p := s.pools[at]
+	if p == nil {
+		p = &pool{}
+		s.pools[at] = p
 	}
-	return s.pools[at.Shard]
+	if p.db != nil || now.Before(p.again) {
+		return p.db, false
+	}
+	p.again = now.Add(reopenAfter)
+	return nil, true
 }
 
-// open returns the pool's database, nil where it cannot be opened.
-func (p *pool) open(ctx context.Context, whole *DB, at place) *DB {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.db != nil || whole.Now().Before(p.again) {
-		return p.db
+func (s *shards) keep(at place, db *DB) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pools[at] == nil || s.closed {
+		_ = db.db.Close()
+		return
 	}
-	p.again = whole.Now().Add(reopenAfter)
+	s.pools[at].db, s.opened = db, append(s.opened, db.db)
+}
+
+// openShard returns the database of a shard, nil where it cannot be opened.
+func (d *DB) openShard(ctx context.Context, at place) *DB {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout) // it is not only the caller's
 	defer cancel()
-	opts, schema := whole.opts, fmt.Sprintf("reverie_%d_%d", at.Shard, at.Version)
-	opts.distributed, opts.place, opts.Schema = false, &at, append([]string{schema}, at.Path...)
+	opts, schema := d.opts, fmt.Sprintf("reverie_%d_%d", at.Shard, at.Version)
+	opts.distributed, opts.place, opts.Schema = false, &at, append([]string{schema}, strings.Split(at.Path, "\n")...)
 	db, err := Connect(opts)
 	if err != nil {
 		return nil
@@ -120,32 +168,38 @@ func (p *pool) open(ctx context.Context, whole *DB, at place) *DB {
 			return nil
 		}
 	}
-	p.db = &DB{db: db, opts: opts, pooled: whole.pooled, whole: whole, Confine: whole.Confine, Reasons: whole.Reasons}
-	whole.shards.mu.Lock()
-	defer whole.shards.mu.Unlock()
-	whole.shards.opened = append(whole.shards.opened, p.db)
-	return p.db
+	return &DB{db: db, opts: opts, pooled: d.pooled, whole: d, Confine: d.Confine, Reasons: d.Reasons}
 }
 
-// gone tells whether work is to be done by the whole database, since this part of it is elsewhere by now, or its
-// views were dropped. Who asks next looks for it anew.
+// gone tells whether work is to be done by the whole database, since this part of it cannot be reached, is elsewhere
+// by now, or its views were dropped. Who asks next looks for it anew.
 func (d *DB) gone(err error) bool {
-	answer := ServerError(err)
-	if d.whole == nil || answer == nil || answer.Code != pqerror.UndefinedTable && answer.Code != pqerror.UndefinedFunction {
+	if d.whole == nil || err == nil {
+		return false
+	}
+	if answer := ServerError(err); answer == nil {
+		if !isUnreachable(err) {
+			return false
+		}
+	} else if c := answer.Code; c != pqerror.UndefinedTable && c != pqerror.UndefinedFunction &&
+		!errors.Is(domainError(answer), reverie.ErrUnavailable) {
 		return false
 	}
 	s := &d.whole.shards
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.groups)
-	delete(s.pools, d.opts.place.Shard)
+	if p := s.pools[*d.opts.place]; p != nil && p.db == d {
+		delete(s.pools, *d.opts.place)
+		d.db.SetMaxIdleConns(-1)
+	}
 	return true
 }
 
 func (s *shards) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range s.opened {
-		_ = d.db.Close()
+	s.closed = true
+	for _, db := range s.opened {
+		_ = db.Close()
 	}
 }

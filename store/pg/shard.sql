@@ -3,6 +3,9 @@ declare t record;
 begin
 	perform pg_advisory_xact_lock(hashtext('reverie_shards'));
 	if to_regclass('%[1]s.groups') is not null then return; end if;
+	if to_regnamespace('reverie_migrates') is not null then
+		raise undefined_table using message = 'a migration is under way';
+	end if;
 	perform set_config('citus.enable_ddl_propagation', 'off', true);
 	drop schema if exists %[1]s cascade;
 	create schema %[1]s;

@@ -155,6 +155,9 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 		}
 		if sent && outcomeUnknown(err) {
 			done, readErr := d.wasCommitted(ctx, w)
+			if d.gone(readErr) {
+				done, readErr = d.whole.wasCommitted(ctx, w)
+			}
 			if readErr != nil {
 				return fmt.Errorf("%s: %w: the connection broke at commit and the outcome could not be read (%v): %w",
 					w.What, reverie.ErrUnavailable, readErr, err)
@@ -170,7 +173,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 			break
 		}
 	}
-	if d.gone(err) {
+	if ctx.Err() == nil && d.gone(err) {
 		return d.whole.Run(ctx, w)
 	}
 	return d.translate(ctx, err, w.What)

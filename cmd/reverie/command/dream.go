@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,11 @@ func newDream(a *app) *cobra.Command {
 	apart(cmd, "session", "due", "shard")
 	apart(cmd, "shard", "group")
 	check(cmd, func() error {
-		if f.due || f.group != "" || f.session != "" {
+		switch {
+		case f.due || f.group != "" || f.session != "":
 			return nil
+		case fl.Changed("shard"):
+			return errors.New("--shard is a share of all groups: use it with --due")
 		}
 		return a.needsGroup(&f.group, "a group is needed, or --due, or --session S")
 	})
