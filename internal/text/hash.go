@@ -37,7 +37,7 @@ func SummaryHash(sessionID, statement string) string {
 // canonical is the text that is hashed.
 func canonical(statement string) string {
 	folded := Simplify(Fold(splitNumbers(strings.ToValidUTF8(statement, "\uFFFD"))))
-	c := canon{in: []rune(folded), open: map[rune]bool{}}
+	c := canon{in: []rune(folded), open: map[rune]int{}}
 	for c.at = 0; c.at < len(c.in); c.at++ {
 		c.step()
 	}
@@ -89,9 +89,10 @@ type canon struct {
 	at  int
 	out strings.Builder
 
-	last rune          // last one written, 0 at the start
-	gap  bool          // something was dropped since
-	open map[rune]bool // quotes, by their plain marks
+	last   rune         // last one written, 0 at the start
+	gap    bool         // something was dropped since
+	quotes []rune       // the quotes that are open, as they are closed
+	open   map[rune]int // how many of each
 }
 
 // step treats the rune at c.at.
@@ -122,20 +123,30 @@ func (c *canon) step() {
 // quotes: what stands behind a number while a quote is open that it would close
 // is its end.
 func (c *canon) prime(r rune) {
-	mark, opens := plainPrime(r), r == '“' || r == '‘'
-	switch {
-	case c.open[mark] && r != '′' && !opens:
-		c.open[mark] = false
+	if mark := plainPrime(r); r != '′' && c.open[mark] > 0 {
+		for closed := false; !closed; {
+			last := len(c.quotes) - 1
+			closed = c.quotes[last] == mark
+			c.open[c.quotes[last]]--
+			c.quotes = c.quotes[:last]
+		}
 		c.drop(r)
-	case opens || !unicode.IsDigit(c.peek(-1)):
-		c.open[mark] = opens || !IsSpaced(c.peek(-1))
-		c.drop(r)
-	case r == '′' && c.peek(1) == '′': // ″ is two of ′ once it is folded
-		c.at++
-		c.symbol('"')
-	default:
-		c.symbol(mark)
+		return
 	}
+	opens := r == '“' || r == '‘'
+	if opens || !unicode.IsDigit(c.peek(-1)) {
+		if opens || !IsSpaced(c.peek(-1)) {
+			c.quotes = append(c.quotes, plainPrime(r))
+			c.open[plainPrime(r)]++
+		}
+		c.drop(r)
+		return
+	}
+	if r == '′' && c.peek(1) == '′' { // ″ is two of ′ once it is folded
+		c.at++
+		r = '″'
+	}
+	c.symbol(plainPrime(r))
 }
 
 // word writes a letter or digit, after a space if it would otherwise run into
