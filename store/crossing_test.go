@@ -23,7 +23,7 @@ var crossing = []struct{ part, free, why string }{
 
 	{"not g.paused order by g.group_id limit", "", "a page of groups that are due"},
 	{"select distinct r.group_id from runs r where r.job = $1", "runs", "runs that ended without a word are looked for in all groups"},
-	{"from runs where status = 'running' order by started_at desc, run_id desc limit $1", "runs", "who looks at what is under way sees all that they may"},
+	{"from runs where status = 'running') r", "runs", "who looks at what is under way sees all that they may"},
 	{"from llm_calls where created_at >= $1", "llm_calls", "a budget is that of all groups, and a number"},
 	{"from llm_calls where purpose = $1 and model = $2", "llm_calls", "how long a model's answers are is asked of all groups, and is a number"},
 	{"select group_id from llm_calls where purpose = $1", "llm_calls", "where all groups' work goes on"},

@@ -46,9 +46,8 @@ const (
 	// What a run has not taken yet of its window is told of evolve alone: other jobs take
 	// what waits for them elsewhere.
 	underWayQuery = `select r.*, c.chunks, c.applied, c.read, l.changes, p.pending, exists (select 1 from leases s
-			where s.group_id = r.group_id and s.expires_at > clock_timestamp()) as alive
-		from (select ` + store.RunColumns + ` from runs where status = 'running'
-			order by started_at desc, run_id desc limit $1::int) r
+			where s.group_id = r.group_id and s.expires_at > statement_timestamp()) as alive
+		from (select ` + store.RunColumns + ` from runs where status = 'running') r
 		cross join lateral (select count(*) as chunks, count(*) filter (where status in ('applied', 'held')) as applied,
 				coalesce(sum(cardinality(message_ids)) filter (where status in ('applied', 'held')), 0) as read
 			from run_chunks where group_id = r.group_id and run_id = r.run_id) c
@@ -57,7 +56,7 @@ const (
 		cross join lateral (select count(*) as pending from messages
 			where r.job = 'evolve' and group_id = r.group_id and run_id is null and outcome is null
 				and sent_at >= r.window_since and sent_at < r.window_until) p
-		order by r.started_at desc, r.run_id desc`
+		order by r.started_at desc, r.run_id desc limit $1::int`
 )
 
 // Overview says how a group stands, or all groups where none is named: what ran and was

@@ -168,6 +168,9 @@ func Connect(opts Options) (*sql.DB, error) {
 	db := sql.OpenDB(connector{pqConnector, opts.Unprepared, guard})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
+	if opts.place != nil { // of which there are many, and a worker has only so many connections
+		db.SetMaxIdleConns(1)
+	}
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
 }

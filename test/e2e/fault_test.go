@@ -143,7 +143,7 @@ func TestLastLine(t *testing.T) {
 	want := s.states(c)
 	s.exec(`update runs r set status = 'running', finished_at = null where group_id in ('g01', 'g02')
 		and window_since = (select max(window_since) from runs where group_id = r.group_id)`)
-	s.exec(`update leases set holder = 'gone:1', expires_at = case group_id when 'g01' then 'epoch' else clock_timestamp() + interval '1 hour' end
+	s.exec(`update leases set holder = 'gone:1', expires_at = case group_id when 'g01' then 'epoch' else statement_timestamp() + interval '1 hour' end
 		where group_id in ('g01', 'g02')`)
 	running := func(want ...string) {
 		t.Helper()
@@ -245,7 +245,7 @@ func oversleep(t *testing.T, answered, fence bool) {
 	except := []string{"llm_calls", "leases", "sleeper"}
 	after := s.dump(except...)
 	if !fence {
-		s.exec(`update leases l set holder = s.holder, fence = s.fence, expires_at = clock_timestamp() + interval '1 hour'
+		s.exec(`update leases l set holder = s.holder, fence = s.fence, expires_at = statement_timestamp() + interval '1 hour'
 			from sleeper s where s.group_id = l.group_id`)
 	}
 	close(gate)

@@ -79,7 +79,7 @@ func TestStreamKilled(t *testing.T) {
 		if err := await(t, "the end of the stream", ended); err == nil {
 			t.Error("a killed server has answered")
 		}
-		s.exec(`update leases set expires_at = clock_timestamp()`) // it may have died with the group's
+		s.exec(`update leases set expires_at = statement_timestamp()`) // it may have died with the group's
 	}
 	p, base := s.serve(nil, "serve")
 	for range 2 {

@@ -44,7 +44,7 @@ func (s *stage) end() []string {
 		id, name, _ := strings.Cut(row, "|")
 		names[id] = now(name)
 	}
-	s.exec(`update leases set holder = '' where expires_at <= clock_timestamp()`)
+	s.exec(`update leases set holder = '' where expires_at <= statement_timestamp()`)
 	var parts []string
 	for _, row := range s.rows(tables) {
 		if table, numbers, _ := strings.Cut(row, "|"); !slices.Contains(aside, table) {
