@@ -90,14 +90,8 @@ func (s *stage) double(t *testing.T) *stage {
 	return &own
 }
 
-// breakable runs a command in a process of its own that may be told to break, and waits
-// until the database has forgotten it.
-func (s *stage) breakable(args []string, env ...string) outcome {
-	s.t.Helper()
-	return s.attended(args, nil, env...)
-}
-
-// attended is breakable of a server, which has clients.
+// attended runs a command in a process of its own that may be told to break, and waits until the database has forgotten it.
+// A server has clients; nil: it is none.
 func (s *stage) attended(args []string, clients func(*stage, string) error, env ...string) outcome {
 	s.t.Helper()
 	p := startBinary(s.t, toBreak(s.t), s.fork(append(env, "REVERIE_LOG_FORMAT=json")...).env, args...)
@@ -327,7 +321,10 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 				t.Run("kill while it reads", func(t *testing.T) { sc.killReading(t, random) })
 			}
 			if c := p.control; c.off != "" {
-				wrong, _ := sc.kill(t, c.step, 1, "REVERIE_FAULT_OFF="+c.off)
+				wrong, killed := sc.kill(t, c.step, 1, "REVERIE_FAULT_OFF="+c.off)
+				if !killed {
+					t.Errorf("%q was not reached without %s", c.step, c.without)
+				}
 				o.control(t, c.without, c.symptom, wrong...)
 			}
 			told = append(told, fmt.Sprintf("%s: killed at %d of %d steps, asked %d questions", p.name, len(sc.killed), len(sc.steps), sc.asked))
