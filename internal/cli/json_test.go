@@ -21,3 +21,14 @@ func TestJSONLeavesTerminalsAlone(t *testing.T) {
 		}
 	}
 }
+
+// Fields are those of whatever list of a reply has them, be another empty.
+func TestFieldsOfLists(t *testing.T) {
+	reply := map[string]any{"calls": []any{}, "changes": []any{map[string]any{"action": "create", "version": 1}}}
+	for field, want := range map[string]string{"action": `[{"action":"create"}]`, "cost": `[]`} {
+		got, err := pick(reply, []string{field})
+		if text, jsonErr := json.Marshal(got); err != nil || jsonErr != nil || string(text) != want {
+			t.Errorf("%s: %s, %v, %v", field, text, err, jsonErr)
+		}
+	}
+}

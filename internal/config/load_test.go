@@ -93,9 +93,12 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Where empty means something, an empty variable is a value.
+// Where empty means something, an empty variable is a value; elsewhere it is as good as none.
 func TestEmptyVariableCounts(t *testing.T) {
-	cfg, prov := mustLoad(t, "[database]\nreader_role = \"bot\"", []string{"REVERIE_DATABASE_READER_ROLE="}, nil)
+	cfg, prov := mustLoad(t, "[database]\nreader_role = \"bot\"", []string{"REVERIE_DATABASE_READER_ROLE=", "REVERIE_LOG_LEVEL="}, nil)
+	if cfg.Log.Level == "" {
+		t.Error("log.level is empty")
+	}
 	if at := prov.Origin("database.reader_role").String(); cfg.Database.ReaderRole != "" || at != "REVERIE_DATABASE_READER_ROLE" {
 		t.Errorf("reader_role = %q from %s", cfg.Database.ReaderRole, at)
 	}

@@ -170,6 +170,9 @@ func TestDreamCommand(t *testing.T) {
 	for _, c := range [][]string{{}, {"--due", "--session", "s1"}, {"--group", "g1", "--shard", "0/2"}, {"--due", "--shard", "2/2"}, {"--group", ""}, {"--due", "extra", "words"}} {
 		s.run(append([]string{"dream"}, c...)...).want(t, 2)
 	}
+	s.set("REVERIE_GROUP=g1")
+	s.run("dream", "--shard", "0/2").want(t, 2, "use it with --due")
+	s.set("REVERIE_GROUP=")
 	s.run("dream", "--group", "g9").want(t, 1, "not found", "groups list")
 	s.run("dream", "--session", "s9").want(t, 1, "not found", "reverie sessions list")
 	s.hears("g1", "s1", evening, "note Lin likes green tea", "note Bo still has to send the photos")
