@@ -24,6 +24,8 @@ const asIfDistributed = `
 	create table pg_dist_node (groupid int, nodename text, nodeport int, noderole text);
 	create table pg_dist_local_group as select 1 as groupid;
 	create function get_shard_id_for_distribution_column(regclass, text) returns bigint language sql as 'select 101::bigint';
+	create function run_command_on_all_nodes(command text) returns table (success boolean, result text) language plpgsql as
+		'begin execute command; return query select true, ''''; exception when others then return query select false, sqlerrm; end';
 	create function lock_shard_metadata(int, bigint[]) returns void language sql as '';
 	do $$ declare t regclass; begin
 		for t in select logicalrelid from pg_dist_partition loop
@@ -82,13 +84,22 @@ func TestShardOfAGroup(t *testing.T) {
 	leases(1, 1)
 	take("they are made anew")
 	leases(1, 2)
+	check(t, pg.WithoutViews(t.Context(), db, func() error {
+		take("there are none while a migration runs")
+		take("nor are they made")
+		return nil
+	}))
+	leases(3, 2)
+	s = openShards(t)
+	take("it is over")
+	leases(3, 3)
 
 	_, err = db.ExecContext(t.Context(), `delete from pg_dist_node`)
 	check(t, err)
 	node("1")
 	s = openShards(t)
 	take("nobody is there")
-	leases(2, 2)
+	leases(4, 3)
 }
 
 // openShards opens a store whose statements are not recorded: those that ask Citus cannot be looked at elsewhere.
