@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -187,8 +188,12 @@ func (con *Console) Getenv(name string) string {
 // all; one that was there stays until then, and so does a link to it. Nobody else
 // may read it. What is no file but a pipe or a device is written as it is.
 func WriteWhole(name string, write func(io.Writer) error) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	place, special, err := whereToWrite(name)
+	if err != nil {
+		return fmt.Errorf("find the place of the file %s: %w", name, err)
+	}
+	if special {
+		f, err := os.OpenFile(place, os.O_WRONLY, 0)
 		if err != nil {
 			return fmt.Errorf("open %s: %w", name, err)
 		}
@@ -196,10 +201,6 @@ func WriteWhole(name string, write func(io.Writer) error) error {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 		return nil
-	}
-	place := name
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		place = real
 	}
 	f, err := os.CreateTemp(filepath.Dir(place), "."+filepath.Base(place)+".*")
 	if err != nil {
@@ -214,6 +215,29 @@ func WriteWhole(name string, write func(io.Writer) error) error {
 		return fmt.Errorf("put %s in its place: %w", name, err)
 	}
 	return nil
+}
+
+// whereToWrite follows the links that a name may be, also to a file that is not
+// there yet, and tells whether something is there that is no regular file.
+func whereToWrite(name string) (place string, special bool, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return name, true, nil // by its name: what /dev/stdout leads to may have none
+	case err == nil:
+		place, err = filepath.EvalSymlinks(name)
+		return place, false, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", false, err
+	}
+	target, err := os.Readlink(name)
+	if err != nil {
+		return name, false, nil // no link, or nothing at all
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(name), target)
+	}
+	return whereToWrite(target) // links in a circle are an error of Stat
 }
 
 // Seekable opens a file that is read several times. Standard input is copied to a

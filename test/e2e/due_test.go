@@ -215,7 +215,7 @@ func TestMissedNightsCap(t *testing.T) {
 	s.set("REVERIE_JOBS_MISSED_NIGHTS=3")
 	s.nightsOf("g1", 3, 9)
 	now := instantOf(t, "2025-03-20T00:00:00Z")
-	o := s.runAt(now, "evolve", "--due", "--json").want(t, 0, `"g1" has 4 more nights to make up`, "missed_nights", "--due and --since do not go together")
+	o := s.runAt(now, "evolve", "--due", "--json").want(t, 0, `"g1" has 4 more nights to make up`, "missed_nights", "reverie backfill")
 	if diff := cmp.Diff(summary(object{"done": 1.0, "windows": 3.0, "left": 4.0}), o.summaryOf(t)); diff != "" {
 		t.Errorf("the summary (-want +got):\n%s", diff)
 	}

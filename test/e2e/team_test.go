@@ -54,7 +54,7 @@ func TestTeam(t *testing.T) {
 	s.run("token", "create", "--group", "team:crew").want(t, command.ExitError, "reverie team create")
 	s.run("team", "create", "crew").want(t, 0).shows(t, "team:crew")
 	s.run("groups", "set", "g1", "--team", "crew").want(t, 0).shows(t, "team crew")
-	s.run("groups", "set", "g1", "--team", "no way").want(t, command.ExitUsage, "--team")
+	s.run("groups", "set", "g1", "--team", "no way").want(t, command.ExitUsage, `team "no way": a name has 1 to 64`)
 	s.run("groups", "list").want(t, 0).shows(t, "TEAM", "team:crew")
 	o := s.run("team", "share", good, bad).want(t, command.ExitPartial, "1 memory refused")
 	o.shows(t, "shared with team crew", "Releases leave on Mondays", "statement (aws-key)")

@@ -38,7 +38,8 @@ func apart(cmd *cobra.Command, name string, others ...string) {
 	check(cmd, func() error {
 		for _, other := range others {
 			if cmd.Flags().Changed(name) && cmd.Flags().Changed(other) {
-				return fmt.Errorf("--%s and --%s do not go together: leave one of them out", name, other)
+				return fmt.Errorf("--%s and --%s do not go together: leave one of them out\nsee '%s --help'", name, other,
+					cmd.CommandPath())
 			}
 		}
 		return nil
