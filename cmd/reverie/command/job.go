@@ -155,7 +155,7 @@ func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, noth
 	return ending{s, err, out.Summary(s, err, nothing())}
 }
 
-const gcPercent = 300 // unless GOGC says otherwise
+const gcPercent = 150 // unless GOGC says otherwise
 
 // runAll is runMany within [jobs] grace, and the error that it ends with.
 func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string) error {
