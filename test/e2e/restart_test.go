@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,7 +29,8 @@ type server struct {
 	cluster *localdb.Cluster
 	args    []string
 	attr    *syscall.SysProcAttr
-	cmd     *exec.Cmd // while it runs
+	cmd     *exec.Cmd     // while it runs
+	gone    chan struct{} // closed when it has ended
 	log     words
 }
 
@@ -106,6 +108,12 @@ func (v *server) up() {
 	if err := v.cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
+	cmd, gone := v.cmd, make(chan struct{})
+	v.gone = gone
+	go func() {
+		_ = cmd.Wait() // it ends with an error of its own
+		close(gone)
+	}()
 	until(v.t, "a server that answers", v.pings)
 }
 
@@ -125,10 +133,10 @@ func (v *server) crash() {
 	if v.cmd == nil {
 		return
 	}
-	if err := v.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+	if err := v.cmd.Process.Signal(syscall.SIGQUIT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		v.t.Errorf("stop the server: %v\n%s", err, v.log.String())
 	}
-	_ = v.cmd.Wait() // it ends with an error of its own
+	<-v.gone
 	v.cmd = nil
 }
 
