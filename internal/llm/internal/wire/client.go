@@ -18,14 +18,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
-// NewClient returns an HTTP client on top of base, or of a transport of its own
-// if base is nil. The key is only needed to take it out of messages.
+// NewClient returns an HTTP client on top of base, or of the one transport of all
+// clients if base is nil. The key is only needed to take it out of messages.
 func NewClient(base *http.Client, provider, key string) *http.Client {
 	var client http.Client
 	if base != nil {
@@ -33,24 +34,24 @@ func NewClient(base *http.Client, provider, key string) *http.Client {
 	}
 	next := client.Transport
 	if next == nil {
-		next = newTransport()
+		next = shared()
 	}
 	client.Transport = &transport{provider: provider, key: key, next: next}
 	client.Jar = nil
 	return &client
 }
 
-// newTransport is Go's default with room for as many idle connections to the
-// one server as there may be calls at once.
-func newTransport() http.RoundTripper {
+// shared is Go's default with room for as many idle connections to the one server as there may
+// be calls at once. A job that makes a client finds the connections of the job before.
+var shared = sync.OnceValue(func() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport
 	}
 	t = t.Clone()
-	t.MaxIdleConnsPerHost = 32
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
 	return t
-}
+})
 
 // Fail turns the error of a call into an [*llm.Error]. What the client of this
 // package has found is passed on; what is left is an answer that could not be
