@@ -49,3 +49,6 @@ type RunProgress struct {
 	Changes         int  // of memories
 	Alive           bool // somebody works on its group
 }
+
+// All is how many messages the run takes, as far as that is known.
+func (r RunProgress) All() int { return r.Read + r.Pending }
