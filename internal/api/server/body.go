@@ -163,13 +163,11 @@ type limit struct {
 	time   time.Duration // until the answer stands
 	body   int64         // bytes
 	stream bool          // its body takes its time, as long as bytes keep coming
-	watch  bool          // its answer does, until the server stops
 }
 
 const (
 	stall      = 30 * time.Second // without a byte of a stream, or for a client to take an answer
 	streamTime = time.Hour        // of a whole stream
-	watchTime  = time.Minute      // of an answer that tells what goes on: then who asks is looked up again
 )
 
 // Of who has not said who it is.
@@ -186,9 +184,6 @@ func (s *Server) brief() limit {
 
 // limitOf is what a request may take.
 func (s *Server) limitOf(r *http.Request) limit {
-	if r.URL.Path == "/ui/live" {
-		return limit{time: watchTime, body: s.opts.MaxBody, watch: true}
-	}
 	if r.Method == http.MethodPost {
 		parts := strings.Split(r.URL.EscapedPath(), "/") // a group's id is one of them, whatever it is
 		switch {

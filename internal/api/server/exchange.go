@@ -84,9 +84,10 @@ func (x *exchange) note() {
 	}
 	took := x.opts.Now().Sub(x.began)
 	level := slog.LevelInfo
-	if x.probe {
+	if x.probe || x.request.URL.Path == "/ui/live" { // which are asked for again and again
 		level = slog.LevelDebug
-	} else {
+	}
+	if !x.probe {
 		x.opts.Metrics.RequestDone(x.route(), x.request.Method, status, took)
 	}
 	x.opts.Log.Log(context.WithoutCancel(x.request.Context()), level, "request", "method", x.request.Method, "route", x.route(),

@@ -39,9 +39,6 @@ func (x *exchange) serve() {
 	x.limit = x.limitOf(r)
 	ctx, cancel := context.WithTimeout(r.Context(), x.limit.time)
 	defer cancel()
-	if x.limit.watch {
-		defer context.AfterFunc(x.watched, cancel)()
-	}
 	x.request = r.WithContext(ctx)
 	if wait := x.suspect(); wait > 0 {
 		x.later(tooMany, wait)
@@ -72,7 +69,7 @@ func (x *exchange) serve() {
 	if !ok {
 		return
 	}
-	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
+	if x.caller.Scope != "" && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
 		done, err := x.turns.take(ctx, key, weight)
 		if errors.Is(err, errNoRoom) {
 			x.refuse(problem.New(http.StatusServiceUnavailable, "as many requests wait here already as may: send this again in a moment").

@@ -62,9 +62,6 @@ type Server struct {
 	streams *streams
 	lately  lately
 	closed  atomic.Bool // a token was made, or is required: nobody comes in without one
-
-	watched context.Context // ends what only tells what goes on, once the server is stopping
-	unwatch context.CancelFunc
 }
 
 // Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
@@ -84,7 +81,6 @@ func New(opts Options) (*Server, error) {
 		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: newTurns(opts.MaxWorking), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
-	s.watched, s.unwatch = context.WithCancel(context.Background())
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()
 	return s, nil
@@ -129,7 +125,6 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 // goes on. All else does.
 func (s *Server) Stopping() {
 	s.listen.Stopping()
-	s.unwatch()
 	s.streams.stop()
 }
 

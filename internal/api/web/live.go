@@ -1,28 +1,16 @@
 package web
 
 import (
-	"bytes"
-	"fmt"
-	"net/http"
-	"strings"
-	"sync"
 	"time"
 
-	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
-const (
-	liveURL       = "/ui/live"
-	lookEvery     = time.Second
-	beatEvery     = 15   // looks without news after which a watcher is told that we are there
-	watchersAtOne = 8    // streams of one login; of this machine, where nobody logs in
-	retryAfter    = 3000 // milliseconds until a browser asks again after the end of a stream
-)
+const liveURL = "/ui/live"
 
 // liveView is what is under way, as the template "live" shows it.
 type liveView struct {
-	URL, Here string // of the stream, and of the page that it is on
+	URL, Here string // where a page looks for it again, and the page that it is on
 	Zone      *time.Location
 	Runs      []liveRun
 }
@@ -43,89 +31,11 @@ func (v *visit) Live(groupID string) (liveView, error) {
 	return d, err
 }
 
-// watchers counts the streams of each login.
-type watchers struct {
-	mu    sync.Mutex
-	byKey map[string]int
-}
-
-// enter lets one more stream in, until leave; nil where a login has too many.
-func (w *watchers) enter(key string) (leave func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.byKey[key] == watchersAtOne {
-		return nil
+// livePart is that part of a page alone, which a page that is looked at asks for again and again.
+func (s *site) livePart(v *visit) (any, error) {
+	groupID := v.FormValue("group")
+	if err := v.aboutFiltered(groupID, ""); err != nil {
+		return nil, err
 	}
-	w.byKey[key]++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.byKey[key]--; w.byKey[key] == 0 {
-			delete(w.byKey, key)
-		}
-	}
-}
-
-// live tells a page of what is under way, as server-sent events: at once, and whenever
-// that changes, until the request ends. That is soon: the browser asks again, and whoever
-// is no longer logged in is told nothing more.
-func (s *site) live(w http.ResponseWriter, r *http.Request) {
-	v := s.visit(w, r)
-	err := v.check()
-	if err == nil {
-		err = v.aboutFiltered(v.FormValue("group"), "")
-	}
-	var d liveView
-	if err == nil {
-		d, err = v.Live(v.FormValue("group"))
-	}
-	if err != nil {
-		s.fail(v, err)
-		return
-	}
-	leave := s.watchers.enter(v.Caller.TokenID)
-	if leave == nil {
-		s.explain(v, problem.New(http.StatusTooManyRequests, fmt.Sprintf("%d pages of this login are watched already: close one", watchersAtOne)), "later")
-		return
-	}
-	defer leave()
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
-	ticks := time.NewTicker(s.lookEvery())
-	defer ticks.Stop()
-	sent := fmt.Sprintf("retry: %d\n", retryAfter)
-	for idle, last := 0, ""; err == nil; d, err = v.Live(v.FormValue("group")) {
-		var b bytes.Buffer
-		if err := s.looks[errorTemplate]()[v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
-			s.Log.Error("what is under way cannot be shown", "request_id", problem.RequestID(v.Context()), "error", err)
-			return
-		}
-		idle++
-		if shown := b.String(); shown != last || sent != "" {
-			sent += "data: " + strings.ReplaceAll(strings.TrimSpace(shown), "\n", "\ndata: ") + "\n\n"
-			last = shown
-		} else if idle == beatEvery {
-			sent = ":\n\n"
-		}
-		if sent != "" {
-			if _, err := w.Write([]byte(sent)); err != nil || http.NewResponseController(w).Flush() != nil {
-				return
-			}
-			idle, sent = 0, ""
-		}
-		select {
-		case <-v.Context().Done():
-			return
-		case <-ticks.C:
-		}
-	}
-}
-
-func (s *site) lookEvery() time.Duration {
-	if s.LookEvery > 0 {
-		return s.LookEvery
-	}
-	return lookEvery
+	return v.Live(groupID)
 }

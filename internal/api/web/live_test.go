@@ -1,9 +1,9 @@
 package web_test
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -35,7 +35,7 @@ func newNight(t *testing.T) *night {
 	n := &night{T: t}
 	n.service = &api.Service{Store: pgtest.Open(t, pg.Options{}), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Date(2026, 3, 30, 12, 0, int(n.seconds.Load()), 0, time.UTC) }}
-	page := web.New(n.service, web.Options{LookEvery: time.Millisecond})
+	page := web.New(n.service, web.Options{})
 	var err error
 	n.server, err = server.New(server.Options{Service: n.service, Web: page, Log: n.service.Log, Listen: "127.0.0.1:0"})
 	check(t, err)
@@ -66,15 +66,8 @@ func (n *night) begins(groupID string) {
 	n.seconds.Add(1)
 }
 
-// stream is a page's stream of events.
-type stream struct {
-	*http.Response
-	*bufio.Reader
-	*night
-}
-
-// watch opens a stream, with a login's session or "" for nobody's.
-func (n *night) watch(path, session string) *stream {
+// look is what an open page is told, with a login's session or "" for nobody's.
+func (n *night) look(path, session string) (status int, told string) {
 	n.Helper()
 	r, err := http.NewRequestWithContext(n.Context(), http.MethodGet, n.url+path, http.NoBody)
 	check(n, err)
@@ -84,34 +77,10 @@ func (n *night) watch(path, session string) *stream {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	a, err := client.Do(r)
 	check(n, err)
-	n.Cleanup(func() { _ = a.Body.Close() })
-	return &stream{a, bufio.NewReader(a.Body), n}
-}
-
-// event is the next one: what stands before an empty line.
-func (s *stream) event() string {
-	s.Helper()
-	var b strings.Builder
-	for {
-		line, err := s.ReadString('\n')
-		if err != nil {
-			s.Fatalf("the stream ended with %v after %q", err, b.String())
-		}
-		if line == "\n" {
-			return b.String()
-		}
-		b.WriteString(line)
-	}
-}
-
-// news is the next event that is no heartbeat.
-func (s *stream) news() string {
-	s.Helper()
-	for {
-		if e := s.event(); e != ":\n" {
-			return e
-		}
-	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	check(n, err)
+	return a.StatusCode, strings.TrimSpace(string(body))
 }
 
 func (n *night) login(groupID string) string {
@@ -127,71 +96,30 @@ func TestLive(t *testing.T) {
 	n := newNight(t)
 	n.begins("a")
 	all, own := n.login(""), n.login("b")
-	watching, other := n.watch("/ui/live?lang=en", all), n.watch("/ui/live", own)
-	if kind := watching.Header.Get("Content-Type"); kind != "text/event-stream" || watching.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("%v", watching.Header)
+	const path = "/ui/live?lang=en"
+	_, first := n.look(path, all)
+	if !strings.HasPrefix(first, "<h2>In progress</h2>\n") || !strings.Contains(first, `href="/ui/groups/a"`) {
+		t.Errorf("at first: %q", first)
 	}
-	first := watching.news()
-	if !strings.HasPrefix(first, "retry: 3000\ndata: <h2>In progress</h2>\ndata: ") || !strings.Contains(first, `href="/ui/groups/a"`) {
-		t.Errorf("the first event: %q", first)
-	}
-	if e := other.news(); e != "retry: 3000\ndata: \n" {
-		t.Errorf("of another group one is told %q", e)
-	}
-	if e := watching.event(); e != ":\n" {
-		t.Errorf("while nothing goes on: %q", e)
+	if status, told := n.look(path, own); status != http.StatusOK || told != "" {
+		t.Errorf("of another group one is told %d %q", status, told)
 	}
 	n.begins("b")
-	if e := watching.news(); !strings.Contains(e, `href="/ui/groups/a"`) || !strings.Contains(e, `href="/ui/groups/b"`) {
-		t.Errorf("once more goes on: %q", e)
+	if _, told := n.look(path, all); !strings.Contains(told, `href="/ui/groups/a"`) || !strings.Contains(told, `href="/ui/groups/b"`) {
+		t.Errorf("once more goes on: %q", told)
 	}
-	if e := other.news(); strings.Contains(e, `"/ui/groups/a"`) || !strings.Contains(e, `href="/ui/groups/b"`) {
-		t.Errorf("in one's own group: %q", e)
+	if _, told := n.look(path, own); strings.Contains(told, `"/ui/groups/a"`) || !strings.Contains(told, `href="/ui/groups/b"`) {
+		t.Errorf("in one's own group: %q", told)
 	}
 	n.write(`update runs set status = 'succeeded', finished_at = started_at`)
 	n.seconds.Add(1)
-	if e := watching.news(); e != "data: \n" {
-		t.Errorf("once nothing goes on: %q", e)
+	if _, told := n.look(path, all); told != "" {
+		t.Errorf("once nothing goes on: %q", told)
 	}
-	if a := n.watch("/ui/live?group=a", own); a.StatusCode != http.StatusNotFound {
-		t.Errorf("another group's: status %d", a.StatusCode)
+	if status, _ := n.look("/ui/live?group=a", own); status != http.StatusNotFound {
+		t.Errorf("another group's: status %d", status)
 	}
-	if a := n.watch("/ui/live", ""); a.StatusCode != http.StatusSeeOther {
-		t.Errorf("nobody's: status %d", a.StatusCode)
+	if status, _ := n.look("/ui/live", ""); status != http.StatusSeeOther {
+		t.Errorf("nobody's: status %d", status)
 	}
-}
-
-// TestLiveIsBounded has no login keep more than so many streams open, and lets one in for
-// each that ends.
-func TestLiveIsBounded(t *testing.T) {
-	n := newNight(t)
-	one, other := n.login(""), n.login("")
-	var open []*stream
-	for range 8 {
-		s := n.watch("/ui/live", one)
-		s.event()
-		open = append(open, s)
-	}
-	if a := n.watch("/ui/live", one); a.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("one too many: status %d", a.StatusCode)
-	}
-	n.watch("/ui/live", other).event()
-	check(t, open[0].Body.Close())
-	for n.watch("/ui/live", one).StatusCode != http.StatusOK { // until the server has noticed
-	}
-}
-
-// TestLiveEndsWithTheServer has streams end when the server begins to stop, and not hold
-// it up.
-func TestLiveEndsWithTheServer(t *testing.T) {
-	n := newNight(t)
-	s := n.watch("/ui/live", n.login(""))
-	s.event()
-	n.server.Stopping()
-	for {
-		if _, err := s.ReadString('\n'); err != nil {
-			break
-		}
-	}
-	check(t, n.server.Stop(t.Context()))
 }

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"time"
 
 	"reverie/internal/api"
 	"reverie/internal/api/problem"
@@ -22,8 +21,6 @@ import (
 // Options are what the page needs besides the operations.
 type Options struct {
 	HTTPS bool // browsers reach the page over https: its cookies are sent over nothing else
-	// LookEvery is how often a page that is open is told of what is under way; 0 for a second.
-	LookEvery time.Duration
 }
 
 // site is the page, as one handler.
@@ -33,7 +30,6 @@ type site struct {
 	looks  map[string]looks // by template
 	assets map[string]asset // by name
 	mux    *http.ServeMux
-	watchers
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
@@ -42,7 +38,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHT
 // [api.CallerOf]); whoever has not logged in is led to the login.
 func New(service *api.Service, opts Options) http.Handler {
 	s := &site{Service: service, Options: opts, looks: map[string]looks{}, assets: readAssets(),
-		mux: http.NewServeMux(), watchers: watchers{byKey: map[string]int{}}}
+		mux: http.NewServeMux()}
 	mux := s.mux
 	for _, p := range s.pages() {
 		s.looks[p.template] = newLooks(p.template, s.assets)
@@ -53,7 +49,6 @@ func New(service *api.Service, opts Options) http.Handler {
 	}
 	s.looks[errorTemplate] = newLooks(errorTemplate, s.assets)
 	mux.HandleFunc("GET "+assetsPath+"{version}/{name}", s.serveAsset)
-	mux.HandleFunc("GET "+liveURL, s.live)
 	mux.HandleFunc("/ui/", s.nowhere)
 	return s
 }
@@ -65,6 +60,7 @@ type page struct {
 	title    string // key of its title in texts; visit.title replaces it
 	tab      string // of a group's pages: the group that the path names is read first
 	template string // templates/<template>.html, which defines "content"
+	part     string // template that is shown alone; "" = the whole page
 	// show reads what the page is about. What it returns is .Data in the template.
 	show func(*visit) (data any, err error)
 	open bool // shown to whoever asks
@@ -99,6 +95,7 @@ func (s *site) pages() []page {
 		{pattern: "GET /ui/runs/{run}", title: "run.title", template: "run", show: s.runPage},
 		{pattern: "GET /ui/runs/{run}/undo", title: "undo.title", template: "run_undo", show: s.undoPage},
 		{pattern: "GET /ui/cost", title: "cost.title", template: "cost", show: s.costPage},
+		{pattern: "GET " + liveURL, template: errorTemplate, part: "under_way", show: s.livePart},
 	}
 }
 
@@ -145,6 +142,8 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 		http.Redirect(w, r, string(elsewhere), http.StatusSeeOther)
 	case err != nil:
 		s.fail(v, err)
+	case p.part != "":
+		s.render(v, http.StatusOK, s.looks[p.template]()[v.lang].Lookup(p.part), data)
 	default:
 		s.render(v, http.StatusOK, s.looks[p.template]()[v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
@@ -183,7 +182,7 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 }
 
 // render makes a page whole before any of it is sent.
-func (s *site) render(v *visit, status int, look *template.Template, data view) {
+func (s *site) render(v *visit, status int, look *template.Template, data any) {
 	var b bytes.Buffer
 	if err := look.Execute(&b, data); err != nil {
 		s.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path,

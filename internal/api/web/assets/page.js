@@ -1,25 +1,24 @@
 // What the page does besides, where scripts run. Everything can be done without it.
 "use strict";
 
-// What is under way, as it goes on. A page that nobody looks at is told nothing.
+// What is under way, as it goes on. A page that nobody looks at does not ask.
 const live = document.querySelector("[data-live]");
 if (live) {
-  let stream, shown;
+  let shown;
   const runs = () => new Set([...live.querySelectorAll("[data-run]")].map(run => run.dataset.run));
-  const watch = () => {
-    if (stream) stream.close();
-    stream = undefined;
+  const look = async () => {
     if (document.hidden) return;
-    stream = new EventSource(live.dataset.live);
-    stream.onmessage = event => {
-      if (event.data === shown) return;
-      const before = runs();
-      live.innerHTML = shown = event.data;
-      if (before.difference(runs()).size) document.getElementById("ended").hidden = false;
-    };
+    const answer = await fetch(live.dataset.live).catch(() => undefined); // the next one may be answered
+    if (!answer?.ok || answer.redirected) return;
+    const now = await answer.text();
+    if (now === shown) return;
+    const before = runs();
+    live.innerHTML = shown = now;
+    if (before.difference(runs()).size) document.getElementById("ended").hidden = false;
   };
-  document.addEventListener("visibilitychange", watch);
-  watch();
+  document.addEventListener("visibilitychange", look);
+  setInterval(look, 2000);
+  look();
 }
 
 // What is looked for, as one types.
