@@ -9,32 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// Keywords finds which of many rules can match a text at all, in one pass over
-// it however many there are: an Aho-Corasick automaton over the bytes that occur
-// in keywords. ASCII letters match in either case.
+// Keywords finds the rules that can match a text at all, in one pass independent of their number. It is an
+// Aho-Corasick automaton over the bytes that occur in keywords. ASCII letters match in either case.
 type Keywords struct {
-	class  [256]uint8 // of a byte; 0 for those in no keyword
+	class  [256]uint8 // by byte; 0 for bytes in no keyword
 	width  int        // number of classes
-	states []state    // the first is that where nothing of a word has been read
+	states []state    // index 0 is the start
 	rows   []uint16   // of states with many children: class -> state
-	words  []keyword  // the first is none
+	words  []keyword  // index 0 is unused
 }
 
-// state is what has been read of words: the state before, and a byte more.
+// state is a prefix of keywords: its parent's, and one more byte. 0 stands for none.
 type state struct {
-	ends, row               int32  // the first of the words that are all of it, and where its row begins; 0 for none
-	child, sibling, shorter uint16 // its first child, the next of its parent, and the longest proper suffix
-	class                   uint8  // of its last byte
-	any                     bool   // some keyword ends here
+	ends, row               int32  // the first keyword that equals the prefix, and where its row begins
+	child, sibling, shorter uint16 // its first child, its parent's next child, and the longest proper suffix
+	class                   uint8  // of the last byte
+	any                     bool   // a keyword ends here
 }
 
-// manyChildren have a row, which is faster than a list, and larger.
+// manyChildren is how many are kept in a row, which is faster than a list, and larger.
 const manyChildren = 4
 
 // keyword is one word of one rule.
 type keyword struct {
 	rule, length int
-	other        int32 // the next of the same word, 0 for none
+	other        int32 // the next keyword with the same word, 0 for none
 }
 
 // maxRules bounds the rules of one automaton.
@@ -45,10 +44,10 @@ type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
-// Has tells whether a rule is among them.
+// Has reports whether the set contains a rule.
 func (s *ruleSet) Has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
 
-// Each calls f with the rules of the set in ascending order until it says stop.
+// Each calls f with the rules of the set in ascending order until f returns false.
 func (s *ruleSet) Each(f func(rule int) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -59,8 +58,8 @@ func (s *ruleSet) Each(f func(rule int) bool) {
 	}
 }
 
-// NewKeywords builds the automaton: words[i] are the keywords of rule i, in
-// lower case. A rule without any is never found.
+// NewKeywords builds the automaton: words[i] are the keywords of rule i, in lower case. Find never returns a rule
+// without keywords.
 func NewKeywords(words [][]string) *Keywords {
 	if len(words) > maxRules {
 		panic("too many rules for one set of keywords: raise maxRules")
@@ -73,7 +72,7 @@ func NewKeywords(words [][]string) *Keywords {
 			}
 		}
 	}
-	// The last rule first, so that of two with the same word the first comes first.
+	// The last rule is inserted first, so that the first rule comes first among those with the same word.
 	for rule, list := range slices.Backward(words) {
 		for _, w := range list {
 			k.insert(rule, w)
@@ -83,7 +82,7 @@ func NewKeywords(words [][]string) *Keywords {
 	return k
 }
 
-// learn gives a byte a class of its own, the same for both cases.
+// learn gives a byte its own class, the same for both cases.
 func (k *Keywords) learn(b byte) {
 	if k.class[b] != 0 {
 		return
@@ -95,7 +94,7 @@ func (k *Keywords) learn(b byte) {
 	k.width++
 }
 
-// insert adds the states that a word goes through.
+// insert adds the states of a word.
 func (k *Keywords) insert(rule int, word string) {
 	at := uint16(0)
 	for i := range len(word) {
@@ -110,7 +109,7 @@ func (k *Keywords) insert(rule int, word string) {
 	k.states[at].ends = int32(len(k.words) - 1)
 }
 
-// child is where a state goes on by itself, 0 for nowhere.
+// child returns the child of a state for a byte, or 0.
 func (k *Keywords) child(at uint16, class uint8) uint16 {
 	to := k.states[at].child
 	for to != 0 && k.states[to].class != class {
@@ -119,10 +118,10 @@ func (k *Keywords) child(at uint16, class uint8) uint16 {
 	return to
 }
 
-// link goes breadth first: each state falls back to the longest suffix of what
-// it has read that is a prefix of a keyword, and goes on as that one does but for its children.
+// link goes breadth first. Each state falls back to the longest suffix of its prefix that is itself a prefix of a
+// keyword. It inherits that state's edges where it has no child.
 func (k *Keywords) link() {
-	k.rows = make([]uint16, k.width) // of the first, until its own is made: it falls back to itself
+	k.rows = make([]uint16, k.width) // of the start, which falls back to itself, until it has its own
 	for queue := []uint16{0}; len(queue) > 0; queue = queue[1:] {
 		at, children := queue[0], 0
 		s, row := &k.states[at], len(k.rows)
@@ -141,7 +140,7 @@ func (k *Keywords) link() {
 	}
 }
 
-// step is where a state goes on from a byte.
+// step returns the state that follows a byte.
 func (k *Keywords) step(at uint16, class uint8) uint16 {
 	for at != 0 && k.states[at].row == 0 {
 		if to := k.child(at, class); to != 0 {
@@ -152,13 +151,13 @@ func (k *Keywords) step(at uint16, class uint8) uint16 {
 	return k.rows[int(k.states[at].row)+int(class)]
 }
 
-// Find returns the rules of which a keyword occurs in s.
+// Find returns the rules with a keyword in s.
 func (k *Keywords) Find(s string) (found ruleSet) {
 	k.Each(s, func(rule, _, _ int) { found.add(rule) })
 	return found
 }
 
-// Each calls f with every keyword that occurs in s, by the byte where it ends.
+// Each calls f with every keyword in s, ordered by the byte where it ends.
 func (k *Keywords) Each(s string, f func(rule, start, end int)) {
 	state := uint16(0)
 	for i := range len(s) {
@@ -171,17 +170,15 @@ func (k *Keywords) Each(s string, f func(rule, start, end int)) {
 	}
 }
 
-// IsDense tells Han characters and kana, which are written without spaces.
+// IsDense reports whether r is a Han character or kana, which are written without spaces.
 func IsDense(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
-// Joins tells a character that makes one word with one like it beside it: a letter,
-// digit or mark of a script that puts spaces between words, or an underscore. Korean
-// does, but lets particles follow a name at once.
+// Joins reports whether two adjacent characters like r are part of one word: letters, digits or marks of a script
+// with spaces, or underscores. Korean is excluded, since particles follow a name directly.
 func Joins(r rune) bool { return r == '_' || IsSpaced(r) && !unicode.Is(unicode.Hangul, r) }
 
-// Places finds a word in a text: wherever it stands in Chinese, and between boundaries
-// of words where it begins or ends in a script that is spaced. It returns the byte
-// offsets where it begins and ends. Both are compared as they are.
+// Places returns the byte offsets [begin, end) of a word in a text. Where the word begins or ends in a script with
+// spaces, it must be at a word boundary; in Chinese it may be anywhere. It compares both as they are.
 func Places(s, word string) (list [][2]int) {
 	for from := 0; word != ""; {
 		i := strings.Index(s[from:], word)
@@ -198,7 +195,7 @@ func Places(s, word string) (list [][2]int) {
 	return list
 }
 
-// isBoundary tells whether a word may begin or end at byte i of a text.
+// isBoundary reports whether a word may begin or end at byte i of a text.
 func isBoundary(s string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	after, _ := utf8.DecodeRuneInString(s[i:])
