@@ -116,7 +116,7 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	} else {
 		query, args = searchAtQuery, append(args, q.At, q.Recorded, pq.StringArray(q.Only))
 	}
-	err = s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
+	err = s.db.Of(ctx, q.GroupID).QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		r, err = scanRanking(rows, q.GroupID)
 		for i, h := range r.Hits {
 			switch {
@@ -171,7 +171,8 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 	if len(probes) == 0 {
 		return nil, nil
 	}
-	return pg.Run(ctx, s.db, pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context, t *pg.Tx) (ids []string, err error) {
+	return pg.Run(ctx, s.db.Of(ctx, groupID), pg.Work{What: what, ReadOnly: true, Prepare: true}, func(
+		ctx context.Context, t *pg.Tx) (ids []string, err error) {
 		array, err := t.Vectors(ctx, probes)
 		if err != nil {
 			return ids, err
@@ -232,7 +233,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 		reverie.Near
 	}
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
+	err := s.db.Of(ctx, q.GroupID).Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			ids, _, vectors, err := s.columns(ctx, t, q.Model, q.Probes)
 			if err != nil {
@@ -375,7 +376,7 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 		if !q.At.IsZero() {
 			query, args = recallAtQuery, append(args, q.At)
 		}
-		err := s.db.QueryRow(ctx, what, &row, query, args...)
+		err := s.db.Of(ctx, q.GroupID).QueryRow(ctx, what, &row, query, args...)
 		if err != nil {
 			return reverie.RecallState{}, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
 		}
