@@ -44,9 +44,7 @@ const (
 	maxGroups   = 100_000 // of which it is kept where they are
 	openTimeout = 5 * time.Second
 	reopenAfter = 5 * time.Minute
-)
 
-const (
 	places = `select p.shardid as shard, n.nodename as host, n.nodeport as port, array_to_string(current_schemas(false), chr(10)) as path,
 			(select max(version_id) from goose_db_version) as version
 		from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' where p.shardid `
@@ -190,15 +188,12 @@ func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
 // gone tells whether work is to be done by the whole database, since this part of it cannot be reached, is elsewhere
 // by now, or its views were dropped. Who asks next looks for it anew.
 func (d *DB) gone(err error) bool {
-	if d.whole == nil || err == nil {
-		return false
+	lost, answer := isUnreachable(err), ServerError(err)
+	if answer != nil {
+		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||
+			errors.Is(domainError(answer), reverie.ErrUnavailable)
 	}
-	if answer := ServerError(err); answer == nil {
-		if !isUnreachable(err) {
-			return false
-		}
-	} else if c := answer.Code; c != pqerror.UndefinedTable && c != pqerror.UndefinedFunction &&
-		!errors.Is(domainError(answer), reverie.ErrUnavailable) {
+	if d.whole == nil || !lost {
 		return false
 	}
 	s := &d.whole.shards
