@@ -59,9 +59,10 @@ const (
 //go:embed shard.sql
 var makeViews string
 
-// Where a migration is under way no views are made: what they show could not be changed.
+// Where a migration is under way no views are made: what they show could not be changed. Who uses some ends first.
 const (
-	beginMigration = `drop schema if exists reverie_migrates; create schema reverie_migrates;
+	beginMigration = `perform lock_shard_metadata(7, array(select shardid from pg_dist_shard)); 
+		drop schema if exists reverie_migrates; create schema reverie_migrates;
 		for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
 			execute format('drop schema %I cascade', s);
 		end loop;`
@@ -91,7 +92,11 @@ func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	if err := each(ctx, beginMigration); err != nil {
 		return fmt.Errorf("drop the views of shards: %w", err)
 	}
-	err := migrate()
+	db.SetMaxOpenConns(1) // the setting is a connection's; with it a migration may change tables, and then distribute one
+	_, err := db.ExecContext(ctx, `set citus.multi_shard_modify_mode = 'sequential'`)
+	if err == nil {
+		err = migrate()
+	}
 	return errors.Join(err, each(context.WithoutCancel(ctx), endMigration))
 }
 
@@ -191,7 +196,7 @@ func (d *DB) gone(err error) bool {
 	lost, answer := isUnreachable(err), ServerError(err)
 	if answer != nil {
 		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||
-			errors.Is(domainError(answer), reverie.ErrUnavailable)
+			answer.Code == pqerror.FeatureNotSupported || errors.Is(domainError(answer), reverie.ErrUnavailable)
 	}
 	if d.whole == nil || !lost {
 		return false
