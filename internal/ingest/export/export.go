@@ -125,11 +125,9 @@ type ReadOptions struct {
 	// DateOrder is how dates are written where that cannot be told: "dmy", "mdy" or
 	// "ymd"; "" is to be inferred, and an error where it cannot be.
 	DateOrder string
-	Year      int               // of a chat's last messages, where dates tell none; 0 is to be inferred, likewise
-	Note      func(what string) // told of what was guessed; may be nil
-	Chat      string            // only the chat of this id or name; "" = all
-	OneGroup  bool              // all of it goes into a group that was named, whatever the chat is
-	Group     string            // where JSON Lines go: one that names another group is bad; "" = whatever they name
+	Chat      string // only the chat of this id or name; "" = all
+	OneGroup  bool   // all of it goes into a group that was named, whatever the chat is
+	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
 }
 
 // Wants tells whether a chat is asked for.

@@ -12,8 +12,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,9 +52,7 @@ type waHeader struct {
 func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
 	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) { // which is most lines that do not
-		if word, _, _ := strings.Cut(s, " "); (export.Months{}).Of(word) == 0 {
-			return waHeader{}, false
-		}
+		return waHeader{}, false
 	}
 	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "},
 		{":", "", ": "}} {
@@ -225,16 +221,13 @@ type waReader struct {
 // file tells the messages of a text.
 func (w *waReader) file(src export.Source) error {
 	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // what fails here fails once more when it is read
-	manner, err := mannerOf(ahead, w.ReadOptions)
+	manner, err := mannerOf(ahead, w.DateOrder)
 	if err != nil {
 		return err
 	}
 	w.waManner, w.chat = manner, chat(src.Name, manner.title)
 	if !w.Wants(w.chat) {
 		return nil
-	}
-	if w.guessed != "" && w.Note != nil {
-		w.Note(src.Name + ": " + w.guessed)
 	}
 	begins := func(line string) (waHeader, bool) {
 		h, ok := split(line)
@@ -246,7 +239,6 @@ func (w *waReader) file(src export.Source) error {
 // record reads one message.
 func (w *waReader) record(b export.Block[waHeader]) error {
 	h := b.Head
-	w.date(&h.stamp)
 	wall, ok := h.stamp.in(w.order, time.UTC)
 	if !ok {
 		return &export.Bad{Reason: "no such date",
@@ -273,102 +265,15 @@ type waManner struct {
 	order  string            // of dates: "dmy", "mdy" or "ymd"
 	longer map[string]string // authors with a colon in their names, by what stands before it
 	title  string            // what the text calls the chat; "" where it does not
-	months export.Months
-	waYears
-	swapped bool   // dates without a year have the month in front
-	guessed string // what is told of the years; "" where they stand there
-}
-
-// waYears finds the years of dates that tell none: they follow those that do, by a year, since the app leaves
-// out the year of the export.
-type waYears struct {
-	last, year, month int // the last year told; of the message before without one
-}
-
-// next is the year of a date.
-func (y *waYears) next(s waStamp) int {
-	month, yearless := s.yearless()
-	if !yearless {
-		y.last = s.year()
-		return y.last
-	}
-	if y.year == 0 {
-		y.year = y.last + 1
-	} else if month < y.month-6 {
-		y.year++
-	}
-	y.month = month
-	return y.year
-}
-
-// date puts numbers for the name of a month and for a year that is not told.
-func (m *waManner) date(s *waStamp) {
-	if s.short && m.swapped {
-		s.date[0], s.date[1] = s.date[1], s.date[0]
-	}
-	if s.month != "" {
-		s.date[1] = strconv.Itoa(m.months.Of(s.month))
-	}
-	year := m.next(*s)
-	for i, part := range s.date {
-		if part == noYear {
-			s.date[i] = strconv.Itoa(year)
-		}
-	}
-}
-
-// dates puts numbers into all dates of the beginning of a text.
-func (m *waManner) dates(stamps []waStamp, asked int) error {
-	for _, s := range stamps {
-		m.months.See(s.month)
-	}
-	first := slices.IndexFunc(stamps, func(s waStamp) bool { _, yearless := s.yearless(); return yearless })
-	told := func(s waStamp) bool { return s.year() > 0 }
-	if first >= 0 && (asked > 0 || !slices.ContainsFunc(stamps[:first], told)) {
-		until, year := len(stamps), asked
-		if asked == 0 {
-			if until = slices.IndexFunc(stamps, told); until < 0 {
-				return fmt.Errorf("its dates, such as %s, have no year: give the year of its last messages with --year: %w",
-					stamps[first].shown(), reverie.ErrInvalid)
-			}
-			year = stamps[until].year()
-		}
-		walk := *m
-		for _, s := range stamps[first:until] {
-			walk.date(&s)
-		}
-		if asked == 0 {
-			next := stamps[until]
-			walk.date(&next)
-			if month, _ := next.yearless(); month < walk.month {
-				year--
-			}
-		}
-		m.year = year - (walk.year - 1) // in which it began
-	}
-	before := m.waYears
-	for i := range stamps {
-		m.date(&stamps[i])
-	}
-	if first >= 0 && asked == 0 {
-		m.guessed = fmt.Sprintf("dates without a year, such as %s, are taken to be of %d; --year says another",
-			stamps[first].shown(), stamps[first].year())
-	}
-	m.waYears = before
-	return nil
 }
 
 // waStyle is what the headers of one text have in common.
 type waStyle struct {
 	sign  byte
 	exact bool // times have seconds
-	named bool // months are named
-	short bool // dates are a day and a month in numbers
 }
 
-func (h waHeader) style() waStyle {
-	return waStyle{h.sign, h.stamp.exact, h.stamp.month != "", h.stamp.short}
-}
+func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
 
 // begins tells whether a header is one of the text's own, and not of one that somebody
 // pasted.
@@ -376,7 +281,7 @@ func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
 
 // mannerOf looks at the beginning of a text. An order of dates that is asked for
 // counts where more than one is possible.
-func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
+func mannerOf(ahead []byte, asked string) (waManner, error) {
 	var headers []waHeader
 	count := map[waStyle]int{}
 	for l := range bytes.Lines(ahead) {
@@ -407,27 +312,9 @@ func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
 	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && phrases.Encrypted.MatchString(said) {
 		m.title = author
 	}
-	if m.short {
-		order, err := waOrder(inYear(stamps, "00"), asked.DateOrder)
-		if err != nil {
-			return m, err
-		}
-		m.swapped, asked.DateOrder = order == "mdy", "dmy"
-	}
-	err := m.dates(stamps, asked.Year)
-	if err == nil {
-		m.order, err = waOrder(stamps, asked.DateOrder)
-	}
+	var err error
+	m.order, err = waOrder(stamps, asked)
 	return m, err
-}
-
-// inYear are stamps without a year in one year.
-func inYear(stamps []waStamp, year string) []waStamp {
-	all := slices.Clone(stamps)
-	for i := range all {
-		all[i].date[2] = year
-	}
-	return all
 }
 
 // waLonger finds names with a colon: what stands before it never writes without what
