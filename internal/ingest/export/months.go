@@ -11,20 +11,20 @@ import (
 //go:embed months.txt
 var monthFile string
 
-// meaning is a month, and in which languages a name means it.
+// meaning is a month, and the languages in which a name means it.
 type meaning struct {
 	month     int
 	languages uint64
 }
 
-// monthNames are the meanings of names of months, and of their beginnings.
+// monthNames maps names of months, and their abbreviations, to their meanings.
 var monthNames = sync.OnceValue(func() map[string][]meaning {
-	all := map[string][]meaning{"mrz": {{3, 1<<63 - 1}}} // as systems shorten März
+	all := map[string][]meaning{"mrz": {{3, 1<<63 - 1}}} // abbreviation of März
 	_, table, _ := strings.Cut(monthFile, "\n\n")
 	for n, line := range strings.Split(strings.TrimSpace(table), "\n") {
 		lists := strings.Split(line, "|")
 		wide, short := strings.Split(lists[1], ","), strings.Split(lists[2], ",")
-		begins := map[string]int{} // -1 where two of its months begin so
+		begins := map[string]int{} // -1 if two months of the language begin with it
 		for i, name := range wide {
 			letters := []rune(monthName(name))
 			for end := 3; end <= len(letters); end++ {
@@ -52,11 +52,11 @@ var monthNames = sync.OnceValue(func() map[string][]meaning {
 
 func monthName(s string) string { return strings.ToLower(strings.Trim(s, ". ")) }
 
-// Months reads names of months: in any language, or in those that fit the names it has seen. The zero
-// value has seen none.
+// Months parses names of months: in any language, or in those that fit the names seen so far. The zero value has
+// seen none.
 type Months struct{ languages uint64 }
 
-// See narrows the languages down to those that know a name.
+// See keeps only the languages that have a name.
 func (m *Months) See(name string) {
 	var know uint64
 	for _, means := range monthNames()[monthName(name)] {
@@ -74,7 +74,7 @@ func (m Months) fitting() uint64 {
 	return m.languages
 }
 
-// Of is the month that most of the languages call so; 0 is none.
+// Of returns the month that has this name in most of the languages; 0 is none.
 func (m Months) Of(name string) (month int) {
 	most := 0
 	for _, means := range monthNames()[monthName(name)] {
