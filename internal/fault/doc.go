@@ -51,4 +51,6 @@ const (
 	Scope = "scope"
 	// Notice: notices of one type in a group have a minimum distance in time.
 	Notice = "notice"
+	// Ended: a page whose stream was away is told that a run has ended.
+	Ended = "ended"
 )

@@ -49,3 +49,6 @@ type RunProgress struct {
 	Changes         int  // changes of memories
 	Alive           bool // a process holds the lease of its group
 }
+
+// All is how many messages the run takes, as far as that is known.
+func (r RunProgress) All() int { return r.Read + r.Pending }

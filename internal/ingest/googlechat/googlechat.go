@@ -181,7 +181,7 @@ func dateOf(s string) (year, month, day int) {
 		case err == nil && day == 0:
 			day = n
 		case err != nil && month == 0:
-			month = (export.Months{}).Of(w)
+			month = export.Month(w)
 		}
 	}
 	if month == 0 || day == 0 {

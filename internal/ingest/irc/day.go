@@ -62,7 +62,7 @@ func dayOf(order string, parts []string) (day calendar, long bool) {
 	month, merr := strconv.Atoi(of('m'))
 	d, derr := strconv.Atoi(of('d'))
 	if merr != nil {
-		month = (export.Months{}).Of(of('m'))
+		month = export.Month(of('m'))
 	}
 	long = len(of('y')) == 4
 	switch {

@@ -236,7 +236,7 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 			group("unix"))
 		at = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}
 		if name := group("name"); name != "" {
-			if at.month = (export.Months{}).Of(name); at.month == 0 {
+			if at.month = export.Month(name); at.month == 0 {
 				continue
 			}
 		}
@@ -281,7 +281,7 @@ func (c *calendar) header(s string) bool {
 		return ident.MatchString(s)
 	}
 	n := numbers(m[2:7]...)
-	if month := (export.Months{}).Of(m[1]); month > 0 && realDate(n[4], month, n[0]) {
+	if month := export.Month(m[1]); month > 0 && realDate(n[4], month, n[0]) {
 		c.year, c.month, c.day = n[4], month, n[0]
 		c.last = time.Date(n[4], time.Month(month), n[0], n[1], n[2], n[3], 0, time.UTC)
 	} else { // no date is better than the previous day

@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,19 +16,16 @@ import (
 // waStamp is the date and time at the start of a message. The phone's language and region determine the order of
 // its numbers.
 type waStamp struct {
-	date                 [3]string // digits, in the order of the file; year 0000 is unknown
-	month                string    // its name, if the date has one: then the order is day, month, year
-	sep                  byte      // separator: '/', '.' or '-'
-	dot                  bool      // the date ends in a dot, as in Korean
-	hour, minute, second int       // on a 24-hour clock
-	exact                bool      // the second is known
-	short                bool      // the date is a day and a month in numbers, in unknown order
-	half                 string    // the half of the day, as written; "" = 24 hours
+	date                 [3]string // digits, in the order of the file
+	sep                  byte      // between them: '/', '.' or '-'
+	dot                  bool      // the date ends in one, as in Korean
+	hour, minute, second int       // of 24 hours
+	exact                bool      // the second is told
+	half                 string    // how the half of the day is told, as written; "" = by 24 hours
 }
 
 const (
 	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)(?: г\.)?`
-	waMonth    = `\pL[\pL\pM]{0,2}\.\pL|\pL[\pL\pM׳॰]{1,17}` // ม.ค., January, अक्तू॰
 	waTimePart = `(\D{0,20}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,20}?)`
 )
 
@@ -44,19 +40,7 @@ var (
 
 	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
-	// WaNamed match dates with the name of a month, as phones of 2013 write them: they leave out the year of the
-	// export.
-	waNamed = []*text.Pattern{
-		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ -]?(?:de |d['’]|ב)?(?P<month>` + waMonth + `)\.?` +
-			`(?:,?[ -](?:de |del )?(?P<year>\d{4}))?(?:$|[^\d:])`),
-		text.NewPattern(`(?:^|[^\pL])(?:(?P<year>\d{4})\.? )?(?P<month>` + waMonth + `)\.? (?P<day>\d{1,2})(?:st|nd|rd|th|\.)?` +
-			`(?:,? (?P<later>\d{4}))?(?:$|[^\d:])`),
-		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2}) (?P<month>\pL{3,12} (?:\pL{3,12}|\d{1,2}))(?:,? (?P<year>\d{4}))?(?:$|[^\d:])`),
-	}
-	waShort    = text.NewPattern(`^(\d{1,2})([-/.])(\d{1,2})\.?,? (\D{0,20}\d{1,2}[:.]\d{2}(?:[^\d/].*)?)$`)
-	waYearless = text.NewPattern(`(\d{1,2})[月월] ?(\d{1,2})[日일]`)
-
-	// WaPlain normalises a stamp: no marks, one kind of space and of digits.
+	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
 		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
 		"\u2069", "",
@@ -91,28 +75,20 @@ func readWAStamp(s string) (waStamp, bool) {
 		n, _ := strconv.Atoi(strings.Replace(s[m[4]:m[5]], "元", "1", 1))
 		s = s[:m[2]] + strconv.Itoa(phrases.Eras[s[m[2]:m[3]]]+n) + s[m[5]:]
 	}
-	if !strings.ContainsAny(s, "年년") {
-		s = waYearless.ReplaceAllString(s, "0000/$1/$2 ")
-	}
 	s = strings.Join(strings.Fields(strings.Map(export.Digit, waPlain.Replace(s))), " ")
-	s, month := numbered(s)
 	if strings.Contains(s, " h ") {
 		s = strings.TrimSuffix(waHours.ReplaceAllString(s, "$1:$2:$3"), ":")
 	}
-	short := waShort.ReplaceAllString(s, "$1$2$3${2}0000 $4")
 	var date, clock []string
-	if m := waDateFirst.FindStringSubmatch(short); m != nil && short != s {
-		date, clock = m[1:6], m[6:]
-	} else if m := waDateFirst.FindStringSubmatch(s); m != nil {
+	if m := waDateFirst.FindStringSubmatch(s); m != nil {
 		date, clock = m[1:6], m[6:]
 	} else if m := waTimeFirst.FindStringSubmatch(s); m != nil {
 		clock, date = m[1:6], m[6:]
 	} else {
 		return waStamp{}, false
 	}
-	at := waStamp{date: [3]string{date[0], date[2], date[3]}, month: month, sep: date[1][0], short: short != s,
-		dot: date[4] != "", exact: clock[3] != ""}
-	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, like all of them
+	at := waStamp{date: [3]string{date[0], date[2], date[3]}, sep: date[1][0], dot: date[4] != "", exact: clock[3] != ""}
+	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, all of them
 	at.minute, _ = strconv.Atoi(clock[2])
 	at.second, _ = strconv.Atoi(clock[3])
 	for _, word := range []string{clock[0], clock[4]} {
@@ -128,69 +104,7 @@ func readWAStamp(s string) (waStamp, bool) {
 	return at, at.hour < 24 && at.minute < 60 && at.second < 61
 }
 
-// numbered replaces a date with a month's name by 24/1/2013, and returns the name.
-func numbered(s string) (_, month string) {
-	for _, form := range waNamed {
-		for at := 0; ; {
-			m := form.FindStringSubmatchIndex(s[at:])
-			if m == nil {
-				break
-			}
-			group := func(name string) (string, int, int) {
-				i := 2 * form.SubexpIndex(name)
-				if i < 0 || m[i] < 0 {
-					return "", m[1], 0
-				}
-				return s[at+m[i] : at+m[i+1]], m[i], m[i+1]
-			}
-			word, from, to := group("month")
-			if (export.Months{}).Of(word) == 0 {
-				at += to
-				continue
-			}
-			day, dayFrom, dayTo := group("day")
-			year, yearFrom, yearTo := group("year")
-			later, _, laterTo := group("later")
-			from, to = min(from, dayFrom, yearFrom), max(to, dayTo, yearTo, laterTo)
-			date := day + "/1/" + cmp.Or(year, later, noYear)
-			return strings.TrimSpace(s[:at+from] + date + " " + strings.TrimLeft(s[at+to:], "., ")), word
-		}
-	}
-	return s, ""
-}
-
-// noYear replaces a missing year.
-const noYear = "0000"
-
-// year returns a year with all of its digits; 0 is none.
-func (s waStamp) year() int {
-	for _, part := range s.date {
-		if len(part) == 4 {
-			year, _ := strconv.Atoi(part)
-			return year
-		}
-	}
-	return 0
-}
-
-// shown returns a date without its year.
-func (s waStamp) shown() string {
-	switch {
-	case s.month != "":
-		return s.date[0] + " " + s.month
-	case s.short:
-		return s.date[0] + string(s.sep) + s.date[1]
-	}
-	return s.date[1] + "/" + s.date[2]
-}
-
-// yearless reports that a date has no year, and returns its month.
-func (s waStamp) yearless() (month int, yes bool) {
-	month, _ = strconv.Atoi(s.date[1])
-	return month, s.date[0] == noYear || s.date[2] == noYear
-}
-
-// waHour converts an hour of a 12-hour clock.
+// waHour is the hour of 24 that an hour of 12 means.
 func waHour(hour, half int) int {
 	switch {
 	case half == waAM && hour == 12, half == waNight && hour == 12: // twelve at night is midnight
@@ -204,9 +118,6 @@ func waHour(hour, half int) int {
 // in returns the time of a stamp, for an order of dates. It is false if the date is invalid.
 func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 	year, month, day := s.date[2], s.date[1], s.date[0]
-	if s.month != "" {
-		order = "dmy"
-	}
 	switch order {
 	case "mdy":
 		month, day = day, month

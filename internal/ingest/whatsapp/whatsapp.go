@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,11 +50,8 @@ type waHeader struct {
 // split parses a line that begins a message.
 func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
-	// Excludes most lines that do not begin a message.
-	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) {
-		if word, _, _ := strings.Cut(s, " "); (export.Months{}).Of(word) == 0 {
-			return waHeader{}, false
-		}
+	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) { // which is most lines that do not
+		return waHeader{}, false
 	}
 	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "},
 		{":", "", ": "}} {
@@ -223,17 +218,14 @@ type waReader struct {
 
 // file passes on the messages of a text.
 func (w *waReader) file(src export.Source) error {
-	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // an error will occur again when it is read
-	manner, err := mannerOf(ahead, w.ReadOptions)
+	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // what fails here fails once more when it is read
+	manner, err := mannerOf(ahead, w.DateOrder)
 	if err != nil {
 		return err
 	}
 	w.waManner, w.chat = manner, chat(src.Name, manner.title)
 	if !w.Wants(w.chat) {
 		return nil
-	}
-	if w.guessed != "" && w.Note != nil {
-		w.Note(src.Name + ": " + w.guessed)
 	}
 	begins := func(line string) (waHeader, bool) {
 		h, ok := split(line)
@@ -245,7 +237,6 @@ func (w *waReader) file(src export.Source) error {
 // record reads one message.
 func (w *waReader) record(b export.Block[waHeader]) error {
 	h := b.Head
-	w.date(&h.stamp)
 	wall, ok := h.stamp.in(w.order, time.UTC)
 	if !ok {
 		return &export.Bad{Reason: "no such date",
@@ -269,112 +260,25 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 // waManner is the form of a text, as most of its messages show.
 type waManner struct {
 	waStyle
-	order  string            // order of dates: "dmy", "mdy" or "ymd"
-	longer map[string]string // authors with a colon in their names, by the part before it
-	title  string            // the chat's title in the text; "" if none
-	months export.Months
-	waYears
-	swapped bool   // dates without a year have the month first
-	guessed string // note about guessed years; "" if they are in the text
-}
-
-// waYears infers missing years. The app leaves out the year of the export, so dates without a year are one year
-// after those with one.
-type waYears struct {
-	last, year, month int // the last known year; year and month of the previous message without one
-}
-
-// next returns the year of a date.
-func (y *waYears) next(s waStamp) int {
-	month, yearless := s.yearless()
-	if !yearless {
-		y.last = s.year()
-		return y.last
-	}
-	if y.year == 0 {
-		y.year = y.last + 1
-	} else if month < y.month-6 {
-		y.year++
-	}
-	y.month = month
-	return y.year
-}
-
-// date replaces the name of a month and a missing year by numbers.
-func (m *waManner) date(s *waStamp) {
-	if s.short && m.swapped {
-		s.date[0], s.date[1] = s.date[1], s.date[0]
-	}
-	if s.month != "" {
-		s.date[1] = strconv.Itoa(m.months.Of(s.month))
-	}
-	year := m.next(*s)
-	for i, part := range s.date {
-		if part == noYear {
-			s.date[i] = strconv.Itoa(year)
-		}
-	}
-}
-
-// dates completes all dates at the beginning of a text.
-func (m *waManner) dates(stamps []waStamp, asked int) error {
-	for _, s := range stamps {
-		m.months.See(s.month)
-	}
-	first := slices.IndexFunc(stamps, func(s waStamp) bool { _, yearless := s.yearless(); return yearless })
-	told := func(s waStamp) bool { return s.year() > 0 }
-	if first >= 0 && (asked > 0 || !slices.ContainsFunc(stamps[:first], told)) {
-		until, year := len(stamps), asked
-		if asked == 0 {
-			if until = slices.IndexFunc(stamps, told); until < 0 {
-				return fmt.Errorf("its dates, such as %s, have no year: give the year of its last messages with --year: %w",
-					stamps[first].shown(), reverie.ErrInvalid)
-			}
-			year = stamps[until].year()
-		}
-		walk := *m
-		for _, s := range stamps[first:until] {
-			walk.date(&s)
-		}
-		if asked == 0 {
-			next := stamps[until]
-			walk.date(&next)
-			if month, _ := next.yearless(); month < walk.month {
-				year--
-			}
-		}
-		m.year = year - (walk.year - 1) // the year of the first one
-	}
-	before := m.waYears
-	for i := range stamps {
-		m.date(&stamps[i])
-	}
-	if first >= 0 && asked == 0 {
-		m.guessed = fmt.Sprintf("dates without a year, such as %s, are taken to be of %d; --year says another",
-			stamps[first].shown(), stamps[first].year())
-	}
-	m.waYears = before
-	return nil
+	order  string            // of dates: "dmy", "mdy" or "ymd"
+	longer map[string]string // authors with a colon in their names, by what stands before it
+	title  string            // what the text calls the chat; "" where it does not
 }
 
 // waStyle is what the headers of one text have in common.
 type waStyle struct {
 	sign  byte
-	exact bool // times include seconds
-	named bool // months have names
-	short bool // dates are a day and a month in numbers
+	exact bool // times have seconds
 }
 
-func (h waHeader) style() waStyle {
-	return waStyle{h.sign, h.stamp.exact, h.stamp.month != "", h.stamp.short}
-}
+func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
 
 // begins reports whether a header belongs to the text, not to a pasted one.
 func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
 
-// mannerOf detects the manner from the beginning of a text. A requested order of dates counts if several are
-// possible.
-func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
+// mannerOf looks at the beginning of a text. An order of dates that is asked for
+// counts where more than one is possible.
+func mannerOf(ahead []byte, asked string) (waManner, error) {
 	var headers []waHeader
 	count := map[waStyle]int{}
 	for l := range bytes.Lines(ahead) {
@@ -405,30 +309,13 @@ func mannerOf(ahead []byte, asked export.ReadOptions) (waManner, error) {
 	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && phrases.Encrypted.MatchString(said) {
 		m.title = author
 	}
-	if m.short {
-		order, err := waOrder(inYear(stamps, "00"), asked.DateOrder)
-		if err != nil {
-			return m, err
-		}
-		m.swapped, asked.DateOrder = order == "mdy", "dmy"
-	}
-	err := m.dates(stamps, asked.Year)
-	if err == nil {
-		m.order, err = waOrder(stamps, asked.DateOrder)
-	}
+	var err error
+	m.order, err = waOrder(stamps, asked)
 	return m, err
 }
 
-// inYear returns stamps with a missing year set.
-func inYear(stamps []waStamp, year string) []waStamp {
-	all := slices.Clone(stamps)
-	for i := range all {
-		all[i].date[2] = year
-	}
-	return all
-}
-
-// waLonger finds names with a colon: the part before it never occurs without the part after it.
+// waLonger finds names with a colon: what stands before it never writes without what
+// stands behind it.
 func waLonger(headers []waHeader) map[string]string {
 	type seen struct {
 		long string
