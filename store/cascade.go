@@ -243,8 +243,8 @@ const judgeAgainQuery = `select m.memory_id, ` + AgainBecause + ` as judge_again
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,
 // and why, by their ids.
 func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
-	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db, fmt.Sprintf("see what of group %q is judged again", groupID),
-		judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
+	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db.Of(ctx, groupID),
+		fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
 	because := map[string]string{}
 	for _, m := range rows {
 		because[m.ID] = m.JudgeAgain

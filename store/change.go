@@ -18,7 +18,7 @@ const ChangeColumns = `group_id, change_id, run_id, action, memory_id, old_id, o
 func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change,
 	error) {
 	what := fmt.Sprintf("list the changes of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Change, error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Change, error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ const (
 // of their question.
 func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
 	what := fmt.Sprintf("read the answers of run %s", runID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
+	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
 		rows, err := pg.Select[struct {
 			Input  string `db:"input_sha256"`
 			Answer string

@@ -56,7 +56,7 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
+	return read(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return nil, err
 		}

@@ -95,7 +95,7 @@ func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reve
 // unknown group is reverie.ErrNotFound, and so is an unknown session to reach up to.
 func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSigns, error) {
 	what := fmt.Sprintf("look whether group %q is due to dream", q.GroupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (signs reverie.DreamSigns, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (signs reverie.DreamSigns, err error) {
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return signs, err
 		}
@@ -172,7 +172,7 @@ const (
 // session to reach up to, unless the query names the versions.
 func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
 	what := fmt.Sprintf("gather what group %q has to dream of", q.GroupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.DreamState, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.DreamState, err error) {
 		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 			return state, err
 		}
@@ -234,7 +234,7 @@ func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
 	error) {
 	what := fmt.Sprintf("read what memories of group %q rest on", groupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context,
+	return lookup(ctx, s, groupID, what, func(ctx context.Context,
 		t *pg.Tx) (map[string][]reverie.Evidence, error) {
 		return evidenceOf(ctx, t, groupID, lineageIDs)
 	})
@@ -401,7 +401,7 @@ func SourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []strin
 // reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
 func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
 	what := fmt.Sprintf("read the dreams of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (page reverie.Dream, err error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (page reverie.Dream, err error) {
 		if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
 			return page, err
 		}

@@ -60,7 +60,7 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 		query, args = missingAtQuery, append(args, at)
 	}
 	what := fmt.Sprintf("list the memories of group %q to embed", groupID)
-	return pg.Run(ctx, s.db, pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context,
+	return pg.Run(ctx, s.db.Of(ctx, groupID), pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context,
 		t *pg.Tx) ([]reverie.Memory, error) {
 		return pg.Select[reverie.Memory](ctx, t, query, args...)
 	})
@@ -70,8 +70,8 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 // memories. An unknown group is reverie.ErrNotFound.
 func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, error) {
 	var models pq.StringArray
-	err := s.db.QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models,
-		vectorModelsQuery, groupID)
+	err := s.db.Of(ctx, groupID).QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID),
+		&models, vectorModelsQuery, groupID)
 	return models, pg.NotFoundIfEmpty(err, "group %q", groupID)
 }
 

@@ -101,7 +101,7 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 		return nil, nil
 	}
 	what := fmt.Sprintf("read %d entities of group %q", len(ids), groupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
 		return entitiesNow.roots(ctx, t, groupID, ids)
 	})
 }
@@ -111,7 +111,7 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 // as they are now.
 func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
 	what := fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
 		return entitiesThen.roots(ctx, t, groupID, ids, at)
 	})
 }
@@ -179,7 +179,7 @@ func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []r
 func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string,
 	error) {
 	what := fmt.Sprintf("read the names of entities of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
 		return subjects(ctx, t, groupID, changes)
 	})
 }
@@ -216,7 +216,7 @@ func nameKey(kind reverie.NameKind, name string) string {
 // account, the oldest first. Names are compared by text.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	what := fmt.Sprintf("look for an entity of group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return nil, err
 		}
@@ -236,8 +236,8 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 	offset int) ([]reverie.Entity, int, error) {
 	var list []reverie.Entity
 	var total int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true,
-		Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 			list, total = nil, 0
 			if _, err := GetGroup(ctx, t, groupID); err != nil {
 				return err
@@ -268,7 +268,7 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 // merged is shown as it is, and so is one that was withdrawn. An empty groupID looks in
 // all groups. An entity that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
-	return pg.Read(ctx, s.db, "read an entity", func(ctx context.Context, t *pg.Tx) (reverie.Entity, error) {
+	return read(ctx, s, groupID, "read an entity", func(ctx context.Context, t *pg.Tx) (reverie.Entity, error) {
 		e, merged, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return e, err
@@ -303,8 +303,8 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 	error) {
 	var changes []reverie.EntityChange
 	var versions []reverie.Claim
-	err := s.db.Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(ctx context.Context,
-		t *pg.Tx) error {
+	err := s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(
+		ctx context.Context, t *pg.Tx) error {
 		e, merged, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err

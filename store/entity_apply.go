@@ -60,7 +60,7 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease,
 	if err := checkEntityPlan(plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return pg.Run(ctx, s.db, pg.Work{
+	return pg.Run(ctx, s.db.Of(ctx, lease.GroupID), pg.Work{
 		What:  what,
 		ByKey: true,
 		Committed: CommittedUnder(lease, `select 1 from run_chunks

@@ -54,7 +54,7 @@ const (
 // Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
 	what := fmt.Sprintf("gather the entities of group %q", q.GroupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.EntityState, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.EntityState, err error) {
 		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 			return state, err
 		}
@@ -195,7 +195,7 @@ const maxWaiting = 500
 // reverie.ErrNotFound.
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
 	what := fmt.Sprintf("list the observations that wait in group %q", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Observation, error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Observation, error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return nil, err
 		}

@@ -112,7 +112,7 @@ const (
 // three where memories are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
-	return pg.Lookup(ctx, s.db.Of(ctx, q.GroupID), what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
 		groupNights(ctx, t, q.GroupID, &state.Group, &state.Nights)
 		pending(ctx, t, q, &state)
 		if !q.ContextSince.IsZero() && q.ContextLimit > 0 {

@@ -75,7 +75,7 @@ func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 
 // Group returns one group with its past calendars, or reverie.ErrNotFound.
 func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
-	return pg.Read(ctx, s.db, "read a group", func(ctx context.Context, t *pg.Tx) (g reverie.Group, err error) {
+	return read(ctx, s, id, "read a group", func(ctx context.Context, t *pg.Tx) (g reverie.Group, err error) {
 		if g, err = GetGroup(ctx, t, id); err == nil {
 			err = readPast(ctx, t, &g)
 		}
@@ -97,8 +97,8 @@ func (s *Store) GroupTeam(ctx context.Context, id string) (team string, linked b
 		Team   string
 		Linked bool
 	}
-	err = s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &row, `select team, `+isLinked+` from groups
-		where group_id = $1`, id)
+	err = s.db.Of(ctx, id).QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &row,
+		`select team, `+isLinked+` from groups where group_id = $1`, id)
 	return row.Team, row.Linked, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 

@@ -274,7 +274,7 @@ const (
 // version is a *reverie.NotHeadError; an unknown group or memory is reverie.ErrNotFound.
 func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.ProposalState, error) {
 	what := "read what is proposed about"
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.ProposalState, err error) {
+	return read(ctx, s, p.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.ProposalState, err error) {
 		groupID, kind := p.GroupID, reverie.KindGroup
 		if p.Action != reverie.ActionCreate {
 			head, err := proposedHead(ctx, t, p)

@@ -65,7 +65,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	}
 	var total int
 	what := fmt.Sprintf("list the memories of group %q", q.GroupID)
-	list, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
+	list, err := read(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Memory, error) {
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 // Memory returns one version. An empty groupID looks in all groups. A version
 // that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
-	return pg.Read(ctx, s.db, "read a memory", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
+	return read(ctx, s, groupID, "read a memory", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
 		return GetMemory(ctx, t, groupID, memoryID)
 	})
 }
@@ -104,7 +104,7 @@ func GetMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie
 // LineageHead returns the newest version of a lineage, whatever its status, or
 // reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
-	return pg.Read(ctx, s.db, "read a lineage", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
+	return read(ctx, s, groupID, "read a lineage", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
 		return getHead(ctx, t, groupID, lineageID)
 	})
 }
@@ -130,7 +130,7 @@ var (
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
 	what := "read a memory's history"
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Memory, err error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Memory, err error) {
 		m, err := GetMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return rows, err

@@ -28,10 +28,8 @@ const (
 func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (reverie.Pull, error) {
 	p := reverie.Pull{GroupID: groupID, Source: source, ChatID: chatID}
 	what := fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID)
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return IgnoreNoRows(t.Get(ctx, &p, pullQuery, groupID, source, chatID))
-	}})
-	return p, err
+	err := s.db.Of(ctx, groupID).QueryRow(ctx, what, &p, pullQuery, groupID, source, chatID)
+	return p, IgnoreNoRows(err)
 }
 
 // PullMessages is [Store.ImportMessages], or [Store.ReimportMessages] where erased

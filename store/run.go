@@ -244,7 +244,7 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (reverie.RunDeta
 // RunUpTo is [Store.Run] with so many rows of each part at most; 0 is no limit. What
 // is left out of a part is its end, and Cut says so.
 func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (reverie.RunDetail, error) {
-	return pg.Read(ctx, s.db, "read a run", func(ctx context.Context, t *pg.Tx) (d reverie.RunDetail, err error) {
+	return read(ctx, s, groupID, "read a run", func(ctx context.Context, t *pg.Tx) (d reverie.RunDetail, err error) {
 		if d.Run, err = GetRun(ctx, t, groupID, runID); err != nil {
 			return d, err
 		}
@@ -321,7 +321,7 @@ const (
 // and the messages named. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
 	what := fmt.Sprintf("read what a plan for group %q rests on", groupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.PlanState, err error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.PlanState, err error) {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return state, err
 		}

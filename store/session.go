@@ -54,7 +54,7 @@ const (
 
 // Session returns a session of a group, or reverie.ErrNotFound.
 func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie.Session, error) {
-	return pg.Read(ctx, s.db, "read a session", func(ctx context.Context, t *pg.Tx) (reverie.Session, error) {
+	return read(ctx, s, groupID, "read a session", func(ctx context.Context, t *pg.Tx) (reverie.Session, error) {
 		return getSession(ctx, t, groupID, sessionID)
 	})
 }
@@ -96,7 +96,7 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 
 // SessionSummary returns the rolling summary of a session, nil where it has none.
 func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (*reverie.SessionSummary, error) {
-	return pg.Read(ctx, s.db, "read the summary of a session", func(ctx context.Context,
+	return read(ctx, s, groupID, "read the summary of a session", func(ctx context.Context,
 		t *pg.Tx) (*reverie.SessionSummary, error) {
 		return rollingSummary(ctx, t, groupID, sessionID)
 	})
@@ -112,7 +112,7 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 		query = bufferQuery
 	}
 	what := fmt.Sprintf("read the messages of session %q", sessionID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Message, error) {
+	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Message, error) {
 		list, err := pg.Select[reverie.Message](ctx, t, query, groupID, sessionID, limit)
 		slices.Reverse(list)
 		return list, err
@@ -232,7 +232,7 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 // silent the longest come first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
 	what := fmt.Sprintf("list the sessions of group %q that are due", groupID)
-	return pg.Lookup(ctx, q.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Session, error) {
+	return lookup(ctx, q.Store, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Session, error) {
 		return pg.Select[reverie.Session](ctx, t, dueSessionsQuery, append(q.limits(), groupID)...)
 	})
 }
@@ -275,7 +275,7 @@ const (
 // most seven statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	what := fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.SessionState, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.SessionState, err error) {
 		if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 			return state, err
 		}
@@ -330,7 +330,7 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 // statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
 	what := fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID)
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.FoldState, err error) {
+	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.FoldState, err error) {
 		if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
 			return state, err
 		}

@@ -69,8 +69,9 @@ func checkSources(st reverie.Step) error {
 
 // StandingLineages tells which of the lineages have a head that is active, or was archived.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
-	found, err := pg.QueryAll[string](ctx, s.db, fmt.Sprintf("look which memories of group %q stand", groupID),
-		standingQuery, groupID, OrEmpty(pq.StringArray(lineageIDs)))
+	found, err := pg.QueryAll[string](ctx, s.db.Of(ctx, groupID),
+		fmt.Sprintf("look which memories of group %q stand", groupID), standingQuery, groupID,
+		OrEmpty(pq.StringArray(lineageIDs)))
 	standing := make(map[string]bool, len(found))
 	for _, id := range found {
 		standing[id] = true

@@ -63,7 +63,7 @@ const (
 	statsMostUsedQuery = statsUses + ` select m.group_id, m.memory_id, m.statement, sum(u.offered)::bigint as offered,
 		sum(u.referenced)::bigint as referenced
 		from uses u join memories m on m.group_id = u.group_id and m.lineage_id = u.lineage_id and m.status = 'active'
-		group by m.group_id, m.memory_id having sum(u.referenced) > 0
+		group by m.group_id, m.memory_id, m.statement having sum(u.referenced) > 0
 		order by sum(u.referenced) desc, sum(u.offered), m.memory_id limit $2::int`
 )
 
@@ -72,7 +72,7 @@ const (
 // exist is reverie.ErrNotFound.
 func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
 	what := "count memories"
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (st reverie.MemoryStats, err error) {
+	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (st reverie.MemoryStats, err error) {
 		st = reverie.MemoryStats{GroupID: groupID, Kinds: []reverie.KindStats{}, Used: []reverie.MemoryUsageStats{}}
 		if groupID != "" {
 			if _, err := GetGroup(ctx, t, groupID); err != nil {

@@ -43,6 +43,18 @@ func Open(ctx context.Context, opts pg.Options) (*Store, error) {
 // DB is the pool that the store reads and writes through.
 func (s *Store) DB() *pg.DB { return s.db }
 
+// read is [pg.Read] of one group.
+func read[T any](ctx context.Context, s *Store, groupID, what string, do func(context.Context, *pg.Tx) (T, error)) (T,
+	error) {
+	return pg.Read(ctx, s.db.Of(ctx, groupID), what, do)
+}
+
+// lookup is [pg.Lookup] of one group.
+func lookup[T any](ctx context.Context, s *Store, groupID, what string, do func(context.Context, *pg.Tx) (T, error)) (T,
+	error) {
+	return pg.Lookup(ctx, s.db.Of(ctx, groupID), what, do)
+}
+
 // Ping asks the server for a sign of life.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 

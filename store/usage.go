@@ -101,7 +101,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 // reverie.ErrInvalid, and the error names them.
 func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
 	what := "read what a context offered"
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Usage, err error) {
+	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Usage, err error) {
 		groupID, usageID, err := findUsage(ctx, t, q)
 		if err != nil || usageID == "" {
 			return rows, err

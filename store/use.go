@@ -89,7 +89,7 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 		return q.Store.CountPending(ctx, groupID, since, until)
 	}
 	what := fmt.Sprintf("count what waits for %s in group %q", q.job, groupID)
-	return pg.Lookup(ctx, q.db, what, func(ctx context.Context, t *pg.Tx) (int, error) {
+	return lookup(ctx, q.Store, groupID, what, func(ctx context.Context, t *pg.Tx) (int, error) {
 		return pg.Get[int](ctx, t, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
 	})
 }

@@ -54,4 +54,6 @@ const (
 	Scope = "scope"
 	// Notice: a group's notices of one type are some time apart.
 	Notice = "notice"
+	// Ended: a page whose stream was away is told that a run has ended.
+	Ended = "ended"
 )
