@@ -22,6 +22,9 @@ var scriptFile string
 var script = func() scriptParts {
 	file := text.ReadTOML[scriptParts](scriptFile)
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
+	of := strings.NewReplacer("$1", "{group}", "$2::text[]", "{sessions}", "$3::timestamptz", "{at}")
+	file.Parts["recount_sessions"] = of.Replace(store.RecountSessions)
+	file.Parts["recount_summaries"] = of.Replace(store.RecountSummaries)
 	file.Parts["memory_columns"] = store.MemoryColumns
 	file.Parts["tell_ended"] = strings.ReplaceAll(events.OfRuns, "$1", "{group}")
 	file.Parts["tell_erased"] = strings.ReplaceAll(events.OfErased, "$1", "{group}")
