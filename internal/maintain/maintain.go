@@ -52,30 +52,16 @@ type Request struct {
 // Result is what was done, as far as it came: by this call, where a run was
 // continued. Stats are the whole run's.
 type Result struct {
-	GroupID  string
-	RunID    string // "" when nothing was due, and for a dry run
-	Status   reverie.RunStatus
-	Nothing  bool // was due
-	DryRun   bool
-	Archived []reverie.Change
-	Pruned   reverie.Pruned
-	Stats    reverie.Stats
-	Err      error
+	pipeline.Result
+	Pruned reverie.Pruned
 }
 
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.MaintainReply {
-	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
-		Status: r.Status,
-		DryRun: r.DryRun, Archived: len(r.Archived), Pruned: r.Pruned,
-		Changes: reverie.ChangeReplies(r.Archived)}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
-	if r.Nothing {
-		reply.Status, reply.Message = "", "nothing to do"
-	}
-	return reply
+	s := r.Summary("nothing to do")
+	return reverie.MaintainReply{Success: s.Success, Job: reverie.JobMaintain, GroupID: s.GroupID, RunID: s.RunID,
+		Status: s.Status, DryRun: s.DryRun, Message: s.Message, Error: s.Error, Archived: len(r.Changes), Pruned: r.Pruned,
+		Changes: reverie.ChangeReplies(r.Changes)}
 }
 
 // run is the maintenance of one group under way.
@@ -114,8 +100,8 @@ func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request
 
 func (k *Keeper) of(hold pipeline.LeaseHolder, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
-	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
-		DryRun: req.DryRun},
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now),
+		result: Result{Result: pipeline.Result{GroupID: req.GroupID, DryRun: req.DryRun}},
 		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 }
@@ -152,7 +138,7 @@ func (r *run) work(ctx context.Context) error {
 
 // done counts what this call has done.
 func (r *run) done() int {
-	return len(r.result.Archived) + r.result.Pruned.Total()
+	return len(r.result.Changes) + r.result.Pruned.Total()
 }
 
 // resume takes up the run of a process that is gone, and ends all others.
@@ -241,7 +227,7 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 				return err
 			}
 			r.recorder.Stats = stats
-			r.result.Archived = append(r.result.Archived, archived...)
+			r.result.Changes = append(r.result.Changes, archived...)
 			return nil
 		})
 	})
@@ -250,7 +236,7 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 // foresee lists what would be archived.
 func (r *run) foresee(fades []reverie.Fading) {
 	for _, f := range fades {
-		r.result.Archived = append(r.result.Archived, f.Change())
+		r.result.Changes = append(r.result.Changes, f.Change())
 	}
 }
 
@@ -289,6 +275,9 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err,
 		reverie.EndOf(err, 0)
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
-	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
+	if r.req.DryRun {
+		r.result.Stats.Archived, r.result.Stats.Pruned = len(r.result.Changes), r.result.Pruned.Total()
+	}
+	r.result.NoNew = err == nil && r.recorder.Row.ID == "" && r.done() == 0
 	return r.result, err
 }

@@ -40,10 +40,10 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 // hall is two groups, and a service that answers for them.
 type hall struct {
 	*testing.T
-	store    *store.Store
-	service  *api.Service
-	now      time.Time
-	log      strings.Builder
+	store   *store.Store
+	service *api.Service
+	now     time.Time
+	log     strings.Builder
 }
 
 func newHall(t *testing.T) *hall {
