@@ -156,8 +156,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 				done, readErr = d.whole.wasCommitted(ctx, w)
 			}
 			if readErr != nil {
-				return fmt.Errorf("%s: %w: the connection broke at commit and the outcome could not be read (%v): %w",
-					w.What, reverie.ErrUnavailable, readErr, err)
+				return fmt.Errorf("%s: %w: %w (%v): %w", w.What, reverie.ErrUnavailable, reverie.ErrUnknownOutcome, readErr, err)
 			}
 			if done {
 				return nil
