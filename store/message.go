@@ -105,7 +105,7 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			list = append(list, m)
 		}
 	}
-	err := s.db.Run(ctx, pg.Work{
+	err := s.db.Of(ctx, groupID).Run(ctx, pg.Work{
 		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) (err error) {
@@ -195,9 +195,6 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	if err := a.divide(ctx, t); err != nil {
 		return res, err
 	}
-	if err := a.look(ctx, t); err != nil {
-		return res, err
-	}
 	if err := a.insert(ctx, t); err != nil {
 		return res, err
 	}
@@ -221,7 +218,7 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
 	var n int
-	err := s.db.QueryRow(ctx, fmt.Sprintf("count the pending messages of group %q", groupID), &n,
+	err := s.db.Of(ctx, groupID).QueryRow(ctx, fmt.Sprintf("count the pending messages of group %q", groupID), &n,
 		`select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
 	return n, err
 }
@@ -274,7 +271,7 @@ func conversationQuery(parts []string, side string) string {
 // so is a message of another session.
 func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
 	what := fmt.Sprintf("read messages of group %q", q.GroupID)
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (reply reverie.MessagesReply, err error) {
+	return read(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (reply reverie.MessagesReply, err error) {
 		reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
 		c := conversation{t: t, q: q}
 		if id := cmp.Or(q.Before, q.After, q.Around); id != "" {

@@ -21,16 +21,21 @@ var sent = struct {
 
 func init() {
 	pgtest.Dial = func(dial pg.DialFunc) pg.DialFunc {
-		if dial == nil {
-			dial = new(net.Dialer).DialContext
+		return listening(dial, func() func(byte, []byte) { return keepText })
+	}
+}
+
+// listening opens connections that hear what the client says: each message, by its type, 0 of the first.
+func listening(dial pg.DialFunc, hear func() func(kind byte, message []byte)) pg.DialFunc {
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
 		}
-		return func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &listened{Conn: c}, nil
-		}
+		return &listened{Conn: c, hear: hear()}, nil
 	}
 }
 
@@ -43,6 +48,7 @@ func sentStatements() []string {
 // listened is a connection that hears what the client says.
 type listened struct {
 	net.Conn
+	hear    func(kind byte, message []byte)
 	begun   bool // the first message, which has no type, has passed
 	secret  bool // what is said is TLS's
 	unheard []byte
@@ -65,7 +71,9 @@ func (l *listened) Write(b []byte) (int, error) {
 			break
 		}
 		if l.begun {
-			hear(l.unheard[0], l.unheard[5:end])
+			l.hear(l.unheard[0], l.unheard[5:end])
+		} else if end != sslRequest {
+			l.hear(0, l.unheard[8:end])
 		}
 		l.secret = l.secret || !l.begun && end == sslRequest
 		l.begun, l.unheard = true, l.unheard[end:]
@@ -76,8 +84,8 @@ func (l *listened) Write(b []byte) (int, error) {
 	return l.Conn.Write(b)
 }
 
-// hear keeps the text of a query, or of a statement to prepare, which is behind its name.
-func hear(kind byte, message []byte) {
+// keepText keeps the text of a query, or of a statement to prepare, which is behind its name.
+func keepText(kind byte, message []byte) {
 	if kind == 'P' {
 		_, message, _ = bytes.Cut(message, []byte{0})
 	} else if kind != 'Q' {

@@ -75,10 +75,14 @@ func (a *App) Examine(ctx context.Context) []Finding {
 // examineShards says which servers have the tables, where those are distributed.
 func (a *App) examineShards(ctx context.Context, note func(check, detail string, err error) bool) {
 	nodes, err := citus.Nodes(ctx, a.Store.DB())
-	at := text.Each(nodes, func(n citus.Node) string { return fmt.Sprintf("%d at %s", n.Shards, n.Name) })
-	if err != nil || len(nodes) > 0 {
-		note("shards", strings.Join(at, ", "), err)
+	if err == nil && len(nodes) == 0 {
+		return
 	}
+	at := strings.Join(text.Each(nodes, func(n citus.Node) string { return fmt.Sprintf("%d at %s", n.Shards, n.Name) }), ", ")
+	if why := a.Store.DB().TryShards(ctx); why != nil {
+		at = "warning: " + at + "; work on a group costs ten times as much where its server cannot be asked: " + reverie.ErrorText(why)
+	}
+	note("shards", at, err)
 }
 
 func (a *App) privateNote() string {

@@ -44,12 +44,14 @@ const (
 	maxGroups   = 100_000 // of which it is kept where they are
 	openTimeout = 5 * time.Second
 	reopenAfter = 5 * time.Minute
-)
 
-const placeQuery = `select p.shardid as shard, n.nodename as host, n.nodeport as port, array_to_string(current_schemas(false), chr(10)) as path,
-		(select max(version_id) from goose_db_version) as version
-	from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
-	where p.shardid = (select get_shard_id_for_distribution_column('groups', $1::text))`
+	places = `select p.shardid as shard, n.nodename as host, n.nodeport as port, array_to_string(current_schemas(false), chr(10)) as path,
+			(select max(version_id) from goose_db_version) as version
+		from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' where p.shardid `
+	placeQuery = places + `= (select get_shard_id_for_distribution_column('groups', $1::text))`
+	eachServer = `select distinct on (host, port) * from (` + places + `in (
+		select shardid from pg_dist_shard where logicalrelid = 'groups'::regclass)) p`
+)
 
 // makeViews has the tables of a shard be found by their own names: as views, in a schema for the shard and the version of
 // the tables. Its here() fails where the shard is no longer, and keeps it there until the transaction ends.
@@ -57,9 +59,10 @@ const placeQuery = `select p.shardid as shard, n.nodename as host, n.nodeport as
 //go:embed shard.sql
 var makeViews string
 
-// Where a migration is under way no views are made: what they show could not be changed.
+// Where a migration is under way no views are made: what they show could not be changed. Who uses some ends first.
 const (
-	beginMigration = `drop schema if exists reverie_migrates; create schema reverie_migrates;
+	beginMigration = `perform lock_shard_metadata(7, array(select shardid from pg_dist_shard)); 
+		drop schema if exists reverie_migrates; create schema reverie_migrates;
 		for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
 			execute format('drop schema %I cascade', s);
 		end loop;`
@@ -89,14 +92,18 @@ func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	if err := each(ctx, beginMigration); err != nil {
 		return fmt.Errorf("drop the views of shards: %w", err)
 	}
-	err := migrate()
+	db.SetMaxOpenConns(1) // the setting is a connection's; with it a migration may change tables, and then distribute one
+	_, err := db.ExecContext(ctx, `set citus.multi_shard_modify_mode = 'sequential'`)
+	if err == nil {
+		err = migrate()
+	}
 	return errors.Join(err, each(context.WithoutCancel(ctx), endMigration))
 }
 
-// Of is the database for work on one group and nothing else. Where Citus has distributed it, that is asked of the
-// server of the group, if this process may.
+// Of is the database for work on one group and nothing else, or on all where none is named. Where Citus has
+// distributed it, a group is asked of its server, if this process may.
 func (d *DB) Of(ctx context.Context, groupID string) *DB {
-	if !d.opts.distributed {
+	if !d.opts.distributed || groupID == "" {
 		return d
 	}
 	s := &d.shards
@@ -106,11 +113,24 @@ func (d *DB) Of(ctx context.Context, groupID string) *DB {
 	}
 	p, open := s.pool(groupID, at, d.Now())
 	if open {
-		if p = d.openShard(ctx, at); p != nil {
+		if p, _ = d.openShard(ctx, at); p != nil {
 			s.keep(at, p)
 		}
 	}
 	return cmp.Or(p, d)
+}
+
+// TryShards opens a shard of each server. Its error says why groups are asked through Citus, and of which servers.
+func (d *DB) TryShards(ctx context.Context) error {
+	list, err := QueryAll[place](ctx, d, "look which servers have groups", eachServer)
+	for _, at := range list {
+		if shard, why := d.openShard(ctx, at); why == nil {
+			_ = shard.db.Close()
+		} else {
+			err = errors.Join(err, Translate(ctx, why, fmt.Sprintf("ask %s:%d", at.Host, at.Port)))
+		}
+	}
+	return err
 }
 
 // place is where a group was when it was last looked for. Where that cannot be reached, it is looked for anew.
@@ -152,37 +172,33 @@ func (s *shards) keep(at place, db *DB) {
 	s.pools[at].db, s.opened = db, append(s.opened, db.db)
 }
 
-// openShard returns the database of a shard, nil where it cannot be opened.
-func (d *DB) openShard(ctx context.Context, at place) *DB {
+func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout) // it is not only the caller's
 	defer cancel()
 	opts, schema := d.opts, fmt.Sprintf("reverie_%d_%d", at.Shard, at.Version)
 	opts.distributed, opts.place, opts.Schema = false, &at, append([]string{schema}, strings.Split(at.Path, "\n")...)
 	db, err := Connect(opts)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	for _, query := range []string{fmt.Sprintf(makeViews, schema, at.Shard), `select here()`} {
 		if _, err := db.ExecContext(ctx, query); err != nil {
 			_ = db.Close()
-			return nil
+			return nil, err
 		}
 	}
-	return &DB{db: db, opts: opts, pooled: d.pooled, whole: d, Confine: d.Confine, Reasons: d.Reasons}
+	return &DB{db: db, opts: opts, pooled: d.pooled, whole: d, Confine: d.Confine, Reasons: d.Reasons}, nil
 }
 
 // gone tells whether work is to be done by the whole database, since this part of it cannot be reached, is elsewhere
 // by now, or its views were dropped. Who asks next looks for it anew.
 func (d *DB) gone(err error) bool {
-	if d.whole == nil || err == nil {
-		return false
+	lost, answer := isUnreachable(err), ServerError(err)
+	if answer != nil {
+		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||
+			answer.Code == pqerror.FeatureNotSupported || errors.Is(domainError(answer), reverie.ErrUnavailable)
 	}
-	if answer := ServerError(err); answer == nil {
-		if !isUnreachable(err) {
-			return false
-		}
-	} else if c := answer.Code; c != pqerror.UndefinedTable && c != pqerror.UndefinedFunction &&
-		!errors.Is(domainError(answer), reverie.ErrUnavailable) {
+	if d.whole == nil || !lost {
 		return false
 	}
 	s := &d.whole.shards
