@@ -7,9 +7,9 @@ import (
 	"reverie/internal/reverie"
 )
 
-// apply gives the plan its vectors and writes it, in one transaction with what the
-// dream takes in, the sessions that it covers, the chunk's status and, with the last one,
-// the run's end. A dry run tells what it would write.
+// apply adds vectors to the plan and writes it. The same transaction marks the memories that the dream took in, the
+// sessions that it covers and the status of the chunk, and with the last chunk ends the run. A dry run only reports
+// what it would write.
 func (r *run) apply(ctx context.Context, plan reverie.Plan, last bool) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
@@ -23,7 +23,7 @@ func (r *run) apply(ctx context.Context, plan reverie.Plan, last bool) error {
 	return nil
 }
 
-// record adds what the dream did to the result and tells whoever watches.
+// record adds the effect of the dream to the result and calls Progress.
 func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 	var narrative string
 	for _, step := range plan.Steps {

@@ -12,30 +12,29 @@ import (
 	"reverie/internal/text"
 )
 
-// The rules by which a line is refused, besides those of [pipeline.Proposal] and for
-// statements (safety.Rule).
+// The rules by which a line is refused, besides those of [pipeline.Proposal] and those for statements (safety.Rule).
 const (
-	ruleUnknownSource = "unknown_source" // it cites what was not shown, or what is no source
-	ruleSources       = "sources"        // it rests on too little
+	ruleUnknownSource = "unknown_source" // it cites a memory that was not shown, or that cannot be a source
+	ruleSources       = "sources"        // it has too few sources
 )
 
-// item is a proposal that has stood the checks.
+// item is a proposal that has passed the checks.
 type item struct {
 	pipeline.Proposal
-	rests []*source // each once, in the order given
+	rests []*source // its sources, each once, in the order given
 }
 
 func proposalOf(it item) pipeline.Proposal { return it.Proposal }
 
-// findings are what an answer came to.
+// findings is the checked content of an answer.
 type findings struct {
-	narrative string    // checked; "" where the answer had none that can be kept
-	rests     []*source // of the narrative
+	narrative string    // checked; "" where the answer had no usable one
+	rests     []*source // sources of the narrative
 	items     []item    // in the order of the answer
 }
 
-// check holds an answer against what was shown, and returns what stands, and what is
-// refused and why. It is pure.
+// check compares an answer with what was shown. It returns the accepted findings, and the refused lines with the
+// reasons. It is pure.
 func check(s *chunkInput, limits Limits, a reply) (found findings, refused []reverie.Refusal) {
 	c := &checker{chunkInput: s, limits: limits, refused: a.refused, byHandle: map[string]*source{}}
 	for _, src := range s.sources() {
@@ -60,8 +59,8 @@ type checker struct {
 	byHandle map[string]*source
 }
 
-// recount checks the narrative. Sources of it that were not shown are refused by
-// themselves: it may stand without any.
+// recount checks the narrative. A source that was not shown is refused without the narrative, which may have no sources
+// at all.
 func (c *checker) recount(n pipeline.Proposal) (text string, rests []*source) {
 	text = safety.CleanSummary(n.Content, reverie.MaxStatement)
 	var broken *safety.StatementError
@@ -76,8 +75,7 @@ func (c *checker) recount(n pipeline.Proposal) (text string, rests []*source) {
 	return text, rests
 }
 
-// cited are the memories that handles stand for, each once, and what is wrong with the
-// first handle that stands for none.
+// cited returns the memories of handles, each once, and what is wrong with the first unknown handle.
 func (c *checker) cited(handles []string) (rests []*source, unknown string) {
 	for _, handle := range handles {
 		src := c.byHandle[handle]
@@ -118,8 +116,7 @@ func (c *checker) item(p pipeline.Proposal) (item, bool) {
 	return it, true
 }
 
-// misplaced says by which rule a line may not replace or close what it does, "" if it
-// may.
+// misplaced returns the rule by which a line may not replace or close its target, or "".
 func misplaced(p pipeline.Proposal) (rule, detail string) {
 	switch {
 	case p.Replace != "" && p.Target == nil:
@@ -139,9 +136,9 @@ func misplaced(p pipeline.Proposal) (rule, detail string) {
 	return "", ""
 }
 
-// groundless says what a line lacks to stand on, "" where it stands: something new,
-// and at least two memories, or one fact of a session that has evidence; for one that
-// replaces an item, which keeps what it rested on, anything new.
+// groundless returns what is missing in the sources of a line, or "". A line needs a new source. It also needs at least
+// two memories, or one fact of a session that has evidence. A line that replaces an item needs only the new source,
+// since it keeps the item's sources.
 func (c *checker) groundless(it item) (rule, detail string) {
 	switch {
 	case !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }):
@@ -156,11 +153,11 @@ func (c *checker) groundless(it item) (rule, detail string) {
 	return "", ""
 }
 
-// reserved are the tags that say what a memory is, which is not for a model to do.
+// reserved are the tags that mark the role of a memory. A model may not set them.
 var reserved = []string{reverie.TagDream, reverie.TagLongTerm, reverie.TagDone, reverie.TagSummary, reverie.TagSession,
 	string(reverie.DreamPreference), string(reverie.DreamTheme), string(reverie.DreamTodo)}
 
-// itemTags are the model's tags that an item may have.
+// itemTags returns the tags of the model without the reserved ones.
 func itemTags(tags []string) []string {
 	return slices.DeleteFunc(safety.CleanTags(tags), func(tag string) bool {
 		return slices.Contains(reserved, strings.ToLower(text.Simplify(text.Fold(tag))))

@@ -14,18 +14,17 @@ import (
 	"reverie/internal/text"
 )
 
-// ruleDuplicate refuses an item that is remembered already, and supported by it.
+// ruleDuplicate refuses an item that the group remembers already. The item supports that memory.
 const ruleDuplicate = "duplicate"
 
-// plannedLine is a line for the decider and the item that it is of.
+// plannedLine is a line for the decider, with the index of its item.
 type plannedLine struct {
 	decide.Line
 	item int
 }
 
-// decide makes the plan of what the model said: the items pass through the decider, where
-// those that are remembered already support what says them, and the narrative is renewed
-// beside them.
+// decide makes the plan of an answer. The decider compares the items with what the group remembers: a known item only
+// supports its memory. The narrative is renewed beside them.
 func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan, error) {
 	found, refused := check(s, r.Limits, a)
 	s.refused = append(s.refused, refused...)
@@ -63,9 +62,8 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	return plan, nil
 }
 
-// request hands the items to the decider. The model has compared them with each
-// other; with what is remembered they are compared once more, but not with what is
-// done and over.
+// request passes the items to the decider. The model has compared them with each other. The decider compares them with
+// what the group remembers, except with closed todos.
 func (r *run) request(s *chunkInput, lines []plannedLine) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindDream,
 		Language: s.language,
@@ -83,10 +81,9 @@ func (r *run) request(s *chunkInput, lines []plannedLine) decide.Request {
 	return req
 }
 
-// plannedLines turns items into lines. One that replaces another by the same words supports
-// it. One that replaces or closes it by what a third says already ends it, and supports
-// that third unless that is over: no statement may be active twice. What was done and is
-// said again is open again.
+// plannedLines turns items into lines. An item that replaces another by the same words supports it. An item may replace
+// or close another by a statement that a third item has. Then the other is deleted, and the third supported unless it
+// is closed: no statement may be active twice. A closed todo that is said again is reopened.
 func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 	stands, says := pipeline.Standing(s.state.Items, items, proposalOf), map[string]bool{}
 	for _, it := range items {
@@ -97,7 +94,7 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 		l := decide.Line{Action: reverie.ActionCreate, Target: it.Target, Statement: it.Content, ContentHash: it.Hash,
 			Tags: tagsOf(it), Type: typeOf(it.Type),
 			Reason: fmt.Sprintf("%s, confidence %.2f", it.Type, it.Confidence), Evidence: evidence,
-			Quoted: len(evidence) > 0} // words that were verified when the sources were written
+			Quoted: len(evidence) > 0} // the quotes were verified when the sources were written
 		same := stands[it.Hash]
 		taken := same != nil && (it.Target == nil || same.ID != it.Target.ID) || it.Done && says[it.Hash]
 		if it.Target != nil && taken {
@@ -123,7 +120,7 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 	return list
 }
 
-// typeOf is what type of memory an item is.
+// typeOf returns the type of memory for a type of item.
 func typeOf(item string) reverie.Type {
 	if item == string(reverie.DreamTodo) {
 		return reverie.TypePlan
@@ -131,7 +128,7 @@ func typeOf(item string) reverie.Type {
 	return reverie.TypeFact
 }
 
-// tagsOf are those of an item: what it is, then what the model calls it.
+// tagsOf returns the tags of an item: the reserved ones, then those of the model.
 func tagsOf(it item) []string {
 	tags := []string{reverie.TagDream, reverie.TagLongTerm, it.Type}
 	if it.Done {
@@ -143,7 +140,7 @@ func tagsOf(it item) []string {
 	return safety.CleanTags(append(tags, it.Tags...))
 }
 
-// duplicates refuses the items that say what is remembered.
+// duplicates refuses the items that the group remembers already.
 func (s *chunkInput) duplicates(items []item, lines []plannedLine, facts []decide.Settled) {
 	for _, f := range facts {
 		at := slices.IndexFunc(s.state.Items, func(h reverie.HeadState) bool { return h.ID == f.TargetID })
@@ -156,8 +153,7 @@ func (s *chunkInput) duplicates(items []item, lines []plannedLine, facts []decid
 	}
 }
 
-// complete gives a step what it rests on besides messages, and keeps a version of the
-// type that its lineage has.
+// complete adds the sources of a step, and gives a new version the item type of its lineage.
 func (s *chunkInput) complete(step *reverie.Step, items []item, lines []plannedLine, facts []decide.Settled) {
 	if step.Action == reverie.ActionDelete {
 		return
@@ -187,7 +183,7 @@ func (s *chunkInput) complete(step *reverie.Step, items []item, lines []plannedL
 	}
 }
 
-// joined are sources, and further ones that are not among them.
+// joined adds sources to a list, each once.
 func joined(list []reverie.Source, more []*source) []reverie.Source {
 	for _, src := range more {
 		if one := (reverie.Source{MemoryID: src.head.ID, LineageID: src.head.LineageID}); !slices.Contains(list, one) {
@@ -197,15 +193,14 @@ func joined(list []reverie.Source, more []*source) []reverie.Source {
 	return list
 }
 
-// isClosing tells whether a step closes a todo.
+// isClosing reports whether a step closes a todo.
 func isClosing(step reverie.Step) bool {
 	return step.Action == reverie.ActionUpdate && slices.Contains(step.Tags, reverie.TagDone)
 }
 
-// holdForReview has the items wait that would rewrite or delete more of what the group
-// remembered than may pass without a person, and those that would close more than half of the
-// open todos, and more than a few. To close what is done is no rewrite. What earlier chunks
-// of the run did counts.
+// holdForReview holds items for review if the dream would rewrite or delete too many memories of the group, or close
+// too many todos. More than half of the open todos are too many, but not fewer than holdClosings. Closing a todo is no
+// rewrite. The counts include the earlier chunks of the run.
 func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	counts := plan.Counts(s.state.Items, reverie.ActionDelete, reverie.ActionUpdate)
 	rewrites := func(step reverie.Step) bool { return counts(step) && !isClosing(step) }
@@ -229,7 +224,7 @@ func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	st.Closed += count(plan.Steps, closes)
 }
 
-// count is how many steps are so.
+// count returns how many steps satisfy is.
 func count(steps []reverie.Step, is func(reverie.Step) bool) (n int) {
 	for _, step := range steps {
 		if is(step) {
@@ -239,18 +234,17 @@ func count(steps []reverie.Step, is func(reverie.Step) bool) (n int) {
 	return n
 }
 
-// holdClosings is how many todos a dream may close however few are open.
+// holdClosings is how many todos a dream may always close.
 const holdClosings = 3
 
-// Bounds of what a version rests on.
+// Limits of what a version refers to.
 const (
 	maxEvidence  = 12 // messages
 	maxNarrative = 20 // sources of the narrative
 )
 
-// renew adds the narrative to the plan, or to what of it is held. It is no item: it
-// goes past the decisions, and its hash is its own. Where the answer had none that can
-// be kept, the earlier one stays.
+// renew adds the narrative to the plan, or to its held part. It is no item, so the decider does not see it, and it has
+// a hash of its own. Without a usable narrative in the answer, the earlier one stays.
 func (r *run) renew(s *chunkInput, plan *reverie.Plan, p findings) {
 	if p.narrative == "" {
 		stays := "the narrative stays as it was"
@@ -274,10 +268,10 @@ func (r *run) renew(s *chunkInput, plan *reverie.Plan, p findings) {
 	plan.Steps = append(plan.Steps, step)
 }
 
-// narrate is the step that writes the narrative anew.
+// narrate returns the step that writes the new narrative.
 func (s *chunkInput) narrate(plan *reverie.Plan, p findings) reverie.Step {
 	rests := p.rests
-	if len(rests) == 0 { // summaries, and memories of the group
+	if len(rests) == 0 { // by default the summaries, and memories of the group
 		rests = slices.DeleteFunc(slices.Clone(s.material), func(src *source) bool { return src.fact })
 	}
 	slices.SortStableFunc(rests, func(a, b *source) int {
@@ -291,7 +285,7 @@ func (s *chunkInput) narrate(plan *reverie.Plan, p findings) reverie.Step {
 			counted(len(plan.Dream.MemoryIDs), "memory", "memories"), s.asOf)}, s.state.Narrative, time.Time{})
 }
 
-// counted is how many there are of a thing.
+// counted formats a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -299,8 +293,8 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// evidenceOf is what sources rest on together: the newest message of each local date,
-// then the others, the newest first of either; oldest first.
+// evidenceOf returns the evidence of sources together, at most maxEvidence. The newest message of each local date comes
+// before the others, and newer before older. The result is ordered oldest first.
 func (s *chunkInput) evidenceOf(rests []*source) []reverie.Evidence {
 	var all []reverie.Evidence
 	seen := map[string]bool{}

@@ -1,13 +1,11 @@
-// Package dream looks back when a group has gone quiet, or sessions have piled up:
-// it asks a model to condense what sessions and nights have left since the last dream
-// into a narrative and into lasting preferences, themes and open threads, checks the
-// answer and applies it as memories of kind dream.
+// Package dream runs when a group has gone quiet, or when sessions have piled up. It asks a model to condense what
+// sessions and nights have added since the last dream: into a narrative, and into lasting preferences, themes and open
+// threads. It checks the answer and applies it as memories of kind dream.
 //
-// A run is one or more chunks, each of as much as fits one question, the oldest first.
-// Its steps have a file each: trigger says when, gather reads the material, propose
-// asks, check tries the answer, decide compares the items with what is remembered, apply
-// writes. What is asked about is saved before it is asked, and answers are kept: whoever
-// continues a dream that was interrupted does not pay twice.
+// A run is one or more chunks, the oldest material first, each as much as fits one question. Each step has its own
+// file. trigger decides when to dream, gather reads the material, and propose asks the model. check verifies the
+// answer, decide compares the items with the group's memories, and apply writes. Each chunk is saved before the model
+// is asked, and answers are stored. So an interrupted dream that is resumed pays for no answer twice.
 package dream
 
 import (
@@ -24,19 +22,18 @@ import (
 	"reverie/prompts"
 )
 
-// Store is what dreams read and write. Each method is one transaction; those that
-// take a lease refuse it, with [reverie.ErrLeaseLost], once another holder has it.
+// Store is what dreams read and write. Each method is one transaction. Methods that take a lease return
+// [reverie.ErrLeaseLost] once another holder has it.
 type Store interface {
 	Group(ctx context.Context, id string) (reverie.Group, error)
 	GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error)
-	// EvidenceOf is what lineages rest on now, by lineage: the messages of all their
-	// versions, each once, oldest first.
+	// EvidenceOf returns the present evidence of lineages, by lineage: the messages of all their versions, each once,
+	// oldest first.
 	EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error)
 	pipeline.Ledger
-	// ResumeDream settles runs that are over but for their end, and returns the dream
-	// that was interrupted, if there is one, and the chunk that was not applied and of
-	// whose material anything is new still: of that dream, else of one that was deferred
-	// or failed.
+	// ResumeDream ends runs whose work is complete. It returns the interrupted dream, if there is one, and its chunk
+	// that was not applied. Without an interrupted dream the chunk may be that of a deferred or failed one. A chunk is
+	// returned only if some of its material is still new.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
@@ -45,13 +42,13 @@ type Store interface {
 // Limits bounds a dream.
 type Limits struct {
 	MaxInputTokens  int     // estimated tokens of one question
-	MaxOutputTokens int     // of an answer
-	MaxItems        int     // new ones of one answer
+	MaxOutputTokens int     // tokens of an answer
+	MaxItems        int     // new items in one answer
 	MaxActive       int     // items that a group remembers; beyond it the weakest is archived for a new one
-	MaxShown        int     // memories of the group that were taken in before and are shown as context
+	MaxShown        int     // memories of the group that were taken in before, shown as context
 	MinConfidence   float64 // 0..1
 	HoldRatio       float64 // share of the group's active memories that a dream may rewrite or delete
-	HoldMin         int     // but always at least so many
+	HoldMin         int     // a dream may always rewrite or delete this many
 }
 
 // Pipeline dreams. Its fields are set once; it is safe for concurrent use on
@@ -60,51 +57,50 @@ type Pipeline struct {
 	Store              Store
 	Model              pipeline.Model
 	Prompts            *prompts.Set
-	Journal            llm.Journal // nil: answers are not kept
+	Journal            llm.Journal // nil: answers are not stored
 	Decider            decide.Decider
 	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
-	Rule               reverie.DreamRule // of groups that do not say otherwise
+	Rule               reverie.DreamRule // for groups without a rule of their own
 	Now                func() time.Time
 	Log                *slog.Logger
-	Progress           func(memories int) // taken in so far, after each chunk; nil: nobody watches
-	// Phase is told when a step begins; it returns the step's context and what to
-	// call at its end. nil: nobody watches.
+	Progress           func(memories int) // called after each chunk with the memories taken in so far; may be nil
+	// Phase is called when a step begins. It returns the context for the step and a function to call at its end. It may
+	// be nil.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
-	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
-	// over. nil: nobody watches.
+	// Refused is called with the rule by which a line was refused, or with the reason why the reader skipped it. It may
+	// be nil.
 	Refused func(reason string)
 }
 
-// Request says of what to dream.
+// Request says what to dream about.
 type Request struct {
 	GroupID string
-	// Due dreams only if the group's rule says so under the lease, and of sessions that
-	// have ended; otherwise of everything that is new.
+	// Due dreams only if the group's rule says so under the lease, and only of sessions that have ended. Otherwise the
+	// dream takes everything that is new.
 	Due       bool
-	SessionID string // not Due: up to this session only; "" = all
-	DryRun    bool   // plan the first chunk only: nothing is written but call rows and cached embeddings
+	SessionID string // only without Due: up to this session; "" = all
+	DryRun    bool   // plan the first chunk: writes nothing but call rows and cached embeddings
 }
 
-// Result is what a run did, as far as it came. Its Changes leave that of the narrative
-// out.
+// Result is what a run did, as far as it came. Its Changes do not contain the change of the narrative.
 type Result struct {
 	pipeline.Result
-	SessionID string   // that it reaches up to
-	Reason    string   // why it was due, "" where it was asked for
+	SessionID string   // the last session that the dream covers
+	Reason    string   // why it was due; "" where a caller asked for it
 	None      string   // why there was no dream; "" where there was one
-	Narrative string   // as it was renewed now, "" if it was not
-	Closed    []string // of Changes, the ids of the versions that close a todo
+	Narrative string   // the new narrative; "" if it did not change
+	Closed    []string // ids of the versions in Changes that close a todo
 }
 
-// purposeDream is what calls of this job are for, in the ledger.
+// purposeDream marks the calls of this job in the ledger.
 const purposeDream = "dream"
 
-// errGone ends a dream that was interrupted, and of whose material nothing is new any more.
+// errGone ends an interrupted dream whose material is no longer new.
 var errGone = errors.New("it was interrupted, and nothing is new any more of what it was about")
 
-// run is one run under way.
+// run is one run in progress.
 type run struct {
 	*Pipeline
 	recorder pipeline.RunRecorder
@@ -113,17 +109,15 @@ type run struct {
 	now    time.Time
 	query  reverie.DreamQuery
 	resume *reverie.Chunk // begun before, and not applied
-	limit  int            // sources of the next chunk at most; halved when an answer is cut off; 0 is no limit
-	asker  *llm.Asker     // nil until the run has been started
+	limit  int            // most sources of the next chunk; halved when an answer is cut off; 0: no limit
+	asker  *llm.Asker     // nil until the run has started
 	result Result
 }
 
-// Run dreams, if there is anything to dream of. The hold is nil exactly for a dry
-// run. That there was no dream is no error: the result says why. It is filled as far
-// as the run came, also beside an error, whose kind says what happened:
-// [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration],
-// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost]. What was not
-// applied stays new.
+// Run dreams, if there is new material. The hold is nil exactly for a dry run. Having no dream is no error: the result
+// says why. The result covers the run as far as it came, also beside an error. Material that was not applied stays new.
+// The error is one of [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
@@ -136,7 +130,7 @@ func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Reque
 	return r.finish(ctx, err)
 }
 
-// begin takes up a dream of the group that was interrupted.
+// begin resumes an interrupted dream of the group, if there is one.
 func (r *run) begin(ctx context.Context, hold pipeline.LeaseHolder) error {
 	r.query = reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.req.SessionID}
 	if r.req.DryRun {
@@ -157,7 +151,7 @@ func (r *run) begin(ctx context.Context, hold pipeline.LeaseHolder) error {
 	return nil
 }
 
-// chunk takes what fits a question through all steps, and tells whether there may be more.
+// chunk takes the material of one question through all steps, and reports whether there may be more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
@@ -179,7 +173,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// open prepares to ask on behalf of the run, which is written with its first chunk.
+// open begins the run, so that it can ask the model. The row of the run is written with its first chunk.
 func (r *run) open(ctx context.Context, s *chunkInput) error {
 	st := &r.recorder.Stats
 	if s.no = st.Chunks + 1; !r.recorder.Began && r.recorder.Row.ID == "" {
@@ -210,7 +204,7 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	end := err
-	if r.result.None != "" && err == nil { // of one that was interrupted
+	if r.result.None != "" && err == nil { // an interrupted dream
 		end = errGone
 	}
 	if ended := r.recorder.End(ctx, end); ended != errGone {

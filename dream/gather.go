@@ -15,9 +15,8 @@ import (
 	"reverie/prompts"
 )
 
-// gather chooses what to dream of next, lays it out as the model is to see it, and saves
-// which it is: whoever continues the dream asks the same. It returns nil where there is
-// nothing more.
+// gather chooses the material of the next chunk, prepares it as the model will see it, and saves the choice. So whoever
+// resumes the dream asks the same question. It returns nil where there is no more material.
 func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
@@ -41,8 +40,8 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.open(ctx, s)
 }
 
-// read fetches what is left of what a chunk was about that was begun and not applied, else
-// everything that is new. It notes why there is to be no dream.
+// read fetches the material of an interrupted chunk as far as it is still new, else everything that is new. Where there
+// is to be no dream, it notes the reason.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	first := r.recorder.Stats.Chunks == 0
 	rule, err := r.rule(ctx)
@@ -68,7 +67,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 		s.taken = false
 		s.state, err = r.fetch(ctx, r.query)
 		if errors.Is(err, reverie.ErrNotFound) && r.recorder.Row.ID != "" {
-			return nil, nil // the session that the dream reaches up to is part of another by now
+			return nil, nil // the last session of the dream has merged with another one
 		}
 		if err != nil {
 			return nil, err
@@ -91,7 +90,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	return s, nil
 }
 
-// rule is that by which the group dreams.
+// rule returns the rule by which the group dreams.
 func (r *run) rule(ctx context.Context) (rule reverie.DreamRule, err error) {
 	if !r.req.Due {
 		return rule, nil
@@ -114,31 +113,30 @@ func (r *run) fetch(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSta
 	return state, err
 }
 
-// chunkInput is what one question is about, as the model sees it, and what is needed to
-// read the answer.
+// chunkInput is one question as the model sees it, and what the parser of the answer needs.
 type chunkInput struct {
 	no      int
-	taken   bool // up from a run that did not apply it: others may have come since
+	taken   bool // resumed from a run that did not apply it; there may be newer material
 	state   reverie.DreamState
-	through string         // the session that the dream reaches up to
-	count   map[string]int // of sources, by the first letter of their handles
+	through string         // the last session that the dream covers
+	count   map[string]int // sources by the first letter of their handles
 
 	now      time.Time
 	loc      *time.Location
 	language string
 	asOf     string                        // local date of the newest material
-	known    batch                         // shown beside the material: what was taken in before
+	known    batch                         // taken in before, shown beside the material
 	material batch                         // what the question is about
-	left     batch                         // for another chunk
-	items    []prompts.DreamItemView       // those of earlier dreams,
-	open     map[string]*reverie.HeadState // which are these, by handle
+	left     batch                         // material for another chunk
+	items    []prompts.DreamItemView       // open items of earlier dreams,
+	open     map[string]*reverie.HeadState // and their heads, by handle
 	evidence map[string][]reverie.Evidence
-	hidden   []string          // ids of what breaks a rule of statements: it is not shown
-	refused  []reverie.Refusal // that first
+	hidden   []string          // ids of material that breaks a rule of statements: not shown
+	refused  []reverie.Refusal // the refusals of hidden material come first
 }
 
-// arrange lays out as much of the state as fits one question. What breaks a rule of
-// statements came past our own checks, by an import or by hand, and is shown to no model.
+// arrange prepares as much of the material as fits one question. A statement that breaks a rule came by an import or by
+// hand, past our own checks. No model sees it.
 func (r *run) arrange(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
@@ -177,10 +175,10 @@ func (r *run) arrange(s *chunkInput) (err error) {
 	return nil
 }
 
-// keyTokens are for the keys that stand before sessions and memories.
+// keyTokens is the cost of the keys before sessions and memories.
 const keyTokens = 16
 
-// room is how many tokens material may have beside what is shown with it.
+// room returns how many tokens are left for material, beside what is shown with it.
 func (r *run) room(s *chunkInput) (int, error) {
 	beside := *s
 	beside.material = nil
@@ -188,7 +186,7 @@ func (r *run) room(s *chunkInput) (int, error) {
 	return r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User) - keyTokens, err
 }
 
-// cut leaves what comes behind the first n sources for another chunk.
+// cut leaves the sources after the first n for another chunk.
 func (s *chunkInput) cut(n int) {
 	s.material, s.left = s.material[:n], slices.Concat(s.material[n:], s.left)
 	heads := make([]*reverie.HeadState, n)
@@ -198,9 +196,8 @@ func (s *chunkInput) cut(n int) {
 	s.asOf = s.dateOf(heads)
 }
 
-// covered are the sessions that no dream has to cover any more. While anything is left,
-// those that it is of are not among them, nor is the last one: a group without a session
-// that is not covered is due to nobody.
+// covered returns the sessions that no later dream has to cover. While material is left, its sessions are not among
+// them. Nor is the last session, because a group is due again only if some session is not covered.
 func (s *chunkInput) covered() []reverie.Session {
 	if len(s.left) == 0 {
 		return s.state.Sessions
@@ -213,7 +210,7 @@ func (s *chunkInput) covered() []reverie.Session {
 	})
 }
 
-// dateOf is the local date of the newest of heads: never later than today.
+// dateOf returns the local date of the newest head, and never a date later than today.
 func (s *chunkInput) dateOf(heads []*reverie.HeadState) string {
 	var newest time.Time
 	for _, h := range heads {
@@ -227,12 +224,11 @@ func (s *chunkInput) dateOf(heads []*reverie.HeadState) string {
 	return text.LocalDate(newest, s.loc)
 }
 
-// refusedSource is the action of refusals that are about the material itself.
+// refusedSource is the action of refusals of the material itself.
 const refusedSource = "source"
 
-// showBeside names what is shown with every question: memories that were taken in
-// before, and open items of earlier dreams. Each has room for so many tokens, since
-// material is what a question is asked for.
+// showBeside chooses what every question shows beside the material: memories that were taken in before, and open items
+// of earlier dreams. Each of the two gets at most room tokens, since the material matters most.
 func (s *chunkInput) showBeside(limits Limits, room int) {
 	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
 		s.known = append(s.known, s.source(h, source{}))
@@ -252,8 +248,8 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 	}
 }
 
-// lately are the heads that may be shown and were supported last, at most n and so
-// many tokens, in their own order.
+// lately returns the heads that were supported last and may be shown, in their given order. They are at most n, and
+// have at most room tokens.
 func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) {
 	for i := range heads {
 		if safety.CheckStatement(heads[i].Statement) == nil {
@@ -275,10 +271,10 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 	return slices.DeleteFunc(list, func(h *reverie.HeadState) bool { return !fits[h] })
 }
 
-// evidenced tells whether a source rests on messages.
+// evidenced reports whether a source has messages as evidence.
 func (s *chunkInput) evidenced(src *source) bool { return len(s.evidence[src.head.LineageID]) > 0 }
 
-// ids are the versions that the chunk takes in.
+// ids returns the versions that the chunk takes in.
 func (s *chunkInput) ids() []string {
 	var ids []string
 	for _, src := range s.material {
@@ -287,10 +283,10 @@ func (s *chunkInput) ids() []string {
 	return append(ids, s.hidden...)
 }
 
-// sources are everything that may be cited.
+// sources returns all memories that the model may cite.
 func (s *chunkInput) sources() batch { return slices.Concat(s.known, s.material) }
 
-// window is from when to when what the dream takes in was said.
+// window returns the times between which the material was said.
 func (s *chunkInput) window(now time.Time) (since, until time.Time) {
 	since, until = now, now
 	for i, session := range s.state.Sessions {
@@ -301,7 +297,7 @@ func (s *chunkInput) window(now time.Time) (since, until time.Time) {
 			until = after
 		}
 	}
-	if until.After(now) { // a clock was wrong, and nobody has said anything yet that he will say
+	if until.After(now) { // a message has a time in the future: a clock was wrong
 		until = now
 	}
 	if len(s.state.Sessions) > 0 {
@@ -315,13 +311,12 @@ func (s *chunkInput) window(now time.Time) (since, until time.Time) {
 	return since, until
 }
 
-// isDone tells whether an item is a todo that has been closed.
+// isDone reports whether an item is a closed todo.
 func isDone(h reverie.HeadState) bool { return slices.Contains(h.Tags, reverie.TagDone) }
 
 func isSummary(tags []string) bool { return slices.Contains(tags, reverie.TagSummary) }
 
-// factType is the type that extraction has tagged a fact with, "" where it is not
-// known.
+// factType returns the type that the extract job has tagged a fact with, "" where there is none.
 func factType(tags []string) string {
 	for _, t := range []string{"fact", "preference", "project"} {
 		if slices.Contains(tags, t) {
@@ -331,11 +326,11 @@ func factType(tags []string) string {
 	return ""
 }
 
-// numberSources are material as sources: sessions with their summary and facts, then
-// memories of the group.
+// numberSources makes sources of the material: first the sessions with their summaries and facts, then the memories of
+// the group.
 func (s *chunkInput) numberSources(material []*reverie.HeadState) batch {
 	var sessions, memories batch
-	at := 0 // where the session begins
+	at := 0 // index of the session's first source
 	for _, h := range material {
 		if h.Kind != reverie.KindSession {
 			memories = append(memories, s.source(h, source{fresh: true}))
@@ -353,7 +348,7 @@ func (s *chunkInput) numberSources(material []*reverie.HeadState) batch {
 	return append(sessions, memories...)
 }
 
-// source is a head as a source of a sort, with a handle.
+// source makes a source of a head and gives it a handle.
 func (s *chunkInput) source(h *reverie.HeadState, src source) *source {
 	letter := "m"
 	if src.summary {
@@ -366,9 +361,9 @@ func (s *chunkInput) source(h *reverie.HeadState, src source) *source {
 	return &src
 }
 
-// views show sources under their handles. A session can be cited where its summary is
-// shown. A memory that dreams know has no date: every question shows it, and would be
-// another one, and be paid for again, whenever a night bears it out.
+// views shows sources under their handles. A session has a handle where its summary is shown. A memory that was taken
+// in before is shown without a date. With one, each night that supports the memory would change the question, and the
+// answer would be paid for again.
 func (s *chunkInput) views(b batch) (sessions []prompts.DreamSessionView, memories []prompts.DreamMemoryView) {
 	for i, src := range b {
 		h, date := src.head, text.LocalDate(src.head.LastSupportedAt, s.loc)
@@ -400,7 +395,7 @@ func (s *chunkInput) views(b batch) (sessions []prompts.DreamSessionView, memori
 	return sessions, memories
 }
 
-// tokens estimates what sources cost.
+// tokens estimates the tokens of sources.
 func (s *chunkInput) tokens(b batch) (n int) {
 	sessions, memories := s.views(b)
 	for _, v := range sessions {
@@ -412,8 +407,8 @@ func (s *chunkInput) tokens(b batch) (n int) {
 	return n
 }
 
-// fitting is how many sources fit a question of so many tokens: one at least. A session is
-// divided only where it does not fit a question alone.
+// fitting returns how many sources fit a question of room tokens, at least one. A session is divided only where it does
+// not fit a question alone.
 func fitting(b batch, room int, tokens func(batch) int) (n int) {
 	for n < len(b) {
 		end := n + 1
@@ -433,19 +428,19 @@ func fitting(b batch, room int, tokens func(batch) int) (n int) {
 	return n
 }
 
-// source is a memory that a model may name as what an item rests on.
+// source is a memory that the model may cite for an item.
 type source struct {
-	handle  string // s1..sN a session by its summary, f1..fN its facts, m1..mN memories of the group
+	handle  string // s1..sN: a session by its summary, f1..fN: its facts, m1..mN: memories of the group
 	head    *reverie.HeadState
-	fresh   bool // new to dreams, and not only shown beside
-	summary bool // of a session
-	fact    bool // of a session
+	fresh   bool // new since the last dream; else shown as context
+	summary bool // the summary of a session
+	fact    bool // a fact of a session
 }
 
-// with tells whether two sources are of one session.
+// with reports whether two sources belong to one session.
 func (src *source) with(other *source) bool {
 	return (src.summary || src.fact) && (other.summary || other.fact) && src.head.SessionID == other.head.SessionID
 }
 
-// batch is sources of sessions, each with its summary first, before memories of the group.
+// batch is a list of sources: those of sessions, each with its summary first, then the memories of the group.
 type batch []*source

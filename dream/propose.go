@@ -12,17 +12,16 @@ import (
 	"reverie/prompts"
 )
 
-// reply is what the model said, read.
+// reply is the answer of the model, parsed.
 type reply struct {
-	narrative *pipeline.Proposal // nil: it gave none
+	narrative *pipeline.Proposal // nil: the answer had none
 	proposals []pipeline.Proposal
 	refused   []reverie.Refusal
 }
 
-// propose asks about the material. Its answer is kept before anything is made of it. Where
-// it is cut off the later half is left for another chunk; an unusable one is asked for
-// once more, and then fails the run with nothing taken in. Without material nothing is
-// asked.
+// propose asks the model about the material and stores the answer. Where the answer is cut off, the later half of the
+// material is left for another chunk. An unusable answer is asked for once more. Then the run fails, and takes nothing
+// in. Without material nothing is asked.
 func (r *run) propose(ctx context.Context, s *chunkInput) (a reply, err error) {
 	for len(s.material) > 0 {
 		a, err = r.ask(ctx, s)
@@ -39,7 +38,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (a reply, err error) {
 		case errors.Is(err, pipeline.ErrCut):
 			err = pipeline.CutAlone(fmt.Sprintf("chunk %d of the dream of group %q", s.no, r.req.GroupID), "one memory")
 		}
-		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
+		if errors.Is(err, reverie.ErrUnusable) { // the next run would ask the same question
 			err = errors.Join(fmt.Errorf("%w; what it was about stays new", err), r.saveChunk(ctx, s, reverie.ChunkFailed))
 		}
 		return a, err
@@ -74,8 +73,7 @@ func dreamTypes() (types []string) {
 	return types
 }
 
-// render fills the prompt with what the chunk is about. again says what was wrong with the
-// first answer.
+// render fills the prompt with the chunk. again says what was wrong with the first answer.
 func (r *run) render(s *chunkInput, again []string) (prompts.Rendered, error) {
 	user := prompts.DreamUser{AsOf: s.asOf, Items: s.items, Again: again}
 	user.Sessions, user.Memories = s.views(s.sources())

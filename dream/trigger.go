@@ -7,8 +7,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Ended is by when a session must have had its last message to have ended: it has
-// been silent for as long as ends one, or for as long as makes the group dream.
+// Ended returns the latest time of a last message by which a session counts as ended. The session has then been silent
+// for the rule's silence, or for the idle time that makes the group dream, whichever is shorter.
 func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 	silence := rule.Silence
 	if rule.Idle > 0 {
@@ -17,13 +17,13 @@ func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 	return now.Add(-silence)
 }
 
-// interrupted is why a dream is taken up that was begun and has no end. Whoever only looks
-// cannot tell one whose process died from one that is under way.
+// interrupted is the reason to dream when a dream has begun and has no end. A caller without the lease cannot tell a
+// dream whose process died from one in progress.
 const interrupted = "the last dream was interrupted, or is under way"
 
-// Due tells whether a group is to dream now, and why, or why not. It is pure: all
-// that counts is in the signs and the rule. A dream that ended further ahead than the
-// time between two is of before the clock was set back, and keeps none from coming.
+// Due reports whether a group should dream now, and the reason for either answer. It is pure: the result depends only
+// on the signs and the rule. A dream may seem to have ended in the future, because the clock was set back. If it is
+// further ahead than the interval, it does not delay the next one.
 func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool, why string) {
 	if s.Interrupted {
 		return true, interrupted
@@ -45,7 +45,7 @@ func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool,
 	return true, fmt.Sprintf("a session has been quiet since %s", s.QuietSince.UTC().Format(time.RFC3339))
 }
 
-// nothingNew says why there is nothing to dream of, and what may be done about it.
+// nothingNew says why there is no material, and what the user can do.
 func nothingNew(s reverie.DreamSigns) string {
 	why := "nothing is remembered that is new since the last dream"
 	if s.LastAt == nil {
@@ -57,7 +57,7 @@ func nothingNew(s reverie.DreamSigns) string {
 	return why
 }
 
-// sessions counts them, for a sentence that goes on.
+// sessions formats a number of sessions for the middle of a sentence.
 func sessions(n int) string {
 	if n == 1 {
 		return "1 session has"

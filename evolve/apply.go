@@ -7,9 +7,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// apply gives the plan its vectors and writes it, in one transaction with the
-// messages' outcomes, the chunk's status and, with the last chunk, the run's. A dry run
-// simulates it.
+// apply adds vectors to the plan and writes it. The same transaction stores the outcomes of the messages and the status
+// of the chunk, and with the last chunk the status of the run. A dry run only simulates it.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan, last bool) error {
 	plan.Stats = r.count(s, plan)
 	changes := plan.Changes()
@@ -27,7 +26,7 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan, last 
 	return nil
 }
 
-// record adds what a chunk did to the result and tells whoever watches.
+// record adds the effect of a chunk to the result and calls Progress.
 func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change) {
 	r.recorder.Record(&r.result.Result, plan, changes)
 	if r.Progress != nil {

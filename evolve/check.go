@@ -13,17 +13,16 @@ import (
 	"reverie/internal/text"
 )
 
-// The rules by which evolve refuses a line, besides those for statements
-// (safety.Rule).
+// The rules by which evolve refuses a line, besides those for statements (safety.Rule).
 const (
-	ruleForm          = "form"            // an object, but no action
-	ruleUnknownID     = "unknown_id"      // no active memory of this group, or one not named at all
-	ruleRepeated      = "repeated"        // said before by the same answer
-	ruleContradictory = "contradictory"   // several different actions on one memory, or an id on a create
-	ruleRecreated     = "recreated"       // deleted and created again by the same answer
-	ruleEvidence      = "evidence"        // nothing that it cites stands up
+	ruleForm          = "form"            // the line is an object, but no action
+	ruleUnknownID     = "unknown_id"      // the id is missing, or no active memory of this group has it
+	ruleRepeated      = "repeated"        // the answer says the same twice
+	ruleContradictory = "contradictory"   // several different actions on one memory, or a create with an id
+	ruleRecreated     = "recreated"       // the answer deletes this statement and creates it again
+	ruleEvidence      = "evidence"        // none of the cited evidence could be verified
 	rulePerson        = decide.RulePerson // it would overwrite what a person wrote, and quotes nothing
-	ruleQuota         = decide.RuleQuota  // beyond the creates of an answer or the memories of a group
+	ruleQuota         = decide.RuleQuota  // too many creates in an answer, or memories in a group
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.
@@ -31,12 +30,12 @@ type line struct {
 	proposal
 	target   *reverie.HeadState // nil for a create
 	evidence []reverie.Evidence
-	quoted   bool   // a new message was quoted, not only named
-	silent   bool   // of a delete: for silence alone, so that it archives
-	hash     string // of the statement, for create and update
+	quoted   bool   // a new message was quoted, not only cited by its number
+	silent   bool   // of a delete: the only reason is silence, so the memory is archived
+	hash     string // hash of the statement of a create or an update
 }
 
-// text is what a create or an update writes: see [reverie.Memory.Text].
+// text returns the text that a create or an update writes: see [reverie.Memory.Text].
 func (l line) text() string {
 	m := reverie.Memory{Kind: reverie.KindGroup, ContentHash: l.hash}
 	if l.target != nil {
@@ -45,17 +44,16 @@ func (l line) text() string {
 	return m.Text()
 }
 
-// checked is an answer after all the rules: what may be done, what waits for a
-// person, and what was refused and why. An update that only repeats its memory
-// has become a keep, one that repeats another memory a delete with reason
-// "merged".
+// checked is an answer after all the rules: the accepted lines, the lines held for a person, and the refusals. An
+// update that repeats its own memory has become a keep. An update that repeats another memory has become a delete with
+// the reason "merged".
 type checked struct {
 	accepted []line
 	held     []line
 	refused  []reverie.Refusal
 }
 
-// check holds the proposals against the input, for all but room. It is pure: the same input and
+// check applies all rules to the proposals, except the limit on active memories. It is pure: the same input and
 // proposals always give the same result.
 func check(s *chunkInput, proposals []proposal, refused []reverie.Refusal) checked {
 	c := &checker{chunkInput: s, byHandle: map[string]*reverie.HeadState{}}
@@ -86,10 +84,9 @@ type checker struct {
 	byHandle map[string]*reverie.HeadState
 }
 
-// alike has a line that cites messages go for all memories shown that say the same, word
-// for word, as the one that it names. A question does not tell their kinds, so that an
-// answer which names one means what they say. Of those that it names itself it says what
-// it says.
+// alike copies a line that cites messages to every shown memory with the same statement as the memory that the line
+// names. The prompt does not tell the model the kind of a memory, so a line about one of them applies to all. A memory
+// that the answer names itself gets no copy.
 func (c *checker) alike(proposals []proposal) (all []proposal) {
 	named := map[string]bool{}
 	for _, p := range proposals {
@@ -176,20 +173,21 @@ func (c *checker) line(p proposal) (line, bool) {
 	return l, true
 }
 
-// isOrder tells whether a quote gives orders to the model, or poses as one of its roles: then it proves no delete.
+// isOrder reports whether a quote gives orders to the model or imitates one of its roles. Such a quote proves no
+// delete.
 func isOrder(e reverie.Evidence) bool {
 	var broken *safety.StatementError
 	return errors.As(safety.CheckStatement(e.Quote), &broken) &&
 		(broken.Rule == safety.RuleInstruction || broken.Rule == safety.RuleMarkup)
 }
 
-// says tells whether the group remembers the statement of a hash: then a person has
-// let it pass before.
+// says reports whether an active memory already has the statement with this hash. Such a statement has passed review
+// before.
 func (c *checker) says(hash string) bool {
 	return slices.ContainsFunc(c.state.Heads, func(h reverie.HeadState) bool { return h.ContentHash == hash && !h.Held() })
 }
 
-// holdOnce has a doubtful statement wait for a person, once.
+// holdOnce holds a doubtful statement for review. A second line with the same statement is refused.
 func (c *checker) holdOnce(l line, why string) {
 	if slices.ContainsFunc(c.held, func(o line) bool { return o.hash == l.hash && o.hash != "" }) {
 		c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
@@ -199,11 +197,10 @@ func (c *checker) holdOnce(l line, why string) {
 	c.held = append(c.held, l)
 }
 
-// unproved is why a delete waits for a person.
+// unproved is the reason why a delete is held for review.
 const unproved = "no verified quote, and the memory is not stale"
 
-// heldFor is what a person reads beside a line that waits: the model's reason, and why
-// it waits.
+// heldFor is the reason that a reviewer reads beside a held line: the model's own, and why the line is held.
 func heldFor(reason, why string) string {
 	if reason == "" {
 		return why
@@ -211,24 +208,23 @@ func heldFor(reason, why string) string {
 	return safety.CleanReason(reason + " (" + why + ")")
 }
 
-// evidence verifies the citations of a proposal. Earlier messages count only
-// together with a new one. verified says whether a new message was quoted, not only
-// named.
+// evidence verifies the citations of a proposal. An earlier message counts only together with a new one. verified
+// reports whether a new message was quoted, not only cited by its number.
 func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
-	fresh, verified := safety.Cite(p.evidence, c.fresh, c.loc) // the first numbers are theirs
+	fresh, verified := safety.Cite(p.evidence, c.fresh, c.loc) // the fresh messages have the first numbers
 	if len(fresh) == 0 {
 		return nil, false
 	}
-	if evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc); len(evidence) == 0 { // its quote stands in an earlier one, too
+	if evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc); len(evidence) == 0 { // the quote is in an earlier one
 		evidence = fresh
 	}
 	return evidence, verified
 }
 
-// oneActionEach refuses what the answer says twice about one memory: the same
-// action counts once, different ones not at all.
+// oneActionEach refuses lines that name one memory more than once. Of equal actions the first stays; of different
+// actions none does.
 func (c *checker) oneActionEach(lines []line) []line {
-	asked, several := map[string]reverie.Action{}, map[string]bool{} // of each memory
+	asked, several := map[string]reverie.Action{}, map[string]bool{} // by memory id
 	for _, l := range slices.Concat(lines, c.held) {
 		if l.target != nil {
 			before, again := asked[l.target.ID]
@@ -258,8 +254,8 @@ func (c *checker) oneActionEach(lines []line) []line {
 	return kept
 }
 
-// keepRecreated refuses both halves of a delete and a create of the same
-// statement: the memory stays, with its history.
+// keepRecreated refuses both lines where the answer deletes a statement and creates it again. The memory stays, with
+// its history.
 func (c *checker) keepRecreated(lines []line) []line {
 	created := map[string]bool{}
 	for _, l := range lines {
@@ -292,10 +288,9 @@ func (c *checker) keepRecreated(lines []line) []line {
 	return kept
 }
 
-// settle turns lines into what they come to, given what the group will say
-// after them: no statement may end up active twice.
+// settle gives each line its final action, so that no statement becomes active twice.
 func (c *checker) settle(lines []line) {
-	stands := map[string]bool{} // texts that stay active whatever the updates do
+	stands := map[string]bool{} // texts that are active whatever the updates do
 	maps.Copy(stands, c.state.Taken)
 	for _, h := range c.state.Heads {
 		stands[h.Text()] = true
@@ -305,7 +300,7 @@ func (c *checker) settle(lines []line) {
 		switch {
 		case l.action == reverie.ActionCreate:
 			created[l.text()] = true
-		case l.target.Held(): // it says nothing now
+		case l.target.Held(): // a held memory has no active text
 		case l.action == reverie.ActionDelete, l.action == reverie.ActionUpdate && l.hash != l.target.ContentHash:
 			delete(stands, l.target.Text())
 		}
@@ -315,10 +310,9 @@ func (c *checker) settle(lines []line) {
 	c.settleCreates(lines, stands, planned)
 }
 
-// settleUpdates goes before the creates: where both write one statement, the
-// memory that has a history gets it. An update that repeats its own memory is a
-// keep, one that repeats another is merged into that, unless the answer also
-// creates what would be deleted by this.
+// settleUpdates settles the updates before the creates, so that a memory with a history wins over a create of the same
+// statement. An update that repeats its own memory becomes a keep. An update that repeats another memory becomes a
+// delete that merges the two. It is refused where the answer also creates the statement that this delete would remove.
 func (c *checker) settleUpdates(lines []line, stands, planned, created map[string]bool) (settled []line) {
 	for _, l := range lines {
 		if l.action == reverie.ActionUpdate {
@@ -342,8 +336,8 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 	return settled
 }
 
-// keepHeld refuses what is held on a memory that another one merges into: once that is
-// gone, a person who approved it would lose the statement.
+// keepHeld refuses held lines on a memory that another memory merges into. Otherwise a person who approved such a line
+// later would lose the statement.
 func (c *checker) keepHeld(text string) {
 	c.held = slices.DeleteFunc(c.held, func(l line) bool {
 		merged := l.target != nil && l.target.Text() == text
@@ -354,12 +348,11 @@ func (c *checker) keepHeld(text string) {
 	})
 }
 
-// settleCreates accepts the lines, each statement once. Whether there is room for
-// what they create is known only when decide has made some of them updates or
-// support.
+// settleCreates accepts the lines, and each new statement once. The limit on active memories is applied later, because
+// decide turns some creates into updates or support.
 func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	for _, l := range lines {
-		if l.action == reverie.ActionCreate && !stands[l.text()] { // decide makes one that stands a keep
+		if l.action == reverie.ActionCreate && !stands[l.text()] { // decide turns others into keeps
 			if planned[l.text()] {
 				c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
 				continue
@@ -370,8 +363,8 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	}
 }
 
-// boundArchives lets a run archive no more for silence than this: those silent for longest.
-// The others wait for the next night.
+// boundArchives keeps at most this many archives for silence: those of the memories that have been silent longest. The
+// others are refused, and the next night may archive them.
 func (c *checked) boundArchives(most int) {
 	oldest := slices.Clone(c.accepted)
 	oldest = slices.DeleteFunc(oldest, func(l line) bool { return !l.silent })
@@ -385,13 +378,12 @@ func (c *checked) boundArchives(most int) {
 	}
 }
 
-// A memory is to be judged again where what it rests on has changed or gone. Where
-// that was erased, it is held until then: nobody recalls it, and only a quoted
-// message brings it back. What the messages say that are left of its evidence
-// counts, whichever chunk or run has them, so that it ends with the last of them.
+// A memory is judged again when its evidence has changed or was removed. When the evidence was erased, the memory is
+// held meanwhile: searches do not find it, and only a quoted message makes it active again. All messages left of its
+// evidence count, in whichever chunk or run they come. Judging ends with the last of them.
 
-// leaveWaiting leaves alone what a plan writes that waits for a person: it is judged
-// again when that person has said no.
+// leaveWaiting removes memories from judging that a held plan writes. They are judged again if a person rejects that
+// plan.
 func leaveWaiting(state *reverie.State) {
 	state.Again = slices.DeleteFunc(state.Again, func(h reverie.HeadState) bool { return h.Waits != "" })
 	for i := range state.Heads {
@@ -401,10 +393,9 @@ func leaveWaiting(state *reverie.State) {
 	}
 }
 
-// toJudge chooses what this chunk judges again, those first of whose evidence it has
-// messages, and the other memories that may be shown. What only messages of other
-// chunks can bear out is left to those. Of what no message waits for, as many are
-// judged as the limit leaves room for.
+// toJudge chooses the memories that this chunk judges again, and returns the other memories that may be shown. Memories
+// whose evidence has messages in this chunk come first. Memories whose evidence has messages only in other chunks are
+// left to those chunks. Memories that await no message are judged as far as the limit leaves room.
 func (s *chunkInput) toJudge(limit int) (again, others []reverie.HeadState) {
 	var whenever []reverie.HeadState
 	for _, h := range s.state.Heads {
@@ -434,19 +425,19 @@ func (s *chunkInput) toJudge(limit int) (again, others []reverie.HeadState) {
 	return append(again, whenever[:room]...), others
 }
 
-// has tells whether any of the messages is the chunk's own.
+// has reports whether any of the message ids belongs to this chunk.
 func (s *chunkInput) has(ids []string) bool { return len(s.without(ids)) < len(ids) }
 
-// without are those of the messages that are not the chunk's own.
+// without returns the message ids that do not belong to this chunk.
 func (s *chunkInput) without(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(s.state.Pending, func(m reverie.Message) bool { return m.ID == id })
 	})
 }
 
-// ofHeld says what a line means for a held memory: by a quote a keep brings it back as
-// a new version of what it said, and a delete ends it at once. Without one they say
-// nothing, and an update is refused.
+// ofHeld applies a line to a held memory and reports whether it counts. With a quote, a keep writes the statement again
+// as a new version, and a delete ends the memory. Without a quote a keep or a delete has no effect, and an update is
+// refused.
 func (c *checker) ofHeld(l *line) bool {
 	switch {
 	case l.quoted && l.action == reverie.ActionKeep:
@@ -458,7 +449,7 @@ func (c *checker) ofHeld(l *line) bool {
 	return l.quoted
 }
 
-// judgedReason is why something became of what was judged again.
+// judgedReason is the reason of a line about a memory that was judged again.
 func judgedReason(reason string, h *reverie.HeadState) string {
 	again := "judged again: " + h.JudgeAgain
 	if reason == "" {
@@ -467,9 +458,8 @@ func judgedReason(reason string, h *reverie.HeadState) string {
 	return safety.CleanReason(reason + " (" + again + ")")
 }
 
-// lapse ends what is held, was judged by this chunk and has not come back, nor may by
-// a person's word, where no message is pending beyond the chunk that could still bear
-// it out.
+// lapse ends the held memories that this chunk judged and that no accepted or held line names. A memory that awaits a
+// message outside the chunk stays held.
 func (c *checker) lapse() {
 	for i := range c.judging {
 		h := &c.shown[i]
@@ -483,8 +473,8 @@ func (c *checker) lapse() {
 	}
 }
 
-// asKept are the lineages that the chunk judged again and left as they are, unless
-// a plan that waits for a person writes them.
+// asKept returns the lineages that the chunk judged again and left as they are. Lineages that a held plan writes are
+// not among them.
 func (s *chunkInput) asKept(plan reverie.Plan) (lineages []string) {
 	for _, h := range s.shown[:s.judging] {
 		written := func(step reverie.Step) bool { return step.LineageID == h.LineageID }
@@ -495,8 +485,8 @@ func (s *chunkInput) asKept(plan reverie.Plan) (lineages []string) {
 	return lineages
 }
 
-// judged notes on the memories what a plan has judged of them, or waits with to a
-// person, and which messages are consumed by it.
+// judged notes the outcome of a plan on the memories of a dry run: which are judged, which are held for review, and
+// which awaited messages are consumed.
 func (s *chunkInput) judged(list []reverie.HeadState, plan reverie.Plan) {
 	done := map[string]bool{}
 	for _, id := range plan.Judged {

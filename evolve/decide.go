@@ -12,9 +12,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// decide asks of each create whether the group remembers it already, turns the
-// lines into the steps of a plan, has those wait that would change too much at once, and
-// makes room for the rest.
+// decide compares each create with what the group remembers and turns the lines into the steps of a plan. It holds
+// excess changes for review and makes room for the rest.
 func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Plan, error) {
 	archives := decide.Rewritable(r.recorder.Stats.Base, r.Limits.HoldMin, r.Limits.HoldRatio)
 	c.boundArchives(archives - r.recorder.Stats.Archived)
@@ -40,8 +39,8 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 	return plan, nil
 }
 
-// request hands the lines to the decider: first the accepted ones, then those
-// that wait for a person. What the model was shown it has compared itself.
+// request passes the lines to the decider, the accepted ones before the held ones. The model has compared the facts
+// with the memories that it was shown, so the decider need not.
 func (r *run) request(s *chunkInput, c checked) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
 		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Archived: s.state.Archived, MaxCreates: r.Limits.MaxCreates, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
@@ -63,7 +62,7 @@ func (r *run) request(s *chunkInput, c checked) decide.Request {
 	return req
 }
 
-// wanted is a checked line as the decider takes it.
+// wanted converts a checked line into a line of the decider.
 func (l line) wanted(held bool) decide.Line {
 	action := l.action
 	if l.silent {
@@ -73,7 +72,7 @@ func (l line) wanted(held bool) decide.Line {
 		Tags: l.tags, Reason: l.reason, Evidence: l.evidence, Quoted: l.quoted, Held: held}
 }
 
-// heldReason says to a person why some lines are held.
+// heldReason tells a reviewer why lines are held.
 func heldReason(c checked, result decide.Result) string {
 	var reasons []string
 	isDelete := func(l line) bool { return l.action == reverie.ActionDelete }
@@ -86,10 +85,9 @@ func heldReason(c checked, result decide.Result) string {
 	return strings.Join(append(reasons, result.HeldReasons...), "; ")
 }
 
-// holdMassChange has the deletes and rewrites of what the group remembered before wait for a
-// person when the run, with them, would make more of them than it may: more than
-// max(HoldMin, HoldRatio) of it, or all of it where that is two or fewer. Memories born in
-// this run may be reshaped freely.
+// holdMassChange holds deletes and rewrites for review when the run would make too many of them. The limit is
+// max(HoldMin, HoldRatio) of the memories that the group had before the run, or all of them where there are at most
+// two. Memories that this run created do not count.
 func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
 	held := decide.HoldExcess(plan, heads, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate), func(n int) string {
 		n += stats.Rewritten

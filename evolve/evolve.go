@@ -1,10 +1,9 @@
-// Package evolve is the main job: it takes one group's old memories and new
-// messages, asks a model, checks the answer and applies it as new versions.
+// Package evolve is the main job: it takes one group's old memories and new messages, asks a model, checks the answer
+// and applies it as new versions.
 //
-// A run is one or more chunks. Each chunk goes through the same six steps, a
-// file each: gather, propose, parse, check, decide, apply. Everything between
-// the model's answer and the database is pure, so that it can be tested on
-// paper; apply is the only step that writes memories.
+// A run is one or more chunks. Each chunk goes through the same six steps, one file each: gather, propose, parse,
+// check, decide, apply. Every step between the model's answer and the database is pure, so that tests need neither.
+// Only apply writes memories.
 package evolve
 
 import (
@@ -24,9 +23,8 @@ import (
 	"reverie/prompts"
 )
 
-// Store is what evolve reads and writes. Each method is one transaction; those
-// that take a lease refuse it, with [reverie.ErrLeaseLost], once another holder
-// has it.
+// Store is what evolve reads and writes. Each method is one transaction. Methods that take a lease return
+// [reverie.ErrLeaseLost] once another holder has it.
 type Store interface {
 	Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error)
 	NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error)
@@ -38,7 +36,7 @@ type Store interface {
 	pipeline.History
 }
 
-// Hold is the group's lease, as its holder has it.
+// Hold is the lease of the group that a run evolves.
 type Hold = pipeline.LeaseHolder
 
 // Limits bounds a run. All are positive.
@@ -47,18 +45,18 @@ type Limits struct {
 	MaxInputTokens  int                // estimated tokens of a chunk's prompt
 	MaxOutputTokens int                // tokens of an answer
 	MaxCreates      int                // creates of an answer
-	MaxActive       int                // active memories, beyond which the weakest make room
-	MaxSession      int                // facts of sessions, for approving; 0: any number
-	MaxDream        int                // items of dreams, for approving; 0: any number
-	Target          int                // active memories that the prompt asks to aim for
+	MaxActive       int                // active memories; beyond it the weakest are archived
+	MaxSession      int                // facts of sessions, for approving; 0: no limit
+	MaxDream        int                // items of dreams, for approving; 0: no limit
+	Target          int                // active memories that the prompt asks the model to aim for
 	MaxShown        int                // memories shown to the model
 	Forget          reverie.ForgetRule // when a memory may go without a quote
 	HoldRatio       float64            // share of the active memories that a run may delete or rewrite
-	HoldMin         int                // but always at least so many
+	HoldMin         int                // the run may always delete or rewrite this many
 	ContextMessages int                // consumed messages shown with Days
 }
 
-// most is how many memories of a kind may be active.
+// most returns how many memories of a kind may be active.
 func (l Limits) most(kind reverie.Kind) int {
 	switch kind {
 	case reverie.KindSession:
@@ -75,50 +73,46 @@ type Pipeline struct {
 	Store      Store
 	Model      pipeline.Model
 	Embeddings pipeline.Embeddings // nil: statements are stored without vectors
-	// EmbeddingsOptional makes a failing embedder a warning: the statements are
-	// stored without vectors, which a later search fills in.
+	// EmbeddingsOptional turns a failure of the embedder into a warning. Statements are then stored without vectors,
+	// and a later search adds them.
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
 	Decider            decide.Decider
-	// CompareShown has facts compared also with the memories that the model had
-	// before it when it wrote them.
+	// CompareShown compares facts also with the memories that the model was shown when it wrote them.
 	CompareShown bool
-	// Impressions says that messages which were shown wait for the impression job
-	// next: see reverie.Plan.
+	// Impressions marks the shown messages for the impression job: see [reverie.Plan].
 	Impressions bool
 	Limits      Limits
-	Privacy     safety.Privacy // of what the model is shown
+	Privacy     safety.Privacy // masks personal data in what the model is shown
 	Now         func() time.Time
 	Log         *slog.Logger
-	Progress    func(messages int) // used so far, after each chunk; nil: nobody watches
-	// Phase is told when a step of a chunk begins; it returns the step's context
-	// and what to call at its end. nil: nobody watches.
+	Progress    func(messages int) // called after each chunk with the messages used so far; may be nil
+	// Phase is called when a step of a chunk begins. It returns the context for the step and a function to call at its
+	// end. It may be nil.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
-	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
-	// over. nil: nobody watches.
+	// Refused is called with the rule by which a line was refused, or with the reason why the reader skipped it. It may
+	// be nil.
 	Refused func(reason string)
 }
 
 // Request says what to evolve.
 type Request struct {
 	GroupID string
-	// Since and Until bound the window of sent_at, half-open. Zero values mean
-	// from the first pending message, up to now.
+	// Since and Until bound the window of sent_at, half-open. Zero values mean from the first pending message, and up
+	// to now.
 	Since, Until time.Time
 	Days         int  // days of consumed messages to show as context
-	DryRun       bool // plan only: nothing is written but call rows and cached embeddings
-	// PlanID is the id of the plan that a dry run makes, and on its account are the calls
-	// that it makes, as they will be the run's that applies it. "" is a new one, on which
-	// no calls are.
+	DryRun       bool // plan only: writes nothing but call rows and cached embeddings
+	// PlanID is the id of the plan that a dry run makes. The ledger records the calls of the dry run under it, and the
+	// run that applies the plan takes it as its id. With "" the plan gets a new id, and its calls belong to no run.
 	PlanID string
-	// Started is told the id of the run as soon as it has one; nil: nobody waits for it.
+	// Started is called with the id of the run as soon as it has one. It may be nil.
 	Started func(runID string)
 }
 
-// Run evolves one group. The hold is nil exactly for a dry run. The result is
-// filled as far as the run came, also beside an error, whose kind says what
-// happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
-// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
+// Run evolves one group. The hold is nil exactly for a dry run. The result covers the run as far as it came, also
+// beside an error. The error is one of [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
@@ -133,9 +127,8 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 	return r.finish(ctx, err)
 }
 
-// chunk takes the next pending messages through the six steps and reports
-// whether there may be more. One that arrives for this window while its last
-// chunk is worked on stays pending, and makes the window due once more.
+// chunk takes the next pending messages through the six steps and reports whether there may be more. A message that
+// arrives for this window during its last chunk stays pending, and makes the window due again.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
@@ -160,8 +153,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// begin opens the ledger's row, or takes up the one of a run that was
-// interrupted.
+// begin writes the row of a new run in the ledger, or resumes an interrupted run.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := p.of(hold, reverie.Run{GroupID: req.GroupID})
 	r.req = req
@@ -178,9 +170,9 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 	return r, r.takeUp(ctx)
 }
 
-// finish records the run's end and completes the result.
+// finish records the end of the run and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	if r.recorder.Began && r.recorder.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a dry run, or one whose row could not be written
+	if r.recorder.Began && r.recorder.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a run without a row
 		err = errors.Join(err, r.countLeft(ctx))
 	}
 	if err == nil {
@@ -194,9 +186,8 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	return r.result, err
 }
 
-// countLeft counts the messages of the window that stay pending where no row of
-// the ledger does. Those that a dry run has planned for are pending only in the
-// database.
+// countLeft counts the messages of the window that stay pending, for a run without a row in the ledger. Messages that a
+// dry run has planned for are pending only in the database.
 func (r *run) countLeft(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -208,7 +199,7 @@ func (r *run) countLeft(ctx context.Context) error {
 	return err
 }
 
-// run is one run under way.
+// run is one run in progress.
 type run struct {
 	*Pipeline
 	recorder pipeline.RunRecorder
@@ -216,17 +207,16 @@ type run struct {
 
 	now          time.Time
 	since, until time.Time
-	bounded      bool // until was asked for, and did not come from the clock
+	bounded      bool // the caller gave until; it is not the current time
 
-	resume *reverie.Chunk // answered before a crash, not yet applied
+	resume *reverie.Chunk // a chunk that the model answered before a crash, not yet applied
 	result Result
 
-	limit     int         // messages of the next chunk at most; halved when an answer is cut off
-	simulated *simulation // a dry run's state, where it departs from the database's
+	limit     int         // most messages of the next chunk; halved when an answer is cut off
+	simulated *simulation // the state of a dry run, where it differs from the database
 }
 
-// of is a run of a group as the row says: one that has an id, or one that is to
-// come. The hold is nil for a dry run.
+// of makes the run that a row describes, with an id or still without. The hold is nil for a dry run.
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
@@ -234,8 +224,8 @@ func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 		result:   Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
-// takeUp continues a run of the same window that was interrupted, with its
-// counts and its stored answer, so that the end is as if nothing had happened.
+// takeUp resumes an interrupted run of the same window, with its counts and its stored answer. The result is the same
+// as without the interruption.
 func (r *run) takeUp(ctx context.Context) error {
 	row, chunk, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobEvolve, r.req.Since, r.req.Until)
 	if err != nil {
@@ -259,7 +249,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// open begins the run, once something is pending.
+// open completes the row of the run, once messages are pending.
 func (r *run) open(state reverie.State, language string) {
 	row := &r.recorder.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.MemoryEvolve, language) // of the latest chunk
@@ -277,7 +267,7 @@ func (r *run) open(state reverie.State, language string) {
 	r.recorder.Begin(first)
 }
 
-// started says which run it is: none where it could not be written, and for a dry one.
+// started calls Started with the run's id. A dry run, and a run whose row could not be written, have none.
 func (r *run) started(runID string) {
 	if r.result.RunID = runID; runID != "" && r.req.Started != nil {
 		r.req.Started(runID)
@@ -287,7 +277,7 @@ func (r *run) started(runID string) {
 // Result is what a run did, as far as it came.
 type Result struct {
 	pipeline.Result
-	Plan *planfile.File // of a dry run: what it would write, and what that rests on
+	Plan *planfile.File // of a dry run: what it would write, and the state that this depends on
 }
 
 // Reply is the result in the shape of the API.

@@ -17,31 +17,30 @@ import (
 	"reverie/prompts"
 )
 
-// chunkInput is one chunk as the model sees it, and what is needed to read the
-// answer: memories are m1..mN in the order of shown, messages are numbered from
-// 1, the fresh ones first, then the earlier ones.
+// chunkInput is one chunk as the model sees it, and what the parser of the answer needs. Memories are m1..mN in the
+// order of shown. Messages are numbered from 1, the fresh ones first, then the earlier ones.
 type chunkInput struct {
-	no      int  // of the chunk in its run
-	taken   bool // up from a run that was interrupted: others may have arrived since
+	no      int  // number of the chunk in its run
+	taken   bool // resumed from an interrupted run; more messages may have arrived since
 	state   reverie.State
 	shown   []reverie.HeadState
-	judging int               // the first of those shown that are to be judged again
-	fresh   []reverie.Message // pending: consumed by this chunk
-	earlier []reverie.Message // consumed before: context only
+	judging int               // how many of the first shown memories are judged again
+	fresh   []reverie.Message // pending; this chunk consumes them
+	earlier []reverie.Message // consumed before; shown as context
 
 	loc      *time.Location
 	language string
-	asOf     time.Time // what "stale" counts back from
+	asOf     time.Time // the time that staleness is measured at
 	forget   reverie.ForgetRule
-	nights   []string // active ones, the chunk's own among them
+	nights   []string // active nights of the group, with those of the chunk
 	runID    string   // decide.ThisPlan for a dry run
 	prompt   prompts.Rendered
-	compared int // questions that the run has asked to compare facts, this chunk's included
+	compared int // comparisons of facts that the run has asked for, with those of this chunk
 	answer   string
 }
 
-// gather reads the group and its oldest pending messages, and chooses what to
-// show. It returns nil when nothing is pending.
+// gather reads the group and its oldest pending messages, and chooses what to show. It returns nil when nothing is
+// pending.
 func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
@@ -54,7 +53,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
-// bound gives an input the group's time zone and what the run knows of silence.
+// bound sets the group's time zone, the rule for silence and the run id of an input.
 func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
@@ -63,11 +62,10 @@ func (r *run) bound(s *chunkInput) (err error) {
 	return nil
 }
 
-// arrange chooses language, memories and messages for what is pending on the
-// input, and renders them. Where not all of it fits, it is cut and arranged anew
-// for what is left: the question then depends on nothing but the chunk's own
-// messages, so that it is the same, and its answer still good, when an
-// interrupted chunk is taken up. The messages of a settled chunk are not cut.
+// arrange chooses the language, the memories and the messages to show, and renders the prompt. Where the messages do
+// not fit, it cuts the chunk and arranges the rest anew. So the question depends only on the messages of the chunk.
+// When an interrupted chunk is resumed, the question is the same, and its stored answer is still valid. The messages of
+// a settled chunk are not cut.
 func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	for {
 		s.setLanguage()
@@ -87,8 +85,7 @@ func (s *chunkInput) setLanguage() {
 	s.language = prompts.Language(s.state.Group.Language, pipeline.Texts(s.state.Pending))
 }
 
-// read fetches the chunk's state: the messages of an answer that is already
-// paid for, else the oldest pending ones.
+// read fetches the state of the chunk: the messages of a stored answer, else the oldest pending ones.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.recorder.Row.ID}
 	if r.resume != nil {
@@ -99,7 +96,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	}
 	state, err := r.Store.Gather(ctx, q)
 	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) {
-		r.resume, q.MessageIDs = nil, nil // some lie outside the window, or are gone
+		r.resume, q.MessageIDs = nil, nil // some are outside the window, or deleted
 		state, err = r.Store.Gather(ctx, q)
 	}
 	if err != nil {
@@ -130,8 +127,8 @@ func (r *run) chunkLimit() int {
 	return r.limit
 }
 
-// show chooses the memories to show: those to be judged again first, then all of
-// the others, or those nearest to the chunk's messages.
+// show chooses the memories to show. Those to be judged again come first, then all others, or the others nearest to the
+// chunk's messages.
 func (r *run) show(ctx context.Context, s *chunkInput) error {
 	again, others := s.toJudge(r.Limits.MaxShown)
 	room := max(r.Limits.MaxShown-len(again), 0)
@@ -142,7 +139,7 @@ func (r *run) show(ctx context.Context, s *chunkInput) error {
 	if len(others) <= room || room == 0 {
 		return nil
 	}
-	if err := r.recorder.Start(ctx, r.recorder.Row); err != nil { // on its account they are looked for
+	if err := r.recorder.Start(ctx, r.recorder.Row); err != nil { // the run pays for the embeddings
 		return err
 	}
 	nearest, err := r.nearest(ctx, s)
@@ -172,9 +169,8 @@ func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 	return r.Store.NearestHeads(ctx, r.req.GroupID, reverie.KindGroup, r.Embeddings.Key(), probes, r.Limits.MaxShown)
 }
 
-// fit fills the budget of input tokens with messages, and renders the input. It
-// reports whether it cut the chunk where the budget would be exceeded; the first
-// message is always in.
+// fit adds messages up to the budget of input tokens, and renders the prompt. It reports whether it cut the chunk to
+// stay within the budget. The first message is always included.
 func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	s.fresh, s.earlier = nil, nil
 	s.asOf, s.nights = r.asOf(s), s.withOwnNights()
@@ -193,7 +189,7 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	}
 	for i, m := range s.state.Pending {
 		if !m.Speaks() {
-			continue // it is consumed without being shown
+			continue // consumed without being shown
 		}
 		n := len(s.fresh) + 1
 		numbers[m.ID] = n
@@ -207,10 +203,9 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	return false, err
 }
 
-// asOf is the instant that "stale" counts back from: the end of the window for
-// its last chunk, else the chunk's last message. A window without a bound of
-// its own, or with one that lies ahead, ends, for this, with the last message, so
-// that a backlog is judged by its own time and not by today's.
+// asOf is the time that staleness is measured at. It is the end of the window for the last chunk, else the time of the
+// chunk's last message. Where the caller gave no end, or one in the future, it is also the time of the last message. So
+// a backlog is judged by its own time and not by today's.
 func (r *run) asOf(s *chunkInput) time.Time {
 	if r.bounded && !s.state.More && !r.until.After(r.now) {
 		return r.until
@@ -218,12 +213,12 @@ func (r *run) asOf(s *chunkInput) time.Time {
 	return s.state.Pending[len(s.state.Pending)-1].SentAt
 }
 
-// silence says whether a memory is stale, and why.
+// silence reports whether a memory is stale, and why.
 func (s *chunkInput) silence(h reverie.HeadState) reverie.Silence {
 	return s.forget.Silence(h, s.nights, s.loc, s.asOf)
 }
 
-// withOwnNights are the group's active nights and those that the chunk makes active.
+// withOwnNights returns the active nights of the group and of the chunk.
 func (s *chunkInput) withOwnNights() []string {
 	nights := slices.Clone(s.state.Nights)
 	for _, m := range s.state.Pending {
@@ -235,9 +230,8 @@ func (s *chunkInput) withOwnNights() []string {
 	return slices.Compact(nights)
 }
 
-// memoryView shows a memory as m1..mN. A version may have been written long after
-// its evidence (a backfill); its dates then are those of the evidence, or the
-// model would read it as coming from the future.
+// memoryView shows a memory as m1..mN. A backfill may write a version long after its evidence. The dates shown are then
+// those of the evidence, or the memory would seem to come from the future.
 func memoryView(i int, h reverie.HeadState, stale string, loc *time.Location) prompts.MemoryView {
 	due := ""
 	if h.DueOn != nil {
@@ -257,8 +251,7 @@ func memoryView(i int, h reverie.HeadState, stale string, loc *time.Location) pr
 	}
 }
 
-// newestWithin returns the newest messages to show that fit the budget, oldest
-// first.
+// newestWithin returns the newest messages that fit the budget, oldest first.
 func newestWithin(set *prompts.Set, messages []reverie.Message, budget int, loc *time.Location) []reverie.Message {
 	chosen := pipeline.Shown(messages)
 	start := len(chosen)
@@ -271,7 +264,7 @@ func newestWithin(set *prompts.Set, messages []reverie.Message, budget int, loc 
 	return chosen[start:]
 }
 
-// rank cuts memories after limit, those named first before those supported last.
+// rank returns at most limit memories: the named ones in their order, then those supported last.
 func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadState {
 	place := make(map[string]int, len(first))
 	for i, id := range first {
@@ -304,21 +297,20 @@ func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 	}, user)
 }
 
-// messages are all that have a number, from 1, in order.
+// messages returns all numbered messages in order, from 1.
 func (s *chunkInput) messages() []reverie.Message {
 	return append(slices.Clip(s.fresh), s.earlier...)
 }
 
-// Expectation is what evolving a window is thought to take, before any of it is
-// read: for asking somebody whether to go on.
+// Expectation estimates what a window will cost before any of it is read. Commands use it to ask for confirmation.
 type Expectation struct {
 	limits  Limits
 	base    int // tokens of a question without messages
 	message int // tokens of a message without its text
 }
 
-// Expect prepares estimates for groups of a language: the prompt is rendered for
-// a group that remembers as much as it should.
+// Expect prepares estimates for groups of a language. It renders the prompt for a group that has as many memories as
+// Limits.Target.
 func (p *Pipeline) Expect(language string) (Expectation, error) {
 	at := time.Date(2026, 1, 15, 20, 0, 0, 0, time.UTC)
 	user := prompts.EvolveUser{WindowUntil: at.Format(time.RFC3339)}
@@ -338,9 +330,8 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 			time.UTC))}, nil
 }
 
-// Window estimates the calls and the input tokens of a window with these
-// messages. Bytes beyond the characters tell Chinese, of which a character is
-// most of a token, from English, of which it is a fifth.
+// Window estimates the calls and the input tokens of a window with these messages. The ratio of bytes to characters
+// tells Chinese from English: a Chinese character is most of a token, an English one a fifth.
 func (e Expectation) Window(load reverie.WindowLoad) (calls, input int) {
 	if load.Messages == 0 {
 		return 0, 0

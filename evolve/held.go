@@ -12,22 +12,20 @@ import (
 	"reverie/internal/reverie"
 )
 
-// HeldStore is what approving a held plan reads and writes.
+// HeldStore is what Approve reads and writes.
 type HeldStore interface {
 	ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error)
-	// StandingLineages tells which of the lineages have a head that is active, or was archived.
+	// StandingLineages reports which of the lineages have a head that is active or archived.
 	StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error)
 }
 
-// ruleStale is the rule by which held lines are refused when the others are approved: their
-// memory has moved since they were held.
+// ruleStale refuses a held line whose memory has changed since it was held.
 const ruleStale = "stale"
 
-// Approve applies what a run holds, after a person said yes: each plan in its
-// own transaction, without the lines whose memory has moved since or whose
-// statement the group has by now, or that rest on nothing that stands any more. Those
-// are refused and reported. A run with nothing waiting is [reverie.ErrConflict], and so
-// is a dream of which no line is left: it waits on, and can be rejected.
+// Approve applies the plans that a run holds, after a person has approved them. Each plan is its own transaction. Lines
+// are refused and reported where the memory has changed, the group has the statement by now, or all sources are
+// deleted. A run without held lines is [reverie.ErrConflict]. So is a dream of which no line is left: it stays held,
+// and can be rejected.
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
 	r := p.of(hold, row)
 	if row.UndoneAt != nil {
@@ -91,8 +89,8 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	return nil
 }
 
-// vouch makes the approval of what an agent proposed its support: a person says it, on
-// this day, whatever messages are cited beside.
+// vouch counts the approval of an agent's proposal as support. A person confirms it on this day, whatever messages the
+// proposal cites.
 func vouch(steps []reverie.Step, now time.Time) {
 	for i := range steps {
 		if s := &steps[i]; !ends(*s) {
@@ -101,8 +99,7 @@ func vouch(steps []reverie.Step, now time.Time) {
 	}
 }
 
-// sourcesThatStand are the lineages that a plan's steps rest on and that were not
-// deleted.
+// sourcesThatStand returns the lineages among the sources of a plan's steps that are not deleted.
 func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPlan) (map[string]bool, error) {
 	var lineages []string
 	for _, s := range held.Steps {
@@ -120,9 +117,8 @@ func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPla
 	return standing, nil
 }
 
-// recheck holds a plan's steps against the heads as they are now, and against the
-// lineages among their sources that stand. A step loses the sources that do not. It is
-// pure.
+// recheck compares the steps of a plan with the present heads and with the lineages of their sources. A step loses the
+// sources that are deleted. It is pure.
 func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
 	byLineage := map[string]reverie.HeadState{}
 	for _, h := range slices.Concat(state.Heads, state.Again, state.Archived) {
@@ -139,7 +135,7 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 		if h, ok := byLineage[s.LineageID]; ok && !ends(s) {
 			s.Strength, s.LastSupportedAt = decide.Strengthen(h, s.Evidence)
 		}
-		if ends(s) { // what was archived since is ended all the same
+		if ends(s) { // a memory archived since is deleted all the same
 			if status := byLineage[s.LineageID].Status; status == reverie.StatusHeld {
 				s.Judged = status
 			} else {
@@ -157,10 +153,9 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 	return plan.Steps, refused
 }
 
-// offSteps says, by index, why steps can no longer be applied. A step that is off
-// leaves its memory's statement standing, which may be in the way of another one,
-// so it looks again until nothing more comes of it. What takes the place of a
-// memory goes with its deletion, unless that is gone anyway.
+// offSteps returns, by index, why steps can no longer be applied. A refused step leaves the statement of its memory
+// active, which may block another step. So the loop repeats until no further step is refused. A step that replaces a
+// memory is refused with the deletion of that memory, unless the memory is deleted already.
 func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string]bool, held reverie.HeldPlan) map[int]string {
 	steps, off := held.Steps, unfounded(byLineage, standing, held.Steps)
 	text := func(s reverie.Step) string {
@@ -168,7 +163,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 	}
 	for before := -1; before < len(off); {
 		before = len(off)
-		stands, stays := map[string]bool{}, map[string]bool{} // texts, and lineages that are not deleted
+		stands, stays := map[string]bool{}, map[string]bool{} // active texts, and lineages that are not deleted
 		maps.Copy(stands, taken)
 		for _, h := range byLineage {
 			if h.Status == reverie.StatusActive {
@@ -182,7 +177,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
 			case s.Action != reverie.ActionCreate && !ends(s) && byLineage[s.LineageID].Status != restsOn(s):
 				off[i] = "the memory is " + string(byLineage[s.LineageID].Status) + " now"
-			case s.Judged == reverie.StatusHeld || s.Returns: // it says nothing now
+			case s.Judged == reverie.StatusHeld || s.Returns: // it has no active text
 			case off[i] == "" && (ends(s) || s.Action == reverie.ActionUpdate):
 				delete(stands, byLineage[s.LineageID].Text())
 			}
@@ -202,7 +197,7 @@ func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string
 	return off
 }
 
-// restsOn is the status of the head that a step was made for.
+// restsOn is the status that the head had when the step was made.
 func restsOn(s reverie.Step) reverie.Status {
 	if s.Returns {
 		return reverie.StatusArchived
@@ -210,11 +205,11 @@ func restsOn(s reverie.Step) reverie.Status {
 	return cmp.Or(s.Judged, reverie.StatusActive)
 }
 
-// unfounded says which steps rest on nothing that stands any more, or would write a
-// second narrative. With what was to take the place of a memory goes its deletion.
+// unfounded returns, by index, the steps whose sources are all deleted, and those that would write a second narrative.
+// The deletion of a memory is refused where every step that replaces it is.
 func unfounded(byLineage map[string]reverie.HeadState, standing map[string]bool, steps []reverie.Step) map[int]string {
 	off := map[int]string{}
-	kept, replaced := map[string]bool{}, map[string]bool{} // lineages whose place nothing takes, and something does
+	kept, replaced := map[string]bool{}, map[string]bool{} // lineages whose replacement is refused, and replaced ones
 	for i, s := range steps {
 		switch {
 		case len(s.Sources) > 0 && !slices.ContainsFunc(s.Sources, func(src reverie.Source) bool { return standing[src.LineageID] }):
@@ -233,8 +228,7 @@ func unfounded(byLineage map[string]reverie.HeadState, standing map[string]bool,
 	return off
 }
 
-// hasNarrative tells whether the narrative of a group's dreams is among its heads, of
-// which there is one at most.
+// hasNarrative reports whether the group has the narrative of its dreams. There is at most one.
 func hasNarrative(heads map[string]reverie.HeadState) bool {
 	for _, h := range heads {
 		if reverie.IsNarrative(h.Memory) {
@@ -244,10 +238,10 @@ func hasNarrative(heads map[string]reverie.HeadState) bool {
 	return false
 }
 
-// approvedStats counts what an approval did, not what the run did before, save
-// for what is kept after both: neither summaries nor what was held are among that.
+// approvedStats counts the changes of an approval, without those that the run made before. Only Kept continues the
+// run's count. Summaries and held memories are not part of Kept.
 func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st reverie.Stats) {
-	beside := map[string]bool{} // versions that were not among those kept, by what they are after it
+	beside := map[string]bool{} // versions that were not part of Kept, by their new id
 	for _, p := range plans {
 		for _, s := range p.Steps {
 			id := cmp.Or(s.MemoryID, s.Head.MemoryID)
@@ -272,6 +266,6 @@ func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st
 			st.Kept--
 		}
 	}
-	st.Kept, st.Refused = max(st.Kept, 0), len(r.Refusals) // a proposal has counted none
+	st.Kept, st.Refused = max(st.Kept, 0), len(r.Refusals) // a proposal has counted none as kept
 	return st
 }

@@ -14,40 +14,41 @@ import (
 	"reverie/internal/text"
 )
 
-// reply is what the model said, read into objects.
+// reply is the answer of the model, read into objects.
 type reply struct {
 	text string
 	answer.Result
-	checked *checked // nil: not yet
+	checked *checked // nil until check has run
 }
 
-// proposal is one line of an answer that has the form of an action; nothing in
-// it has been checked yet.
+// proposal is one line of an answer that has the form of an action. Nothing in it has been checked yet.
 type proposal struct {
 	line      int
 	action    reverie.Action
 	oldID     string
 	statement string
-	typ       reverie.Type // "" where it names none
-	due       *time.Time   // of a plan
+	typ       reverie.Type // "" where the line gives none
+	due       *time.Time   // date of a plan
 	reason    string
 	tags      []string
 	evidence  []reverie.Citation
 }
 
-// actionNone says on purpose that there is nothing to do.
+// actionNone says explicitly that there is nothing to do.
 const actionNone reverie.Action = "none"
 
-// unusable says why an answer to an input cannot be used, or nothing if it can. It can where one of its lines
-// was accepted or held, refused nothing (a keep), is refused because its memory waits already, or has a statement that the safety rules turn away: a
-// chat that somebody has poisoned must not stop its group. Lines that are refused for anything else answer nothing,
-// and a "none" beside them does not either, unless it is said of a message; alone it says that there is nothing to do.
+// unusable returns why an answer cannot be used, or "" if it can.
+//
+// An answer is usable if one of its lines was accepted, held or only keeps a memory. It is also usable if a line was
+// refused because its memory is pending review, or by a safety rule of statements: a poisoned chat must not stop its
+// group. Other refused lines do not make an answer usable, and neither does a "none" beside them, unless it cites a
+// message. A "none" alone means that there is nothing to do.
 func (a *reply) unusable(s *chunkInput) string {
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
 	}
 	c := a.check(s)
-	stands := func(l line) bool { return l.line > 0 } // lines of no answer have none
+	stands := func(l line) bool { return l.line > 0 } // lines that lapse has added have no number
 	if slices.ContainsFunc(c.accepted, stands) || slices.ContainsFunc(c.held, stands) {
 		return ""
 	}
@@ -65,7 +66,7 @@ func (a *reply) unusable(s *chunkInput) string {
 			continue
 		}
 		if p.action == actionNone {
-			if len(p.evidence) > 0 { // that message is judged, as the short prompts ask for
+			if len(p.evidence) > 0 { // the model has judged that message, as the short prompts ask
 				return ""
 			}
 			nothing = true
@@ -88,12 +89,12 @@ func (a *reply) unusable(s *chunkInput) string {
 	return fmt.Sprintf("no line of the answer stands (refused: %s)", strings.Join(slices.Compact(rules), ", "))
 }
 
-// citable tells whether anything could be evidence: what bots say cannot.
+// citable reports whether any fresh message could be evidence. Messages of bots cannot.
 func (s *chunkInput) citable() bool {
 	return slices.ContainsFunc(s.fresh, func(m reverie.Message) bool { return m.Role == reverie.RoleUser })
 }
 
-// check parses and checks an answer, once.
+// check parses and checks an answer once, and remembers the result.
 func (a *reply) check(s *chunkInput) checked {
 	if a.checked == nil {
 		proposals, refusals := parse(*a)
@@ -103,8 +104,8 @@ func (a *reply) check(s *chunkInput) checked {
 	return *a.checked
 }
 
-// parse turns an answer into proposals. A line that is an object but no action
-// is refused; what is not even that was skipped when the answer was read.
+// parse turns an answer into proposals. A line that is an object but no action is refused. Lines that are no objects
+// were skipped when the answer was read.
 func parse(a reply) ([]proposal, []reverie.Refusal) {
 	var proposals []proposal
 	var refusals []reverie.Refusal
@@ -124,9 +125,8 @@ func parse(a reply) ([]proposal, []reverie.Refusal) {
 	return proposals, refusals
 }
 
-// readProposal reads one object strictly enough never to invent an action, and
-// loosely where a model's habit does no harm: numbers as strings, one evidence
-// instead of a list, keys that we do not know.
+// readProposal reads one object. It never invents an action. It accepts harmless habits of models: numbers as strings,
+// one evidence instead of a list, unknown keys.
 func readProposal(l answer.Line) (proposal, error) {
 	var raw answer.Action
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
@@ -148,7 +148,7 @@ func readProposal(l answer.Line) (proposal, error) {
 	if raw.Statement != nil {
 		p.statement = strings.TrimSpace(*raw.Statement)
 	}
-	// Small models write so of what is to be kept from now on. It is checked and compared like any create.
+	// Small models write "keep" without an id for a new statement. It is checked and compared like any create.
 	if p.action == reverie.ActionKeep && p.oldID == "" && p.statement != "" {
 		p.action = reverie.ActionCreate
 	}
@@ -156,9 +156,9 @@ func readProposal(l answer.Line) (proposal, error) {
 		p.reason = *raw.ChangeReason
 	}
 	var kind, due string
-	_, _ = json.Unmarshal(raw.Type, &kind), json.Unmarshal(raw.Due, &due) // what is no text names none
+	_, _ = json.Unmarshal(raw.Type, &kind), json.Unmarshal(raw.Due, &due) // a value that is no string counts as missing
 	p.typ, p.due = reverie.TypeOf(kind), reverie.DueOf(due)
-	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
+	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are optional: anything but a list of strings is dropped
 	if p.evidence, err = answer.Citations(raw.Evidence); err != nil {
 		return proposal{}, fmt.Errorf("evidence: %w", err)
 	}

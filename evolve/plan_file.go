@@ -16,12 +16,12 @@ import (
 	"reverie/internal/text"
 )
 
-// Sealer makes sums that only the group's database can make.
+// Sealer makes seals that only the group's database can make.
 type Sealer interface {
 	PlanSeal(ctx context.Context, groupID, text string) (string, error)
 }
 
-// sealOf is the seal of a plan, and the sum that it seals.
+// sealOf returns the seal of a plan file, and the checksum that it seals.
 func sealOf(ctx context.Context, s Sealer, file *planfile.File) (seal, sum string, err error) {
 	if sum, err = file.Sum(); err != nil {
 		return "", "", err
@@ -32,13 +32,13 @@ func sealOf(ctx context.Context, s Sealer, file *planfile.File) (seal, sum strin
 	return seal, sum, nil
 }
 
-// beginFile begins the plan of a dry run, before anything is known to be pending.
+// beginFile begins the plan file of a dry run, before the run knows of pending messages.
 func (r *run) beginFile() {
 	r.result.Plan = &planfile.File{CreatedAt: r.now, Run: reverie.Run{ID: cmp.Or(r.req.PlanID, reverie.NewID()),
 		GroupID: r.req.GroupID, Job: reverie.JobEvolve, Model: r.Model.Name()}}
 }
 
-// sealFile seals the plan of a dry run, if it is to be applied.
+// sealFile seals the plan file of a dry run, if it can be applied.
 func (r *run) sealFile(ctx context.Context) (err error) {
 	if file := r.result.Plan; file != nil && r.req.PlanID != "" {
 		file.Seal, _, err = sealOf(ctx, r.Store, file)
@@ -46,8 +46,8 @@ func (r *run) sealFile(ctx context.Context) (err error) {
 	return err
 }
 
-// addToFile adds what a chunk would write to the plan, and what that rests on: the heads
-// before the first chunk, and the messages of each.
+// addToFile adds the plan of a chunk to the file, with the checksums of the state it depends on: the heads before the
+// first chunk, and the messages of each chunk.
 func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 	f := r.result.Plan
 	if len(f.Chunks) == 0 {
@@ -75,21 +75,19 @@ func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 		Plan: plan})
 }
 
-// PlanStore is what applying a plan file reads and writes, besides the heads.
+// PlanStore is what ApplyPlan reads and writes, besides the heads.
 type PlanStore interface {
 	Sealer
 	PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error)
 	ApplyPlanned(ctx context.Context, lease reverie.Lease, run reverie.PlannedRun) (changes []reverie.Change, pending int, err error)
 }
 
-// ApplyPlan writes what a plan file says, without asking a model: all of it, in one
-// transaction, or nothing. It becomes a run of its own, whose id is the plan's, with the
-// lines that wait for a person.
+// ApplyPlan writes what a plan file says, without asking a model. It writes everything in one transaction, or nothing.
+// The result is a run of its own, with the plan's id and the held lines of the plan.
 //
-// A file that is not as this database wrote it is [reverie.ErrInvalid]. Where the memories or
-// messages that the plan rests on are not as they were, it is [reverie.ErrConflict]. A plan
-// that was applied already is told from that: the result's run has ended before, and nothing
-// is written.
+// A file that this database did not write, or that was edited, is [reverie.ErrInvalid]. Where memories or messages that
+// the plan depends on have changed, it is [reverie.ErrConflict]. A plan that was applied before writes nothing: the
+// result is that of the earlier run, with NoNew set.
 func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, file *planfile.File) (Result, error) {
 	groupID := file.Run.GroupID
 	none := Result{}
@@ -128,7 +126,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 	return r.result, nil
 }
 
-// appliedBefore says what became of a plan that a run has applied.
+// appliedBefore returns the result of the run that has applied the plan already.
 func appliedBefore(res Result, run reverie.Run) (Result, error) {
 	if run.UndoneAt != nil {
 		return res, fmt.Errorf("the plan was applied as run %s, which was undone at %s: %w: plan again",
@@ -138,8 +136,8 @@ func appliedBefore(res Result, run reverie.Run) (Result, error) {
 	return res, nil
 }
 
-// writePlan writes the plans of a file's chunks as one run. How strong memories are may have
-// changed since: what the steps make of that is computed anew.
+// writePlan writes the plans of all chunks as one run. The strength of a memory may have changed since the plan was
+// made, so it is computed anew.
 func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.File, sum string, state reverie.State) error {
 	r.recorder.Began, r.recorder.Row.StartedAt = true, r.now
 	st := &r.recorder.Stats
@@ -175,8 +173,8 @@ func (r *run) writePlan(ctx context.Context, store PlanStore, file *planfile.Fil
 	return nil
 }
 
-// strengthen gives steps on heads the strength that their evidence makes of them, one after
-// the other. Steps on what the plan itself creates have it already.
+// strengthen sets the strength of steps on existing heads, in order, from their evidence. Steps on memories that the
+// plan itself creates have their strength already.
 func strengthen(steps []reverie.Step, heads []reverie.HeadState) {
 	for i := range steps {
 		step := &steps[i]
@@ -191,7 +189,7 @@ func strengthen(steps []reverie.Step, heads []reverie.HeadState) {
 	}
 }
 
-// bearOut notes on a head what a step's evidence has made of it.
+// bearOut updates a head with the strength and the time of support of a step.
 func bearOut(h *reverie.HeadState, step reverie.Step) {
 	h.Strength, h.LastSupportedAt = step.Strength, step.LastSupportedAt
 	for _, e := range step.Evidence {
@@ -201,7 +199,7 @@ func bearOut(h *reverie.HeadState, step reverie.Step) {
 	}
 }
 
-// checkStale refuses a plan of which a memory or a message is not as it was.
+// checkStale refuses a plan if a memory or a message that it depends on has changed.
 func checkStale(file *planfile.File, state reverie.State, messages []reverie.Message) error {
 	heads := text.Each(slices.Concat(state.Heads, state.Again), planfile.SumOfHead)
 	said := text.Each(messages, func(m reverie.Message) planfile.Sum { return planfile.SumOfMessage(m, m.Pending()) })
@@ -213,7 +211,7 @@ func checkStale(file *planfile.File, state reverie.State, messages []reverie.Mes
 		file.CreatedAt.UTC().Format(time.RFC3339), text.Excerpt(strings.Join(changed, ", "), 500), file.Run.GroupID, reverie.ErrConflict)
 }
 
-// differing names what was otherwise, or is new.
+// differing names the items that have changed, or are new.
 func differing(what string, were, are []planfile.Sum) (names []string) {
 	for _, s := range slices.Concat(were, are) {
 		if !slices.Contains(were, s) || !slices.Contains(are, s) {
@@ -224,8 +222,8 @@ func differing(what string, were, are []planfile.Sum) (names []string) {
 	return slices.Compact(names)
 }
 
-// simulation is what a dry run believes to have written: the heads after its plans,
-// what is still to be judged again, and how many messages they have consumed.
+// simulation is the state of a dry run: the heads after its plans, the memories still to be judged again, and the
+// number of messages consumed.
 type simulation struct {
 	heads []reverie.HeadState
 	again []reverie.HeadState
@@ -236,12 +234,12 @@ type simulation struct {
 	nights   []string
 }
 
-// ends tells whether a step ends a memory.
+// ends reports whether a step ends a memory.
 func ends(s reverie.Step) bool {
 	return s.Action == reverie.ActionDelete || s.Action == reverie.ActionArchive
 }
 
-// read gives a state what the dry run believes.
+// read replaces the heads of a state by those of the dry run.
 func (d *simulation) read(state *reverie.State) {
 	state.Heads, state.Again, state.Taken = slices.Clone(d.heads), slices.Clone(d.again), maps.Clone(d.taken)
 	state.Archived, state.Nights = slices.Clone(d.archived), d.nights
@@ -301,10 +299,10 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 		}
 		h.Statement, h.ContentHash, h.Tags, h.UpdatedAt, h.RunID = step.Statement, step.ContentHash, step.Tags, r.now, &runID
 		h.Type, h.DueOn = step.Type, step.DueOn
-		h.Status, h.EmbeddingModel = reverie.StatusActive, "" // nothing is stored that could be found
+		h.Status, h.EmbeddingModel = reverie.StatusActive, "" // a dry run stores no vector that a search could find
 	}
 	s.judged(all, plan)
-	slices.SortStableFunc(all, func(a, b reverie.HeadState) int { // one that is held no more has its place again
+	slices.SortStableFunc(all, func(a, b reverie.HeadState) int { // for those no longer held
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.LineageID, b.LineageID))
 	})
 	d.heads, d.again, d.archived = nil, nil, nil

@@ -12,11 +12,10 @@ import (
 	"reverie/prompts"
 )
 
-// propose asks the model about the chunk and returns its answer, which is
-// stored before anything is done with it. An answer that was stored before a
-// crash is returned without asking, while its input is the same. A cut-off
-// answer is thrown away whole and the chunk halved; an unusable one is asked
-// for once more. A chunk that shows no message asks nothing.
+// propose asks the model about the chunk and returns its answer. The answer is stored before anything is done with it.
+// An answer that was stored before a crash is used again while its input is the same. After a cut-off answer propose
+// discards it and halves the chunk; after an unusable one it asks once more. A chunk that shows no message asks
+// nothing.
 func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 	for {
 		if len(s.fresh) == 0 {
@@ -61,7 +60,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		Render: func([]string) (prompts.Rendered, error) { return s.prompt, nil },
 		Use: func(text string, read answer.Result) (why string) {
 			a = reply{text: text, Result: read}
-			if why = a.unusable(s); why != "" { // nobody else comes to hear of its lines
+			if why = a.unusable(s); why != "" { // nothing else reports its refusals
 				for _, f := range a.check(s).refused {
 					r.recorder.TellRefused(f.Rule)
 				}
@@ -76,9 +75,9 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	return a, err
 }
 
-// asAsked tries whether the chunk was the last of its window when it was asked
-// about, and is not any more because messages came late, or the other way round.
-// It returns the input's hash as it then is, the input with it, or leaves both.
+// asAsked looks for the form of the chunk that has the stored hash. The chunk may have been the last of its window when
+// the model was asked, and no longer be: messages arrived late. Or the other way round. It returns the hash of the
+// input, which it changes only where the other form has the stored hash.
 func (r *run) asAsked(s *chunkInput, model, stored string) (string, error) {
 	input := s.inputSHA256(model)
 	for range 2 {
@@ -93,8 +92,8 @@ func (r *run) asAsked(s *chunkInput, model, stored string) (string, error) {
 	return input, nil
 }
 
-// halve gives the later half of the chunk's messages back to the queue, for
-// this run's further chunks too.
+// halve returns the later half of the chunk's messages to the queue. The run's further chunks are no longer than the
+// first half.
 func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	middle := s.fresh[len(s.fresh)/2].ID
 	for i, m := range s.state.Pending {
@@ -108,12 +107,12 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	return r.arrange(ctx, s, false)
 }
 
-// inputSHA256 names the question.
+// inputSHA256 is the hash that identifies the question.
 func (s *chunkInput) inputSHA256(model string) string {
 	return llm.InputSHA256(model, s.prompt.System, s.prompt.User)
 }
 
-// row is the ledger's row of a chunk.
+// row makes the ledger row of a chunk.
 func (r *run) row(s *chunkInput, input, text string, status reverie.ChunkStatus) reverie.Chunk {
 	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit,
 		MessageIDs: pipeline.IDs(s.state.Pending)}

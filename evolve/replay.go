@@ -11,17 +11,16 @@ import (
 	"reverie/internal/reverie"
 )
 
-// PastChunk is one chunk of a past run, and the group as it was when the model was asked.
+// PastChunk is one chunk of a past run, with the group as it was when the model was asked.
 type PastChunk struct {
 	Run    reverie.Run
 	Chunk  reverie.Chunk
 	State  reverie.State // Pending are the chunk's messages that still have a text
-	Before reverie.Stats // of the run, before the chunk
+	Before reverie.Stats // counts of the run before the chunk
 }
 
-// SameQuestion tells whether the question of a past chunk, put to the model that was asked
-// then by the prompts of p, has the hash that was stored. A chunk without a question is the
-// same.
+// SameQuestion reports whether the prompts of p ask the question of a past chunk in the same words. It compares the
+// hash, for the model that was asked then. A chunk without a question is the same.
 func (p *Pipeline) SameQuestion(past PastChunk) (bool, error) {
 	_, s, err := p.pastInput(past)
 	if err != nil || past.Chunk.InputSHA256 == "" {
@@ -30,17 +29,16 @@ func (p *Pipeline) SameQuestion(past PastChunk) (bool, error) {
 	return s.inputSHA256(past.Run.Model) == past.Chunk.InputSHA256, nil
 }
 
-// Replayed is the plan that a past chunk comes to now, and the prompt that it was asked by.
+// Replayed is the plan that a replayed chunk comes to, and the prompt that it was asked by.
 type Replayed struct {
 	reverie.Plan
 	PromptVersion, PromptSHA256 string
 }
 
-// Replay returns the plan that the rules of now make of a past chunk: of its stored answer,
-// or, where ask is set, of what the model of p answers to its question, which is then on no
-// run's account. Nothing else is written. An answer that cannot be used is
-// [reverie.ErrUnusable]; other errors are those of the model. p's decider is asked about new
-// statements as if the run went on.
+// Replay returns the plan that the present rules make of a past chunk. It reads the stored answer or, with ask, puts
+// the question to the model of p; that call belongs to no run. It writes nothing else. The decider of p is asked about
+// new statements as if the run went on. An answer that cannot be used is [reverie.ErrUnusable]; other errors are those
+// of the model.
 func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replayed, error) {
 	r, s, err := p.pastInput(past)
 	if err != nil {
@@ -52,12 +50,12 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 			return Replayed{}, err
 		}
 	}
-	r.recorder.Row.ID = past.Run.ID // the versions of the run itself may be rewritten freely
+	r.recorder.Row.ID = past.Run.ID // versions of the run itself do not count as rewritten
 	plan, err := r.decide(ctx, s, a.check(s))
 	return Replayed{plan, s.prompt.Version, s.prompt.SHA256}, err
 }
 
-// askAgain asks about a chunk that is not halved.
+// askAgain asks about a chunk without halving it.
 func (r *run) askAgain(ctx context.Context, s *chunkInput) (reply, error) {
 	if len(s.fresh) == 0 {
 		return reply{}, nil
@@ -69,7 +67,7 @@ func (r *run) askAgain(ctx context.Context, s *chunkInput) (reply, error) {
 	return a, err
 }
 
-// pastInput lays out a chunk as the model saw it.
+// pastInput rebuilds the input of a chunk as the model saw it.
 func (p *Pipeline) pastInput(past PastChunk) (*run, *chunkInput, error) {
 	row := past.Run
 	r := p.of(nil, reverie.Run{GroupID: row.GroupID, Stats: past.Before})
@@ -94,8 +92,8 @@ func (p *Pipeline) pastInput(past PastChunk) (*run, *chunkInput, error) {
 	return r, s, err
 }
 
-// showAgain shows the memories that the chunk showed, by their version ids; of chunks that
-// do not say so, all that there were.
+// showAgain shows the memories that the chunk showed, by their version ids. For a chunk without such ids it shows all
+// memories of that time.
 func (s *chunkInput) showAgain(ids []string, limit int) error {
 	all := slices.Concat(s.state.Heads, s.state.Again)
 	if len(ids) == 0 {

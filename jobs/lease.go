@@ -1,6 +1,5 @@
-// Package jobs says when and how often work is done, and by whom: it holds the
-// leases that keep two runs off one group. The work itself is functions that it
-// is handed.
+// Package jobs decides when each job runs, how often, and in which process. It holds the leases that keep two runs from
+// working on one group. The callers pass the work itself as functions.
 package jobs
 
 import (
@@ -14,63 +13,63 @@ import (
 	"reverie/internal/reverie"
 )
 
-// LeaseStore keeps leases, on the database's clock.
+// LeaseStore stores leases. They are timed by the database's clock.
 type LeaseStore interface {
 	AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error)
 	RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error)
 	ReleaseLease(ctx context.Context, lease reverie.Lease) error
 }
 
-// Leases hands out the right to write a group.
+// Leases takes the lease of a group, under which one process may write the group.
 type Leases struct {
 	Store  LeaseStore
 	Holder string // names this process to people: host:pid
-	// Beat returns a channel that fires every d, and its stop; nil is a ticker.
+	// Beat returns a channel that fires every d, and a function that stops it. nil: a ticker.
 	Beat func(d time.Duration) (<-chan time.Time, func())
-	// Takeover hears of each lease that the holder before did not give back: its
-	// process died or stood still. nil is nobody.
+	// Takeover is called for each lease that the holder before did not release, because its process died or was
+	// stalled. It may be nil.
 	Takeover func(groupID string)
-	// Settler does what waits to be done under a lease, whenever one is taken. nil: nothing waits.
+	// Settler does deferred work of a group whenever its lease is taken. nil: there is none.
 	Settler Settler
-	// Queue has those who ask in this process wait for each other; nil: they do not.
+	// Queue makes the jobs of this process wait for each other. nil: they do not wait.
 	Queue *Queue
 }
 
-// Settler does what has come for a group while somebody had its lease.
+// Settler does the work that arrived for a group while its lease was held.
 type Settler interface {
 	Waits(ctx context.Context, groupID string) bool
 	Settle(ctx context.Context, lease reverie.Lease)
 }
 
-// Held is a lease that this process has, renewed in the background.
+// Held is a lease that this process holds. A goroutine renews it.
 type Held struct {
 	lease reverie.Lease
-	mu    sync.Mutex // held while the lease is being renewed, or must not be
+	mu    sync.Mutex // held during a renewal, and while none may happen
 }
 
-// Lease returns the lease; its fence goes with every write.
+// Lease returns the lease. Every write checks its fence.
 func (h *Held) Lease() reverie.Lease { return h.lease }
 
-// Exclusive runs fn while nothing renews the lease, so that fn may lock its row.
+// Exclusive runs fn while nothing renews the lease, so that fn may lock the row of the lease.
 func (h *Held) Exclusive(fn func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return fn()
 }
 
-// last says that nothing is done under the lease behind what is done next, which may give it back.
+// last marks the next write as the last one under the lease. That write may release the lease itself.
 func (h *Held) last() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lease.GiveBack = new(bool)
 }
 
-// givenBack tells whether that was done. The caller has mu, or is the one who writes.
+// givenBack reports whether a write has released the lease. The caller holds mu, or is the writer itself.
 func (h *Held) givenBack() bool { return h.lease.GiveBack != nil && *h.lease.GiveBack }
 
-// With runs fn while it holds the group's lease, and releases it after. The
-// context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
-// could not be kept. A group that somebody else holds is a [reverie.BusyError].
+// With runs fn while it holds the group's lease, and releases the lease afterwards. If the lease cannot be kept, the
+// context of fn ends with a cause that is [reverie.ErrLeaseLost]. If another holder has it, the error is a
+// [reverie.BusyError].
 func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
 	giveBack, err := l.Turn(ctx, groupID)
 	if err != nil {
@@ -80,8 +79,8 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 	return l.begin(ctx, ctx, groupID, fn)
 }
 
-// Turn waits until no other of the process works on the group, or ctx ends, for one who has to
-// wait for more before the lease is taken. What it returns gives the group back.
+// Turn waits until no other job of the process works on the group, or until ctx ends. It is for callers that must wait
+// for more before they take the lease. The caller must call giveBack.
 func (l *Leases) Turn(ctx context.Context, groupID string) (giveBack func(), err error) {
 	if giveBack, err = l.Queue.take(ctx, groupID); err != nil {
 		return nil, waitError(groupID, err)
@@ -89,32 +88,32 @@ func (l *Leases) Turn(ctx context.Context, groupID string) (giveBack func(), err
 	return giveBack, nil
 }
 
-// begin is [Leases.With] for one whose turn it is already. Nothing is begun when open has
-// ended: what is under way by then goes on while ctx lasts.
+// begin is [Leases.With] for a caller that has the group's turn already. It begins nothing once open has ended. Work in
+// progress goes on while ctx lasts.
 func (l *Leases) begin(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
-	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
+	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // the group may have become free just now
 		return waitError(groupID, err)
 	}
 	err := l.hold(ctx, groupID, fn)
-	for range maxSettle { // what has come since found the lease taken
+	for range maxSettle { // work that arrived meanwhile found the lease held
 		if l.Settler == nil || ctx.Err() != nil || errors.Is(err, reverie.ErrBusy) || !l.Settler.Waits(ctx, groupID) {
 			break
 		}
 		if l.hold(ctx, groupID, func(context.Context, *Held) error { return nil }) != nil {
-			break // who has it does it
+			break // the new holder does it
 		}
 	}
 	return err
 }
 
-// maxSettle is how often what comes is waited for behind the work.
+// maxSettle is how often begin takes the lease again for deferred work.
 const maxSettle = 3
 
 func waitError(groupID string, err error) error {
 	return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
 }
 
-// hold is [Leases.With] without a wait.
+// hold is [Leases.With] without waiting.
 func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) (err error) {
 	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
 	if err != nil {
@@ -130,7 +129,7 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 		defer close(done)
 		l.keep(inner, held, cancel)
 	}()
-	defer func() { // also when fn panics: it would be renewed for as long as the process lives
+	defer func() { // also when fn panics, or the renewals would never end
 		cancel(nil)
 		<-done
 		if held.givenBack() {
@@ -158,7 +157,7 @@ func (l *Leases) settle(ctx context.Context, held *Held) {
 	}
 }
 
-// IfFree is [Leases.With] for what can wait: it waits for nobody.
+// IfFree is [Leases.With] for work that can be skipped: it returns a [reverie.BusyError] instead of waiting.
 func (l *Leases) IfFree(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
 	giveBack, taken := l.Queue.try(groupID)
 	if taken != nil {
@@ -168,7 +167,7 @@ func (l *Leases) IfFree(ctx context.Context, groupID string, fn func(ctx context
 	return l.begin(ctx, ctx, groupID, fn)
 }
 
-// explainLoss says of work that failed because its lease was lost that it did.
+// explainLoss adds to an error that the work failed because its lease was lost.
 func explainLoss(ctx context.Context, err error) error {
 	lost := context.Cause(ctx)
 	if err != nil && aborted(err) == nil && errors.Is(lost, reverie.ErrLeaseLost) {
@@ -177,9 +176,8 @@ func explainLoss(ctx context.Context, err error) error {
 	return err
 }
 
-// keep renews the lease until ctx ends. One renewal may fail and the next
-// succeed; a lease that is lost ends the work, and so does one that could not be
-// renewed for as long as it lives: another may have it, and ask the model the same.
+// keep renews the lease until ctx ends. A renewal may fail if a later one succeeds. A lost lease ends the work. So does
+// a lease that was not renewed for its whole lifetime: another process may hold it by then and ask the model the same.
 func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCauseFunc) {
 	beat := l.Beat
 	if beat == nil {
@@ -221,16 +219,14 @@ func ticker(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// Queue has several jobs of one process take turns on a group, where each would
-// find it busy else and pass it over. The zero Queue is ready; a nil one lets
-// everybody through, and the lease decides.
+// Queue makes the jobs of one process take turns on a group. Without it, a job would find the group busy and skip it.
+// The zero Queue is ready. With a nil Queue nobody waits, and the lease alone decides.
 type Queue struct {
 	mu    sync.Mutex
 	taken map[string]chan struct{} // closed when the group is free again
 }
 
-// take waits until no other of the process works on the group. What it returns
-// gives the group back.
+// take waits until no other job of the process works on the group. The caller must call giveBack.
 func (q *Queue) take(ctx context.Context, groupID string) (giveBack func(), err error) {
 	for {
 		giveBack, free := q.try(groupID)
@@ -245,8 +241,8 @@ func (q *Queue) take(ctx context.Context, groupID string) (giveBack func(), err 
 	}
 }
 
-// try is take without waiting: where another of the process works on the group it returns
-// what is closed when the group is free again.
+// try is take without waiting. If another job of the process works on the group, it returns a channel that is closed
+// when the group is free.
 func (q *Queue) try(groupID string) (giveBack func(), free <-chan struct{}) {
 	if q == nil {
 		return func() {}, nil

@@ -12,15 +12,14 @@ import (
 	"reverie/internal/safety"
 )
 
-// errEnded ends the work on a group between two windows, when no further is begun.
+// errEnded ends the work on a group before its next window.
 var errEnded = errors.New("no further window is begun")
 
 // takeLease runs work while it holds a group's lease.
 type takeLease func(ctx context.Context, groupID string, work func(context.Context, *Held) error) error
 
-// RunGroup is how every job works on one group, whoever asks for it: under the group's
-// lease, with a panic made an error, and with a failure noted against the group. It sets
-// the outcome in res, whose windows work fills in.
+// RunGroup is how every job works on one group, whoever starts it. It holds the group's lease, turns a panic into an
+// error, and notes a failure of the group. It sets the outcome in res; work fills in the windows.
 func (r *Runner) RunGroup(ctx context.Context, res *GroupResult, take takeLease, work func(context.Context, *Held) error) {
 	worked := false
 	err := take(ctx, res.GroupID, func(ctx context.Context, held *Held) error {
@@ -28,7 +27,7 @@ func (r *Runner) RunGroup(ctx context.Context, res *GroupResult, take takeLease,
 		worked = err == nil
 		return err
 	})
-	if worked && err != nil { // only the lease was not given back
+	if worked && err != nil { // only releasing the lease failed
 		r.logger().Warn("the work is done, but its lease was not given back", "job", r.Job, "group_id", res.GroupID, "error", err)
 		err = nil
 	}
@@ -37,22 +36,21 @@ func (r *Runner) RunGroup(ctx context.Context, res *GroupResult, take takeLease,
 	}
 }
 
-// Request is one window of one group that a person or a client asks for, whether or not
-// the group is paused, parked or left alone.
+// Request asks for one window of one group. It runs even if the group is paused, parked or waiting for a retry.
 type Request struct {
 	Group  reverie.Group
 	Window reverie.Window
-	// Open is given by who has the group's turn already, see [Leases.Turn]: when it has ended
-	// the window is not begun. nil: the turn is waited for.
+	// Open is set by callers that have the group's turn already, see [Leases.Turn]. Once it has ended, the window is
+	// not begun. nil: RunOne waits for the turn.
 	Open   context.Context
-	Held   *Held // the group's lease, where it is held already
+	Held   *Held // the group's lease, if the caller holds it already
 	DryRun bool  // see [Runner]
-	// Then follows a window that is done, under the same lease; nil: nothing does. Its
-	// error is not one of the window: see [GroupResult.ThenErr].
+	// Then runs after a window that is done, under the same lease. It may be nil. Its error is no error of the window:
+	// see [GroupResult.ThenErr].
 	Then func(ctx context.Context, held *Held, done Report) error
 }
 
-// RunOne works on what a person or a client asks for.
+// RunOne works on the window of a request.
 func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 	one := *r
 	r = &one
@@ -76,7 +74,7 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 			return done.Err
 		}
 		res.Left = 0
-		if !done.NoNew { // to have had nothing to do proves nothing
+		if !done.NoNew { // a window without messages proves nothing
 			r.clearSetback(ctx, res.GroupID)
 		}
 		if req.Then != nil && !r.DryRun {
@@ -88,7 +86,7 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 	return res
 }
 
-// runWindow works on one window, instrumented, and makes an error of a panic.
+// runWindow works on one window, with metrics and traces, and turns a panic into an error.
 func (r *Runner) runWindow(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) Report {
 	report := Report{GroupID: g.ID, Window: w}
 	ended := func(Report) {}
@@ -105,15 +103,14 @@ func (r *Runner) runWindow(ctx context.Context, held *Held, g reverie.DueGroup, 
 	return report
 }
 
-// noteWindow notes a window that failed, where windows and not groups are parked.
+// noteWindow notes a failed window, for jobs that park windows and not groups.
 func (r *Runner) noteWindow(ctx context.Context, groupID string, w Report) {
 	if r.WindowFailed != nil && ctx.Err() == nil && CountsAgainstGroup(w.Err) {
 		r.note(ctx, groupID, func(ctx context.Context) error { return r.WindowFailed(ctx, groupID, w.Window, w.Err) })
 	}
 }
 
-// conclude makes an outcome of the error that the work on a group ended with, and counts
-// a failure against the group.
+// conclude sets the outcome from the error of the work on a group, and notes a failure of the group.
 func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
 	if r.Ended != nil && !r.DryRun {
 		defer func() { r.Ended(*res) }()
@@ -140,12 +137,12 @@ func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
 	}
 }
 
-// clearSetback forgets the failures before a success: they are not in a row any more.
+// clearSetback deletes the noted failures of a group after a success: only failures in a row count.
 func (r *Runner) clearSetback(ctx context.Context, groupID string) {
 	r.note(ctx, groupID, func(ctx context.Context) error { return r.Store.ClearSetback(ctx, groupID, r.Job) })
 }
 
-// noteTimeout bounds a note, which is written even when all else has to end.
+// noteTimeout bounds the writing of a note, which is written even after ctx has ended.
 const noteTimeout = 5 * time.Second
 
 func (r *Runner) note(ctx context.Context, groupID string, write func(ctx context.Context) error) {
@@ -159,7 +156,7 @@ func (r *Runner) note(ctx context.Context, groupID string, write func(ctx contex
 	}
 }
 
-// runIfFree works on a group, or puts it aside where another job of the process does.
+// runIfFree works on a group, or adds it to busyGroups if another job of the process works on it.
 func (f *fanOut) runIfFree(ctx context.Context, g reverie.DueGroup) {
 	giveBack, busy := f.Leases.Queue.try(g.ID)
 	if busy != nil {
@@ -171,20 +168,18 @@ func (f *fanOut) runIfFree(ctx context.Context, g reverie.DueGroup) {
 	f.runInSlot(ctx, g, giveBack)
 }
 
-// runWhenFree works on a group when no other job of the process does. That is waited for
-// before a slot is taken: two jobs that each wait for groups of the other, and for its
-// slots, would wait for ever.
+// runWhenFree works on a group once no other job of the process does. It waits before it takes a slot. Otherwise two
+// jobs could wait forever, each for a group and a slot of the other.
 func (f *fanOut) runWhenFree(ctx context.Context, g reverie.DueGroup) {
 	giveBack, err := f.Leases.Queue.take(f.open, g.ID)
 	if err != nil {
-		f.over() // keeps why
+		f.over() // notes the reason
 		return
 	}
 	f.runInSlot(ctx, g, giveBack)
 }
 
-// runInSlot works on a group when there is a slot to work in, counts what became of it,
-// and gives it back.
+// runInSlot works on a group once a slot is free, counts the outcome, and gives the group back.
 func (f *fanOut) runInSlot(ctx context.Context, g reverie.DueGroup, giveBack func()) {
 	defer giveBack()
 	if f.Enter != nil {
@@ -200,7 +195,7 @@ func (f *fanOut) runInSlot(ctx context.Context, g reverie.DueGroup, giveBack fun
 	}
 }
 
-// runGroup works on one group, if anything is due for it.
+// runGroup works on one group, and reports whether anything was due.
 func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupResult, due bool) {
 	res.GroupID = g.ID
 	agenda, err := f.plan(ctx, g)
@@ -239,7 +234,7 @@ func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupRes
 	return res, due
 }
 
-// take takes the group's lease, which a dry run needs none of.
+// take takes the group's lease. A dry run needs none.
 func (f *fanOut) take(ctx context.Context, groupID string, work func(context.Context, *Held) error) error {
 	if f.DryRun {
 		return work(ctx, nil)
@@ -247,9 +242,8 @@ func (f *fanOut) take(ctx context.Context, groupID string, work func(context.Con
 	return f.Leases.hold(ctx, groupID, work)
 }
 
-// reload reads the group again, now that its lease is held: since its page was
-// read, another process may have done the work, or failed at it, and a person may
-// have changed the group.
+// reload reads the group again under its lease. Since its page was read, another process may have done the work or
+// failed, or a user may have changed the group.
 func (f *fanOut) reload(ctx context.Context, groupID string) (reverie.DueGroup, Agenda, error) {
 	found, err := f.Store.DueGroups(ctx, reverie.DueQuery{Job: f.Job, GroupID: groupID, Limit: 1})
 	if err != nil || len(found) == 0 {
@@ -259,8 +253,8 @@ func (f *fanOut) reload(ctx context.Context, groupID string) (reverie.DueGroup, 
 	return found[0], agenda, err
 }
 
-// windows works on the windows of a group in order, up to the first error that the
-// others must not be tried after. Of those that are passed over the first counts.
+// windows works on the windows of a group in order. It stops at an error after which the others must not run. Otherwise
+// it returns the first error of a window.
 func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g reverie.DueGroup, windows []reverie.Window) error {
 	var failed error
 	for i, w := range windows {
@@ -270,7 +264,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 		if f.over() {
 			return cmp.Or(failed, errEnded)
 		}
-		if held != nil && i == len(windows)-1 && g.Setback == nil { // which is cleared behind the work
+		if held != nil && i == len(windows)-1 && g.Setback == nil { // it needs one more write
 			held.last()
 		}
 		done := f.runWindow(ctx, held, g, w)
@@ -284,7 +278,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 			failed = cmp.Or(failed, done.Err)
 			f.noteWindow(ctx, g.ID, done)
 			continue
-		case f.WindowFailed != nil && llm.IsPending(done.Err): // the others do not build on it
+		case f.WindowFailed != nil && llm.IsPending(done.Err): // the other windows do not depend on this one
 			failed = cmp.Or(failed, done.Err)
 			continue
 		default:
@@ -298,7 +292,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 	return failed
 }
 
-// leaveAlone skips a group that is not to be worked on now, and says why.
+// leaveAlone reports whether a group is skipped now, and notes the reason.
 func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 	s := g.Setback
 	switch {
@@ -319,7 +313,7 @@ func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 	return true
 }
 
-// heed ends the fan-out where what one group ended with is the same for all.
+// heed ends the fan-out after an error that is the same for every group.
 func (f *fanOut) heed(r *GroupResult) {
 	cause := aborted(r.Err)
 	budget, spent := errors.AsType[*reverie.BudgetError](r.Err)

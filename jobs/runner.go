@@ -26,51 +26,49 @@ type Store interface {
 	ClearSetback(ctx context.Context, groupID string, job reverie.Job) error
 }
 
-// Work does one window of one group, whose lease is held. A window without
-// pending messages is no error. What its error means:
+// Work processes one window of one group under the group's lease. A window without pending messages is no error. The
+// errors mean:
 //
-//   - marked by [Abort], or the same for every group ([IsGlobal]): no other is begun
-//   - [reverie.BudgetError]: the group is deferred, and no other is begun
+//   - marked by [Abort], or the same for every group ([IsGlobal]): no other group is begun
+//   - [reverie.BudgetError]: the group is deferred, and no other group is begun
 //   - [reverie.ErrDeferred], [reverie.ErrUnavailable], [reverie.ErrLeaseLost], or
 //     of a context: the group is deferred
 //   - any other, and a panic: the group failed
 type Work func(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) (RunOutcome, error)
 
-// Runner does a job: for the groups that are due ([Runner.Run]), or for one that somebody
-// asks for ([Runner.RunOne], which needs no Plan). No group stops another.
+// Runner does a job: for all due groups ([Runner.Run]), or for one group on request ([Runner.RunOne], which needs no
+// Plan). The failure of a group does not stop the others.
 type Runner struct {
 	Job         reverie.Job
 	Store       Store
 	Leases      *Leases
 	Concurrency int    // groups at a time
-	Shard       Shard  // the zero one is all groups
+	Shard       Shard  // the zero Shard is all groups
 	GroupID     string // only this group, paused or not; "" = all that are not paused
-	// After is the group behind which it begins, to come round to it at last; "" is
-	// the order of ids. So that those at the end do not starve where each run is
-	// cut short.
+	// After is the group after which Run begins; it then continues from the first group. "" begins with the first. It
+	// gives the last groups their turn where each run is cut short.
 	After string
 	Plan  Plan
-	// Enter waits until a group may be begun, or ctx ends, and returns the context to work
-	// in and what to call at the end; nil: there is nothing to wait for.
+	// Enter waits until a group may begin, or until ctx ends. It returns the context for the work, and a function to
+	// call at its end. It may be nil.
 	Enter func(ctx context.Context) (work context.Context, leave func())
-	// Prepare is called under a group's lease, before what is due for it is looked
-	// at again and worked on; nil: nothing is.
+	// Prepare is called under the group's lease, before the runner reads again what is due. It may be nil.
 	Prepare func(ctx context.Context, held *Held, g reverie.DueGroup) error
 	Work    Work
-	// WindowFailed, where set, says that the windows of a group do not build on each
-	// other: one that fails stops no other, and is noted by this alone, as the window's
-	// failure and not the group's. nil: a group has its windows in a row.
+	// WindowFailed is set for jobs whose windows do not depend on each other. A failed window then stops no other
+	// window. WindowFailed notes the failure for the window, and the group has none. nil: a failed window stops the
+	// later ones of its group.
 	WindowFailed func(ctx context.Context, groupID string, w reverie.Window, err error) error
 	Rule         reverie.ParkRule
-	DryRun       bool      // the work writes nothing: it is done without a lease, and nothing is noted
+	DryRun       bool      // the work writes nothing: the runner takes no lease and notes nothing
 	IgnoreRetry  bool      // a person asks: do not wait after a failure; parked groups stay parked
-	Since        time.Time // groups that have failed since are left alone, as an earlier wave has tried them
-	// Instrument tells metrics, traces and logs that a run begins, and by what it returns
-	// how it ended; nil: nobody is told.
+	Since        time.Time // groups that have failed since are skipped: an earlier wave tried them
+	// Instrument begins metrics, traces and logs of a run. It returns the context for the run, and a function to call
+	// with its report. It may be nil.
 	Instrument func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(Report))
-	Ended      func(GroupResult) // hears how the work on a group ended, whoever asked for it; nil is nobody
-	Show       func(Report)      // hears of each run of a fan-out, one at a time with Report; nil is nobody
-	Report     func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
+	Ended      func(GroupResult) // called with the result of each group, by Run and RunOne; may be nil
+	Show       func(Report)      // called with each run of a fan-out, never at once with Report; may be nil
+	Report     func(GroupResult) // called with each group that was due, one at a time; may be nil
 	Now        func() time.Time  // nil: time.Now
 	Log        *slog.Logger      // nil: slog.Default
 }
@@ -78,20 +76,21 @@ type Runner struct {
 const (
 	pageSize     = 500
 	pageAttempts = 4
-	pageDelay    = time.Second // after the first attempt; doubled with each further one
+	pageDelay    = time.Second // after the first attempt; doubled after each further one
 )
 
-// Run works on each due group, its windows in order and under one lease, until
-// the first that is deferred, or that fails and others build on. When stop is
-// closed no further group or window is begun; when ctx ends those under way are cut. The error is nil when
-// all that was due is done or was skipped, the marked one after [Abort], the
-// store's when not even the first groups could be found, else a [PartialError].
+// Run works on each due group under one lease, window by window. It stops at a window that is deferred, or that fails
+// while later ones depend on it. Once stop is closed, no further group or window is begun. When ctx ends, work in
+// progress is cut.
+//
+// The error is nil when all that was due was done or skipped. After [Abort] it is the marked error. If not even the
+// first groups could be listed, it is the store's error. Otherwise it is a [PartialError].
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error) {
 	f := &fanOut{Runner: r, ctx: ctx, stop: stop, halted: make(chan struct{}), slots: semaphore.NewWeighted(int64(max(1, r.Concurrency)))}
 	defer f.watch()()
 	err := f.feed(ctx)
 	f.running.Wait()
-	// What others of the process work on is waited for when nothing else is left to do.
+	// Groups that other jobs of the process work on come last.
 	for _, g := range f.busyGroups {
 		if !f.start(ctx, g, f.runWhenFree) {
 			break
@@ -121,25 +120,25 @@ func (r *Runner) now() time.Time {
 
 func (r *Runner) logger() *slog.Logger { return cmp.Or(r.Log, slog.Default()) }
 
-// fanOut is one run of a runner.
+// fanOut is one call of Run.
 type fanOut struct {
 	*Runner
-	ctx     context.Context // ends: what is under way is cut
+	ctx     context.Context // when it ends, work in progress is cut
 	stop    <-chan struct{}
-	open    context.Context     // ends with ctx, stop and halted: nothing that is not begun is waited for
-	slots   *semaphore.Weighted // of groups that are worked on
+	open    context.Context     // ends with ctx, stop and halted: waiting for new work ends
+	slots   *semaphore.Weighted // limits the groups in progress
 	running sync.WaitGroup
 
 	halted     chan struct{} // closed: no further group or window is begun
-	showing    sync.Mutex    // guards calls of Show and Report
-	mu         sync.Mutex    // guards what follows
+	showing    sync.Mutex    // serializes calls of Show and Report
+	mu         sync.Mutex    // guards the fields below
 	abort      error
-	busyGroups []reverie.DueGroup // that other jobs of the process work on
-	refused    int                // runs in a row whose question the model's server refused with 403
+	busyGroups []reverie.DueGroup // groups that other jobs of the process work on
+	refused    int                // runs in a row that the model's server refused with 403
 	summary    Summary
 }
 
-// watch lets open end, and returns what ends the watching.
+// watch ends open when its time has come. It returns a function that stops the watching.
 func (f *fanOut) watch() (end func()) {
 	open, shut := context.WithCancel(f.ctx)
 	f.open = open
@@ -154,7 +153,7 @@ func (f *fanOut) watch() (end func()) {
 	return shut
 }
 
-// feed hands the due groups out: those behind After, then the others.
+// feed starts the due groups: those after After, then the others.
 func (f *fanOut) feed(ctx context.Context) error {
 	if f.After == "" || f.GroupID != "" {
 		return f.stretch(ctx, "", "")
@@ -165,9 +164,9 @@ func (f *fanOut) feed(ctx context.Context) error {
 	return f.stretch(ctx, "", f.After)
 }
 
-// stretch hands out the due groups after an id, up to and with another, "" for all,
-// page by page: a page is read when the one before has been handed out. The first is read also
-// where the run is told to stop, and says whether that leaves anything undone.
+// stretch starts the due groups after one id, up to and including another; "" is no bound. It reads a page once it has
+// started all groups of the page before. It reads the first page even when the run must stop, to learn whether that
+// leaves work undone.
 func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
 	for {
@@ -180,7 +179,7 @@ func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 			return err
 		}
 		for _, g := range page {
-			if last != "" && g.ID > last { // ids are ordered by their bytes, there and here
+			if last != "" && g.ID > last { // the database orders ids by bytes, too
 				return nil
 			}
 			if f.Shard.Has(g.ID) && f.waits(ctx, g) && !f.start(ctx, g, f.runIfFree) {
@@ -194,8 +193,8 @@ func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 	}
 }
 
-// waits tells whether a group has to be handed out. Only where the run is told to stop that is
-// looked at beforehand: it has left nothing undone where nothing is due.
+// waits reports whether a group must be started. Only a run that must stop checks first whether anything is due, since
+// a group with nothing due is not left undone.
 func (f *fanOut) waits(ctx context.Context, g reverie.DueGroup) bool {
 	if !closed(f.stop) || closed(f.halted) {
 		return true
@@ -204,13 +203,13 @@ func (f *fanOut) waits(ctx context.Context, g reverie.DueGroup) bool {
 	return err != nil || len(agenda.Windows) > 0 && !f.leaveAlone(&GroupResult{}, g)
 }
 
-// start has a group worked on when fewer others are; false when none shall be any more.
+// start runs a group once a slot is free. It returns false when no further group may begin.
 func (f *fanOut) start(ctx context.Context, g reverie.DueGroup, run func(context.Context, reverie.DueGroup)) bool {
 	if f.over() {
 		return false
 	}
 	if f.slots.Acquire(f.open, 1) != nil {
-		f.over() // keeps why
+		f.over() // notes the reason
 		return false
 	}
 	f.running.Go(func() {
@@ -220,7 +219,7 @@ func (f *fanOut) start(ctx context.Context, g reverie.DueGroup, run func(context
 	return true
 }
 
-// page reads a page, several times if need be.
+// page reads a page of due groups, with retries.
 func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	for attempt, delay := 1, pageDelay; ; attempt, delay = attempt+1, delay*2 {
 		page, err := f.Store.DueGroups(ctx, q)
@@ -236,14 +235,14 @@ func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGro
 	}
 }
 
-// hopeless errors are the same at the next attempt.
+// hopeless reports whether a retry would fail with the same error.
 func hopeless(err error) bool {
 	return errors.Is(err, reverie.ErrNotFound) || errors.Is(err, reverie.ErrInvalid) ||
 		errors.Is(err, reverie.ErrConfiguration) || errors.Is(err, reverie.ErrOutdatedSchema)
 }
 
-// over tells whether no further group or window may be begun, and keeps why. That what is
-// under way is cut says more than that nothing more is begun.
+// over reports whether no further group or window may begin, and notes the reason. A cut of the work in progress is the
+// stronger reason, so it is checked first.
 func (f *fanOut) over() bool {
 	switch {
 	case closed(f.halted):
@@ -266,7 +265,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// halt lets no further group or window begin. The first reason counts.
+// halt prevents further groups and windows. The first reason is kept.
 func (f *fanOut) halt(why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -310,8 +309,7 @@ func (f *fanOut) count(r GroupResult) {
 	}
 }
 
-// show tells of a run that has ended. What was begun where the lease was lost is then
-// another's to report.
+// show calls Show for a run that has ended. Work whose lease was lost is reported by the next holder.
 func (f *fanOut) show(done Report) {
 	if f.Show == nil || errors.Is(done.Err, reverie.ErrLeaseLost) {
 		return
@@ -324,20 +322,19 @@ func (f *fanOut) show(done Report) {
 // Agenda is what is due for a group.
 type Agenda struct {
 	Windows []reverie.Window // the oldest first
-	Capped  int              // further ones that are due and left for a later run
+	Capped  int              // further due windows, left for a later run
 }
 
-// Plan tells what is due for a group; an empty agenda says nothing is. An error
-// counts as a failure of the group, like one of [Work].
+// Plan returns what is due for a group; an empty agenda means nothing. An error counts as a failure of the group, like
+// an error of [Work].
 type Plan func(ctx context.Context, g reverie.DueGroup) (Agenda, error)
 
-// PendingStore tells in which windows a group has pending messages.
+// PendingStore finds the windows of a group with pending messages.
 type PendingStore interface {
 	PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error)
 }
 
-// Nightly plans the dates that have ended and have pending messages, at most so
-// many of them; 0 is all.
+// Nightly plans the dates that have ended and have pending messages, at most limit of them; 0 is no limit.
 func Nightly(store PendingStore, now func() time.Time, limit int) Plan {
 	return func(ctx context.Context, g reverie.DueGroup) (Agenda, error) {
 		cal, err := CalendarOf(g.Group)
@@ -345,7 +342,7 @@ func Nightly(store PendingStore, now func() time.Time, limit int) Plan {
 			return Agenda{}, err
 		}
 		due := slices.Collect(cal.Closed(g.FirstPending, now()))
-		if len(due) > 1 { // the oldest pending message lies in the first one
+		if len(due) > 1 { // the first date has the oldest pending message
 			if due, err = pending(ctx, store, g.ID, due); err != nil {
 				return Agenda{}, err
 			}
@@ -357,15 +354,15 @@ func Nightly(store PendingStore, now func() time.Time, limit int) Plan {
 	}
 }
 
-// Everything plans all that is pending at once, the open date included.
+// Everything plans all pending messages as one window, with those of the open date.
 func Everything() Plan {
 	return func(context.Context, reverie.DueGroup) (Agenda, error) {
 		return Agenda{Windows: []reverie.Window{{}}}, nil
 	}
 }
 
-// Dates plans those of the dates from the one to the other, both included, that
-// have ended and have pending messages. Dates that cannot be read stop it all.
+// Dates plans the dates from..to, both included, that have ended and have pending messages. Dates that cannot be parsed
+// end the fan-out.
 func Dates(store PendingStore, from, to string, now func() time.Time) Plan {
 	return func(ctx context.Context, g reverie.DueGroup) (Agenda, error) {
 		if _, _, err := parseRange(from, to); err != nil {
@@ -388,11 +385,10 @@ func Dates(store PendingStore, from, to string, now func() time.Time) Plan {
 	}
 }
 
-// windowsAtOnce bounds one question to the store: a message from long ago makes
-// for very many dates.
+// windowsAtOnce bounds one query: an old pending message makes very many dates.
 const windowsAtOnce = 4000
 
-// pending are those of the windows that have pending messages.
+// pending returns the windows that have pending messages.
 func pending(ctx context.Context, store PendingStore, groupID string, windows []reverie.Window) ([]reverie.Window, error) {
 	var due []reverie.Window
 	for some := range slices.Chunk(windows, windowsAtOnce) {
@@ -407,8 +403,8 @@ func pending(ctx context.Context, store PendingStore, groupID string, windows []
 	return due, nil
 }
 
-// Abort marks an error that is the same for every group, such as a refused key:
-// the fan-out ends with it. What is under way may finish.
+// Abort marks an error that is the same for every group, such as a rejected API key. The fan-out ends with it. Work in
+// progress may finish.
 func Abort(err error) error {
 	if err == nil {
 		return nil
@@ -421,7 +417,7 @@ type abortError struct{ err error }
 func (e *abortError) Error() string { return e.err.Error() }
 func (e *abortError) Unwrap() error { return e.err }
 
-// aborted is the error that was marked, or nil.
+// aborted returns the error that Abort marked, or nil.
 func aborted(err error) error {
 	if a, ok := errors.AsType[*abortError](err); ok {
 		return a.err
@@ -429,34 +425,31 @@ func aborted(err error) error {
 	return nil
 }
 
-// IsGlobal tells whether an error is the same for every group: a key that is not known,
-// a model or a table that is not there. An unreadable time zone, which is invalid too, is
-// one group's.
+// IsGlobal reports whether an error is the same for every group: an unknown API key, a missing model or a missing
+// table. An invalid time zone concerns one group only.
 func IsGlobal(err error) bool {
 	return errors.Is(err, reverie.ErrOutdatedSchema) ||
 		errors.Is(err, reverie.ErrConfiguration) && !errors.Is(err, reverie.ErrInvalid) && !IsForbidden(err)
 }
 
-// IsForbidden tells whether the model's server has refused a question with 403.
+// IsForbidden reports whether the model's server refused a question with 403.
 func IsForbidden(err error) bool {
 	fault, ok := errors.AsType[*llm.Error](err)
 	return ok && fault.Status == http.StatusForbidden
 }
 
-// CountsAgainstGroup tells whether an error counts against its group: it does not pass
-// by itself, and is not the same for all.
+// CountsAgainstGroup reports whether an error counts as a failure of its group. Such an error is not transient, and not
+// the same for all groups.
 func CountsAgainstGroup(err error) bool {
 	return err != nil && !reverie.Passing(err) && !IsGlobal(err) && !IsForbidden(err) &&
 		aborted(err) == nil && !errors.Is(err, errEnded)
 }
 
-// MaxRefused is how many runs in a row may be refused with 403 before that is taken
-// for the key's fault. A single one may be a gateway that dislikes what somebody
-// wrote, which must not stop the groups behind.
+// MaxRefused is how many runs in a row may be refused with 403 before the API key is blamed. A single refusal may come
+// from a gateway that rejects the text of one group. It must not stop the other groups.
 const MaxRefused = 5
 
-// classify marks the error of a window that ends the fan-out, and defers the group whose
-// question was refused.
+// classify marks errors that end the fan-out, and defers a group whose question was refused.
 func (f *fanOut) classify(done Report) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -476,8 +469,7 @@ func (f *fanOut) classify(done Report) error {
 	return done.Err
 }
 
-// Recovered runs fn and makes an error of a panic, which the log has with its stack and
-// with what names the work.
+// Recovered runs fn and turns a panic into an error. It logs the stack, with the attributes in what.
 func Recovered(log *slog.Logger, fn func() error, what ...any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -488,57 +480,57 @@ func Recovered(log *slog.Logger, fn func() error, what ...any) (err error) {
 	return fn()
 }
 
-// recovered is [Recovered] for one group: its panic is not the process's.
+// recovered is [Recovered] for the work on one group.
 func (r *Runner) recovered(groupID string, fn func() error) error {
 	return Recovered(r.logger(), fn, "job", r.Job, "group_id", groupID)
 }
 
-// Outcome is what became of a group in a fan-out.
+// Outcome is the outcome of a group in a fan-out.
 type Outcome string
 
 // The outcomes of a group.
 const (
-	Done     Outcome = "done"     // all of its windows were worked on; nothing pending counts too
-	Skipped  Outcome = "skipped"  // busy, parked, or left alone after a failure
+	Done     Outcome = "done"     // all of its windows were worked on, or nothing was pending
+	Skipped  Outcome = "skipped"  // busy, parked, or waiting for a retry
 	Failed   Outcome = "failed"   // a window failed; later ones were not begun
-	Deferred Outcome = "deferred" // a passing fault, a spent budget or a stop
+	Deferred Outcome = "deferred" // a transient fault, a spent budget or a stop
 )
 
-// RunOutcome is what became of one window of one group, whatever the job.
+// RunOutcome is the outcome of one window of one group, for any job.
 type RunOutcome struct {
-	RunID   string // "" where nothing was begun
+	RunID   string // "" if no run was begun
 	Status  reverie.RunStatus
 	NoNew   bool // nothing was pending
 	Stats   reverie.Stats
 	Held    []string // why plans are held
-	Waiting int      // of Stats.Refused, lines on which a person decides, or has decided
-	Through string   // the session up to which it reached (dream)
+	Waiting int      // lines of Stats.Refused that a person will decide on, or has rejected
+	Through string   // of a dream: the last session that it covers
 	Result  any      // the job's own result
 }
 
-// Report is how one window of a group ended.
+// Report is the end of one window of a group.
 type Report struct {
 	GroupID string
 	Window  reverie.Window
 	RunOutcome
 	Took time.Duration
-	Err  error // nil: done, or held for a person
+	Err  error // nil: done, or held for review
 }
 
-// GroupResult is what became of one group.
+// GroupResult is the outcome of one group.
 type GroupResult struct {
 	GroupID string
 	Outcome Outcome
 	Reason  string   // why it was skipped, or what failed or deferred it
 	Err     error    // of the window that failed or was deferred
-	ThenErr error    // of what followed the window: see [Request]
-	Windows []Report // those that were begun, oldest first
-	Left    int      // windows that are due and were not finished; those beyond the cap among them
-	Capped  int      // of those, the ones beyond the cap on missed nights
-	Parked  bool     // it is parked now
+	ThenErr error    // the error of [Request.Then]
+	Windows []Report // the windows that were begun, oldest first
+	Left    int      // due windows that were not finished, including Capped
+	Capped  int      // due windows beyond the limit of missed nights
+	Parked  bool     // the group is parked now
 }
 
-// Last is the last window that was begun, the zero report where none was.
+// Last returns the last window that was begun, or the zero Report.
 func (r *GroupResult) Last() Report {
 	if len(r.Windows) == 0 {
 		return Report{GroupID: r.GroupID}
@@ -546,36 +538,35 @@ func (r *GroupResult) Last() Report {
 	return r.Windows[len(r.Windows)-1]
 }
 
-// plans sets what is left of a group before any of it is begun.
+// plans counts the due windows of a group before any is begun.
 func (r *GroupResult) plans(a Agenda) { r.Left, r.Capped = len(a.Windows)+a.Capped, a.Capped }
 
-// Summary is how far a fan-out came. Its size does not depend on the number of
-// groups.
+// Summary counts the outcomes of a fan-out. Its size does not depend on the number of groups.
 type Summary struct {
 	Done     int `json:"done"`
 	Skipped  int `json:"skipped"`
 	Failed   int `json:"failed"`
 	Deferred int `json:"deferred"`
 	Windows  int `json:"windows"` // finished
-	Left     int `json:"left"`    // windows that are due and were not finished
+	Left     int `json:"left"`    // due windows that were not finished
 	Parked   int `json:"parked"`  // groups that are parked
 	// Failures are the first groups that failed, at most MaxFailures.
 	Failures []GroupFailure `json:"failures,omitempty"`
-	// Stopped says why groups were left that nobody has looked at: a signal, or a
-	// spent budget. They count nowhere above.
+	// Stopped says why the fan-out ended early: a signal, or a spent budget. The groups that it did not reach are not
+	// counted above.
 	Stopped string `json:"stopped,omitempty"`
 }
 
-// Next adds a further run over the same groups, in which those before have done their part.
+// Next adds a further wave over the same groups.
 func (s *Summary) Next(n Summary) {
-	n.Skipped = max(0, n.Skipped-s.Failed) // those that have failed are left alone
+	n.Skipped = max(0, n.Skipped-s.Failed) // the later wave skips those that failed
 	n.Done, n.Failed, n.Windows = s.Done+n.Done, s.Failed+n.Failed, s.Windows+n.Windows
 	n.Failures = slices.Concat(s.Failures, n.Failures)
 	n.Failures = n.Failures[:min(len(n.Failures), MaxFailures)]
 	*s = n
 }
 
-// MaxFailures bounds the failures that a summary names.
+// MaxFailures is the most failures that a summary lists.
 const MaxFailures = 20
 
 // GroupFailure says why a group failed.
@@ -584,11 +575,10 @@ type GroupFailure struct {
 	Error   string `json:"error"`
 }
 
-// PartialError says that a fan-out did not do all there was: some groups failed
-// or were deferred, the others are done.
+// PartialError says that a fan-out did not do everything: some groups failed or were deferred. The others are done.
 type PartialError struct {
 	Summary Summary
-	Err     error // that kept it from finding further groups; nil: none did
+	Err     error // why further groups could not be listed; nil: all were
 }
 
 func (e *PartialError) Error() string {
@@ -611,7 +601,7 @@ func (e *PartialError) Error() string {
 	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
 }
 
-// Is makes a fan-out in which nothing failed an [reverie.ErrDeferred].
+// Is reports a fan-out without failures as [reverie.ErrDeferred].
 func (e *PartialError) Is(target error) bool {
 	return target == reverie.ErrDeferred && e.Summary.Failed == 0 && e.Err == nil
 }

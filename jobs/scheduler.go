@@ -19,23 +19,22 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Spec says when something is started, in UTC. The zero Spec is never.
+// Spec says when a task starts, in UTC. The zero Spec never starts one.
 type Spec struct {
 	text     string
 	schedule cron.Schedule
 }
 
-// Bounds of what is read. A start more often than once a minute is a mistake:
-// each looks at all groups.
+// Limits of a spec. A task that starts more often than once a minute is a mistake: each start looks at all groups.
 const (
 	maxSpecLength = 200
 	minEvery      = time.Minute
 )
 
-// field is one of the five of a spec.
+// field describes one of the five fields of a spec.
 type field struct {
 	name  string
-	parts uint64 // how many values there are, the most that a step can jump
+	parts uint64 // how many values there are: the largest step
 	hint  string
 }
 
@@ -46,10 +45,9 @@ var fields = []field{
 
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-// ParseSpec reads five fields (minute, hour, day of the month, month, day of the
-// week), @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration of
-// whole seconds, a minute at least. A spec that is read does happen, and its times
-// are in UTC. Errors are [reverie.ErrInvalid] and say what to write.
+// ParseSpec parses five fields (minute, hour, day of the month, month, day of the week), @hourly, @daily, @weekly,
+// @monthly, @yearly, or @every. @every takes a duration of whole seconds, at least a minute. A spec that never fires is
+// an error. Errors are [reverie.ErrInvalid] and say what to write.
 func ParseSpec(text string) (Spec, error) {
 	refuse := func(format string, args ...any) (Spec, error) {
 		shown := text
@@ -91,8 +89,8 @@ func ParseSpec(text string) (Spec, error) {
 	return s, nil
 }
 
-// parseEvery reads the duration of @every itself: the library makes a second of
-// what is negative or shorter, and drops what is beyond whole seconds.
+// parseEvery parses the duration of @every. The library would turn a negative or shorter one into a second, and drop
+// fractions of a second.
 func parseEvery(parts []string) (cron.Schedule, error) {
 	if len(parts) != 1 {
 		return nil, errors.New("write one duration, such as @every 90m")
@@ -109,7 +107,7 @@ func parseEvery(parts []string) (cron.Schedule, error) {
 	return cron.Every(d), nil
 }
 
-// parseFields reads each field by itself first, so that an error can name it.
+// parseFields parses each field by itself first, so that an error can name it.
 func parseFields(parts []string) (cron.Schedule, error) {
 	if n := len(parts); n == len(fields)+1 {
 		return nil, errors.New("six fields: there are no seconds; leave out the first")
@@ -123,7 +121,7 @@ func parseFields(parts []string) (cron.Schedule, error) {
 			return nil, fmt.Errorf("%s %q cannot be read: write %s, lists, ranges and steps of them, or *", f.name, parts[i], f.hint)
 		}
 		for item := range strings.SplitSeq(parts[i], ",") {
-			if item == "" { // the library reads a list of nothing as never
+			if item == "" { // the library would parse an empty list as never
 				return nil, fmt.Errorf("%s %q has an empty place: take out the comma", f.name, parts[i])
 			}
 			_, step, _ := strings.Cut(item, "/")
@@ -135,7 +133,7 @@ func parseFields(parts []string) (cron.Schedule, error) {
 	return parse(strings.Join(parts, " "))
 }
 
-// parse is the library's parser, which panics on some input.
+// parse calls the library's parser, which panics on some input.
 func parse(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -145,10 +143,10 @@ func parse(text string) (s cron.Schedule, err error) {
 	return parser.Parse(text)
 }
 
-// String is the spec as it was written, "" for the zero one.
+// String returns the spec as it was written, "" for the zero Spec.
 func (s Spec) String() string { return s.text }
 
-// Next is the first time after t, in UTC; zero only for the zero Spec.
+// Next returns the first time after t, in UTC; the zero time only for the zero Spec.
 func (s Spec) Next(t time.Time) time.Time {
 	if s.schedule == nil {
 		return time.Time{}
@@ -164,7 +162,7 @@ func (s Spec) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Fires are the next n times after from, in UTC; none for the zero Spec.
+// Fires returns the next n times after from, in UTC; none for the zero Spec.
 func (s Spec) Fires(from time.Time, n int) []time.Time {
 	var list []time.Time
 	for next := s.Next(from); len(list) < n && !next.IsZero(); next = s.Next(next) {
@@ -173,36 +171,32 @@ func (s Spec) Fires(from time.Time, n int) []time.Time {
 	return list
 }
 
-// Task is something that is started again and again.
+// Task is work that the scheduler starts again and again.
 type Task struct {
 	Name string
-	Spec Spec // the zero one is never: the task is not started at all
-	// Run does what is due. When stop is closed it begins nothing new; when ctx
-	// ends it returns as soon as it can.
+	Spec Spec // with the zero Spec the task never starts
+	// Run does what is due. When stop is closed, it begins nothing new. When ctx ends, it returns as soon as it can.
 	Run func(ctx context.Context, stop <-chan struct{}) error
 }
 
-// Scheduler starts tasks when their time has come. A task that fails, or panics,
-// is started again the next time.
+// Scheduler starts tasks at the times of their specs. A task that fails or panics is started again at its next time.
 type Scheduler struct {
 	Tasks []Task
 	Clock clockwork.Clock // nil: the real one
-	Grace time.Duration   // how long tasks may go on after the first signal
+	Grace time.Duration   // how long tasks may continue after the first signal
 	Log   *slog.Logger    // nil: slog.Default
-	// Done hears how each run of a task ended; runs of several tasks may end at
-	// once. nil is nobody.
+	// Done is called at the end of each run of a task. Calls for several tasks may overlap. It may be nil.
 	Done func(task string, took time.Duration, err error)
 }
 
-// triggerTimeout bounds how long the trigger may take to stop. It only ever starts
-// goroutines, so there is nothing to wait for.
+// triggerTimeout bounds how long the trigger may take to stop. It only starts goroutines, so there is nothing to wait
+// for.
 const triggerTimeout = 5 * time.Second
 
-// Run starts each task at once, to make up for what was missed, and then at the
-// times of its spec; a time at which the task still runs is skipped. When ctx ends
-// no task is started any more, and those that run are asked to stop; after Grace,
-// or when hurry is closed, they are cut. Run returns when all of them have ended.
-// Its error is nil but for a scheduler that cannot be set up.
+// Run starts each task at once, to make up for missed times, and then at the times of its spec. It skips a time while
+// the task still runs. When ctx ends, no task is started, and running tasks are asked to stop. After Grace, or when
+// hurry is closed, their contexts are cancelled. Run returns when all tasks have ended. It fails only if the scheduler
+// cannot be set up.
 func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
@@ -225,7 +219,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	}
 	d.end()
 	d.log.Info("told to stop; what is under way may finish", "grace", s.Grace)
-	if err := trigger.Shutdown(); err != nil { // whatever it says, it starts nothing any more
+	if err := trigger.Shutdown(); err != nil { // despite the error, it starts nothing any more
 		d.log.Warn("the schedule's trigger did not stop cleanly", "error", err)
 	}
 	gone := make(chan struct{})
@@ -250,14 +244,14 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	return nil
 }
 
-// cutError is why work was cut. It is a [context.Canceled] to whoever asks, or the
-// cut runs would count as failed.
+// cutError is the cause of cancelled work. It matches [context.Canceled], so that the cancelled runs do not count as
+// failed.
 type cutError string
 
 func (e cutError) Error() string        { return string(e) }
 func (e cutError) Is(target error) bool { return target == context.Canceled }
 
-// daemon is one run of a scheduler.
+// daemon is one call of Scheduler.Run.
 type daemon struct {
 	*Scheduler
 	ctx   context.Context // of the tasks
@@ -266,7 +260,7 @@ type daemon struct {
 	tasks []*task
 
 	running sync.WaitGroup
-	mu      sync.Mutex // guards what follows, and adding to running
+	mu      sync.Mutex // guards the fields below, and adding to running
 	ended   bool
 	stop    chan struct{} // of the tasks
 }
@@ -276,9 +270,8 @@ type task struct {
 	busy atomic.Bool
 }
 
-// trigger makes the clockwork that starts the tasks. It is that and no more:
-// whether a task runs, and its end, are ours to know. Its singleton mode is not
-// used: with it, gocron 2.21 now and then fires twice for one time.
+// trigger makes the gocron scheduler that starts the tasks. The daemon itself tracks which tasks run. The singleton
+// mode of gocron 2.21 is not used: it sometimes fires twice for one time.
 func (d *daemon) trigger() (gocron.Scheduler, error) {
 	trigger, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithClock(d.clock), gocron.WithStopTimeout(triggerTimeout))
 	if err != nil {
@@ -300,13 +293,13 @@ func (d *daemon) trigger() (gocron.Scheduler, error) {
 	return trigger, nil
 }
 
-// times makes our reading of a spec the trigger's.
+// times gives the trigger the times of our Spec.
 type times struct{ spec Spec }
 
 func (times) IsValid(string, *time.Location, time.Time) error { return nil }
 func (c times) Next(last time.Time) time.Time                 { return c.spec.Next(last) }
 
-// start lets a task run in a goroutine of its own, unless it does already.
+// start runs a task in its own goroutine, unless the task is still running.
 func (d *daemon) start(t *task) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -339,7 +332,7 @@ func (d *daemon) run(t *task) {
 	}
 }
 
-// end asks the tasks to stop and lets none start any more.
+// end asks the tasks to stop and prevents further starts.
 func (d *daemon) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

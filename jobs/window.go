@@ -15,15 +15,14 @@ import (
 	"reverie/internal/text"
 )
 
-// Calendar divides all of time into a group's dates, without gap or overlap. No
-// date comes twice. One that the zone leaves out, or that a change of zone jumps
-// over, has no window; the window before or after it is the longer for it.
+// Calendar divides all of time into a group's dates, without gap or overlap. No date comes twice. A date that the zone
+// skips, or that a change of zone jumps over, has no window; the window before or after it is longer.
 type Calendar struct {
 	eras []era // oldest first, each ends where the next begins
 }
 
-// CalendarOf reads a group's calendar, the past ones included. An unknown zone or
-// boundary is a [reverie.ErrInvalid] that names the group.
+// CalendarOf makes the calendar of a group, with its past zones and boundaries. An unknown zone or boundary is a
+// [reverie.ErrInvalid] that names the group.
 func CalendarOf(g reverie.Group) (Calendar, error) {
 	var c Calendar
 	past := slices.Clone(g.Past)
@@ -43,8 +42,8 @@ func CalendarOf(g reverie.Group) (Calendar, error) {
 	return c, nil
 }
 
-// CalendarOrUTC is [CalendarOf], and with its error a calendar in UTC: what is only
-// looked at is worth seeing all the same.
+// CalendarOrUTC is [CalendarOf], but returns a calendar in UTC beside an error. It is for displays, which should show
+// something all the same.
 func CalendarOrUTC(g reverie.Group) (Calendar, error) {
 	c, err := CalendarOf(g)
 	if err != nil {
@@ -53,8 +52,7 @@ func CalendarOrUTC(g reverie.Group) (Calendar, error) {
 	return c, err
 }
 
-// add appends the era that follows. Its first date is the first that is later
-// than the last one before it and does not end before it begins.
+// add appends the next era. Its first date is later than the last one before it, and does not end before it begins.
 func (c *Calendar) add(e era) {
 	e.first, e.last = math.MinInt, math.MaxInt
 	if n := len(c.eras); n > 0 {
@@ -66,14 +64,14 @@ func (c *Calendar) add(e era) {
 	}
 	if !e.until.IsZero() {
 		if !e.until.After(e.since) {
-			return // two that end together: the first of them holds
+			return // two eras end at once: the first one counts
 		}
 		e.last = max(e.first, e.holding(e.until.Add(-1)))
 	}
 	c.eras = append(c.eras, e)
 }
 
-// Containing is the window of the date that holds t.
+// Containing returns the window of the date that contains t.
 func (c Calendar) Containing(t time.Time) reverie.Window {
 	for _, e := range c.eras {
 		if e.until.IsZero() || t.Before(e.until) {
@@ -83,15 +81,14 @@ func (c Calendar) Containing(t time.Time) reverie.Window {
 	panic("unreachable: the newest calendar has no end")
 }
 
-// Dates are the first and the last of those that a window covers, false where it is no
-// whole dates.
+// Dates returns the first and the last date that a window covers; whole is false if it does not cover whole dates.
 func (c Calendar) Dates(since, until time.Time) (first, last reverie.Window, whole bool) {
 	first, last = c.Containing(since), c.Containing(until.Add(-1))
 	return first, last, since.Equal(first.Since) && until.Equal(last.Until)
 }
 
-// Window is that of a date, YYYY-MM-DD. A date that cannot be read, or that the
-// group's calendar does not have, is a [reverie.ErrInvalid].
+// Window returns the window of a date, YYYY-MM-DD. A date that cannot be parsed, or that the group's calendar does not
+// have, is a [reverie.ErrInvalid].
 func (c Calendar) Window(date string) (reverie.Window, error) {
 	d, err := parseDay(date)
 	if err != nil {
@@ -104,8 +101,7 @@ func (c Calendar) Window(date string) (reverie.Window, error) {
 	return w, nil
 }
 
-// Closed yields the windows from the date that holds first to the last one that
-// has ended by now, the oldest first.
+// Closed yields the windows from the date that contains first to the last one that has ended by now, oldest first.
 func (c Calendar) Closed(first, now time.Time) iter.Seq[reverie.Window] {
 	return func(yield func(reverie.Window) bool) {
 		for w := c.Containing(first); !w.Until.After(now); w = c.Containing(w.Until) {
@@ -116,12 +112,11 @@ func (c Calendar) Closed(first, now time.Time) iter.Seq[reverie.Window] {
 	}
 }
 
-// maxDates bounds what may be asked for at once: about a hundred years.
+// maxDates is the most dates of one request: about a hundred years.
 const maxDates = 36525
 
-// Between lists the windows of the dates from the one to the other, both
-// included. Dates that the calendar does not have are left out. Dates that cannot
-// be read, are in the wrong order or too many are a [reverie.ErrInvalid].
+// Between lists the windows of the dates from..to, both included, without dates that the calendar does not have. Dates
+// that cannot be parsed, are in the wrong order or too many are a [reverie.ErrInvalid].
 func (c Calendar) Between(from, to string) ([]reverie.Window, error) {
 	first, last, err := parseRange(from, to)
 	if err != nil {
@@ -136,7 +131,7 @@ func (c Calendar) Between(from, to string) ([]reverie.Window, error) {
 	return list, nil
 }
 
-// of is the window of a day, if the calendar has one.
+// of returns the window of a day, if the calendar has one.
 func (c Calendar) of(d int) (reverie.Window, bool) {
 	for _, e := range c.eras {
 		if d >= e.first && d <= e.last && e.has(d) {
@@ -162,9 +157,8 @@ func parseRange(from, to string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// era is the time in which one zone and one boundary hold. Dates are counted in
-// days, see [dayOf]. Without since and until, its dates follow from the zone; the
-// first is stretched or cut to begin at since, the last to end at until.
+// era is a time with one zone and one boundary. Dates are counted in days, see [dayOf]. Without since and until, the
+// zone alone determines the dates. The first date is stretched or cut to begin at since, the last to end at until.
 type era struct {
 	loc         *time.Location
 	boundary    time.Duration
@@ -173,32 +167,32 @@ type era struct {
 	first, last int       // the dates at since and before until
 }
 
-// has tells whether the zone has that date, and some time in it.
+// has reports whether the zone has that date, with some time in it.
 func (e era) has(d int) bool {
 	return at(d, 0, e.loc).Before(at(d+1, 0, e.loc)) && e.start(d).Before(e.start(d+1))
 }
 
-// start is the instant at which a date of the zone begins.
+// start returns the time at which a date of the zone begins.
 func (e era) start(d int) time.Time { return at(d, e.boundary, e.loc) }
 
-// after is the next date that the zone has.
+// after returns the next date that the zone has.
 func (e era) after(d int) int {
 	for d++; !e.has(d); d++ {
 	}
 	return d
 }
 
-// holding is the date of the zone in which t lies.
+// holding returns the date of the zone that contains t.
 func (e era) holding(t time.Time) int {
 	y, m, day := t.In(e.loc).Date()
-	d := dayOf(y, m, day) + 1 // the next one may have begun, if the clocks went back over its start
+	d := dayOf(y, m, day) + 1 // the next date may have begun if clocks went back
 	for e.start(d).After(t) || !e.has(d) {
 		d--
 	}
 	return d
 }
 
-// window is that of a date which the era has.
+// window returns the window of a date that the era has.
 func (e era) window(d int) reverie.Window {
 	w := reverie.Window{Date: nameOf(d), Since: e.start(d), Until: e.start(e.after(d))}
 	if d == e.first {
@@ -234,18 +228,16 @@ func parseDay(date string) (int, error) {
 	return dayOf(t.Date()), nil
 }
 
-// Shard is one of Count parts of all groups, so that several processes share
-// them. The zero Shard is all of them.
+// Shard is one of Count parts of all groups, for several processes to share them. The zero Shard is all groups.
 type Shard struct {
 	Index int // counts from 0, as Kubernetes' completion index does
 	Count int
 }
 
-// maxShards bounds Count: beyond it something else is meant.
+// maxShards bounds Count: a larger number is a mistake.
 const maxShards = 10_000
 
-// ParseShard reads "2/8": the third of eight parts. Its errors are
-// [reverie.ErrInvalid] and say what to write.
+// ParseShard parses "2/8": the third of eight parts. Errors are [reverie.ErrInvalid] and say what to write.
 func ParseShard(text string) (Shard, error) {
 	index, count, found := strings.Cut(text, "/")
 	i, err := strconv.ParseUint(index, 10, 31)
@@ -263,9 +255,8 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// Has tells whether a group belongs to the shard: the first eight bytes of the
-// SHA-256 of its id, as a big-endian number, modulo Count. Which shard has a
-// group never changes while Count stays the same.
+// Has reports whether a group belongs to the shard. The shard is the first eight bytes of the SHA-256 of the group's
+// id, as a big-endian number, modulo Count. A group never changes its shard while Count stays the same.
 func (s Shard) Has(groupID string) bool {
 	if s.Count <= 1 {
 		return true

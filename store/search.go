@@ -17,14 +17,16 @@ const (
 	// There is no index over vectors, nor over the words of memories: a group has tens to
 	// hundreds of memories, and reading them all behind the group's own index finds every
 	// one of them.
-	searchQuery = them + activeNow + ranked + ` union all (` + archived + `)`
+	//
+	// What is archived comes last. It is read where fewer active memories than $10 score at least $11,
+	// as it must itself, and is weighed like them.
+	searchQuery = asking + `$5::text[]` + theWords + compared + ` from memories` + ofKinds + `status = 'active'),` + weighed + best + `),
+		gone as materialized (select ` + compared + ` from memories` + ofKinds + `status = 'archived'
+			and (select count(*) from ranked where score >= $11::float8) < $10::int),
+		late as (select * from (` + scored + `(select *, ` + ofWords + ` from gone) t) s) l where score >= $11::float8` + bestFirst + `)
+		` + found + `(select *, false as late from ranked union all select *, true from late) r join memories` + foundLast
 
-	them = `with them as materialized (` + compared + ` from `
-
-	compared = `select ` + hitColumns + `, words, length(words) as long,
-				case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine`
-	activeNow = `memories` + ofKinds + `status = 'active'`
-	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))
+	ofKinds = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))
 		and ($12::uuid[] is null or memory_id = any ($12::uuid[])) and `
 
 	// The words count as in BM25, with k 1.2 and b 0.75, where each stands in a memory once or not at
@@ -32,42 +34,38 @@ const (
 	// found. Words in another script than the query's are found, too, and cost nothing where
 	// they are not. What remains open by meaning remains open by words less often: the rest
 	// of one is multiplied with the other's.
-	ranked = `), ` + weighing + `$5::text[]` + theWords + `
-		found as materialized (select ` + foundIn + ` them ` + andAsked + `),` + weighed + `
-		ranked as materialized (select ` + hitColumns + `, cosine, ` + scored + ` them left join (` + shares + ` found` + ofEach + `
-			order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0))
-		select r.*, e.n::bigint, e.unseen, ` + besideOf + ` from ranked r cross join everything e`
+	//
+	// In a large group most memories have one of few sets of the words that are asked, so these are
+	// counted and weighed by their sets. What a hit tells is read of the best alone.
+	asking   = `with asked as materialized (select w.lexeme, min(f.no) = 1 as written from unnest(`
+	theWords = `) with ordinality as f (form, no)
+				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
+		them as materialized (select `
+	compared = `memory_id, ` + said + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as cosine`
+	said     = `length(words) as long, tsvector_to_array(ts_delete(words, tsvector_to_array(
+				ts_delete(words, array(select lexeme from asked))))) as said`
+	weighed = `
+		everything as materialized (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long,
+			count(*) filter (where cosine is null) as unseen from them),
+		sets as materialized (select said, count(*) as n from them group by said),
+		weighed as materialized (
+			select a.lexeme, a.written, ln(1 + (e.n - f.n + 0.5) / (f.n + 0.5)) as idf from asked a cross join everything e
+				cross join lateral (select coalesce(sum(n), 0)::float8 as n from sets where a.lexeme = any (said)) f),
+		known as materialized (select said, ` + ofWords + ` from sets),
+		ranked as materialized (`
+	ofWords = `(select sum(idf order by lexeme) from weighed where lexeme = any (said)) as known`
+	scored  = `select memory_id, cosine, share, 1 - (1 - ` + meaning + `) * power(1 - share, ` + wordPower + `) as score from (
+			select memory_id, cosine, least(coalesce(known, 0) * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * t.long / e.long))
+				/ coalesce((select sum(idf order by lexeme) from weighed where written), 'infinity'), 1) as share
+			from everything e cross join `
+
+	best      = scored + `them t join known using (said)) s` + bestFirst
+	bestFirst = ` order by ` + inOrder + ` limit nullif($9::int, 0)`
+	inOrder   = `score desc, cosine desc nulls last, memory_id`
 
 	// Whose memories are looked at besides is asked with the ranking: see reverie.Ranking.
-	besideOf = `(select team from groups where group_id = $1), ` + isLinked
-
-	weighing = `everything as (select count(*)::float8 as n, greatest(avg(long), 1)::float8 as long, count(*) filter (where cosine is null) as unseen
-			from them),
-		asked as materialized (
-			select w.lexeme, min(f.no) = 1 as written from unnest(`
-
-	theWords = `) with ordinality as f (form, no)
-				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),`
-	weighed = `
-		weighed as materialized (
-			select a.lexeme, a.written, ln(1 + (e.n - count(f.lexeme) + 0.5) / (count(f.lexeme) + 0.5)) as idf
-				from asked a cross join everything e left join found f on f.lexeme = a.lexeme group by a.lexeme, a.written, e.n),`
-
-	foundIn  = `t.memory_id, t.long, t.lexeme from (select memory_id, long, unnest(tsvector_to_array(words)) as lexeme from`
-	andAsked = `) t where t.lexeme in (select lexeme from asked)`
-	shares   = `select f.memory_id, least(sum(w.idf * 2.2::float8 / (1 + 1.2::float8 * (0.25::float8 + 0.75::float8 * f.long / e.long)) order by w.lexeme)
-				/ coalesce((select sum(idf order by lexeme) from weighed where written), 'infinity'), 1) as share from`
-	ofEach = ` f join weighed w on w.lexeme = f.lexeme cross join everything e group by f.memory_id) s using (memory_id)`
-	scored = `coalesce(share, 0) as share,
-			1 - (1 - ` + meaning + `) * power(1 - coalesce(share, 0), ` + wordPower + `) as score from`
-
-	// What is archived comes last. It is read where fewer active memories than $10 score at least $11,
-	// as it must itself, and is weighed like them.
-	archived = `with gone as materialized (` + compared + ` from memories` + ofKinds + `status = 'archived'
-				and (select count(*) from ranked where score >= $11::float8) < $10::int)
-		select g.*, e.n::bigint, e.unseen, ` + besideOf + ` from (select ` + hitColumns + `, cosine, ` + scored + ` gone left join (` + shares + ` (
-				select ` + foundIn + ` gone ` + andAsked + `)` + ofEach + `) g cross join everything e
-			where score >= $11::float8 order by score desc, cosine desc nulls last, memory_id limit nullif($9::int, 0)`
+	found     = `select ` + hitColumns + `, cosine, share, score, e.n::bigint, e.unseen, (select team from groups where group_id = $1), ` + isLinked + ` from `
+	foundLast = ` using (memory_id) cross join everything e where group_id = $1 order by late, ` + inOrder
 
 	// meaning is reverie.Calibration.Score of a cosine, 0 where there is none.
 	meaning = `(0.7::float8 * least(greatest((cosine - $6::float8) / ($7::float8 - $6::float8), 0), 1)
@@ -85,11 +83,10 @@ const (
 
 // Of an instant, the same is asked of what was active then.
 var (
-	searchAtQuery = them + activeAt + ranked
-
-	activeAt = func() string {
+	searchAtQuery = func() string {
 		versions, active := AtInstant("$10", "$11")
-		return versions + ofKinds + active
+		return asking + `$5::text[]` + theWords + compared + ` from ` + versions + ofKinds + active + `),` + weighed + best + `)
+			` + found + `(select *, false as late from ranked) r join ` + versions + foundLast
 	}()
 )
 
@@ -112,16 +109,8 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 		}
 		vector = pg.Vector(q.Vector)
 	}
-	kinds := make(pq.StringArray, len(q.Kinds))
-	for i, k := range q.Kinds {
-		kinds[i] = string(k)
-	}
-	texts := make(pq.StringArray, len(q.Texts))
-	for i, t := range q.Texts {
-		texts[i] = pg.ValidText(t)
-	}
 	c := q.Calibration.Whole()
-	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
+	query, args := searchQuery, []any{q.GroupID, vector, q.Model, valid(q.Kinds), valid(q.Texts), c.Floor, c.Related, c.Ceiling, q.Limit}
 	if q.At.IsZero() {
 		args = append(args, q.Fewer, q.Reaching, pq.StringArray(q.Only))
 	} else {
@@ -129,21 +118,27 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	}
 	err = s.db.Of(ctx, q.GroupID).QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		r, err = scanRanking(rows, q.GroupID)
-		all := r.Hits
-		r.Hits = nil
-		for _, h := range all {
+		for i, h := range r.Hits {
 			switch {
 			case !q.At.IsZero():
-				h.Memory = h.Then()
-			case h.Status == reverie.StatusArchived:
-				r.Archived = append(r.Archived, h)
-				continue
+				r.Hits[i].Memory = h.Then()
+			case h.Status == reverie.StatusArchived: // as are those that follow
+				r.Hits, r.Archived = r.Hits[:i], r.Hits[i:]
+				return err
 			}
-			r.Hits = append(r.Hits, h)
 		}
 		return err
 	}, query, args...)
 	return r, err
+}
+
+// valid are texts that can be stored.
+func valid[T ~string](list []T) pq.StringArray {
+	texts := make(pq.StringArray, len(list))
+	for i, t := range list {
+		texts[i] = pg.ValidText(string(t))
+	}
+	return texts
 }
 
 // scanRanking reads rows of hitColumns and how they rank, without looking each column up
@@ -190,20 +185,14 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 // The memories are read once, and passed over for each probe, as for a search. What is given
 // beside them is weighed with them, as if it was stored.
 const candidatesQuery = `with stored as materialized (
-		select memory_id as id, words, length(words) as long, case when embedding_model = $3 then embedding end as vector from memories
+		select memory_id as id, words, case when embedding_model = $3 then embedding end as vector from memories
 			where group_id = $1 and kind = $12 and (status = 'active' or $17 and memory_id` + archivedOf + `$12` + newestArchived + `)
 				and memory_id <> all ($13::uuid[]) and ($14 = '' or $14 <> all (tags))
 		union all
-		select id, words, length(words), vector from (select b.id, b.vector, reverie_words(b.statement) as words
-			from unnest($9::uuid[], $10::text[], $11::vector[]) as b (id, statement, vector)) b),
-		said as materialized (select id as memory_id, long, w.lexeme from stored cross join lateral unnest(words) as w (lexeme, positions, weights)
-			where w.lexeme in (select q.lexeme from unnest($5::text[]) as f (form) cross join lateral unnest(reverie_words(f.form)) as q (lexeme, positions, weights)))
+		select b.id, reverie_words(b.statement), b.vector from unnest($9::uuid[], $10::text[], $11::vector[]) as b (id, statement, vector))
 	select p.no, c.memory_id, c.score from unnest($4::uuid[], $2::vector[]) with ordinality as p (id, vector, no)
-	cross join lateral (
-		with them as materialized (select id as memory_id, long, 1 - (vector <=> p.vector) as cosine from stored where id <> p.id),
-		` + weighing + `($5::text[])[p.no:p.no]` + theWords + `
-		found as materialized (select * from said where memory_id <> p.id and lexeme in (select lexeme from asked)),` + weighed + `
-		ranked as (select memory_id, ` + scored + ` them left join (` + shares + ` found` + ofEach + `)
+	cross join lateral (` + asking + `($5::text[])[p.no:p.no]` + theWords + `id as memory_id, ` + said + `, 1 - (vector <=> p.vector) as cosine
+			from stored where id <> p.id),` + weighed + scored + `them t join known using (said)) s)
 		select memory_id, score from ranked where score >= $15::float8 order by score desc, memory_id limit nullif($16::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
@@ -376,10 +365,7 @@ type recallName struct {
 // It reads back from the newest message until there are turns enough, mostly at once.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
 	what := fmt.Sprintf("read what is under way in group %q", q.GroupID)
-	text, asked := text.Simplify(text.Fold(q.Text)), make(pq.StringArray, len(q.Asked))
-	for i, a := range q.Asked {
-		asked[i] = pg.ValidText(a)
-	}
+	text, asked := text.Simplify(text.Fold(q.Text)), valid(q.Asked)
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
 		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text, asked, q.Until, q.Share, q.Quotes}

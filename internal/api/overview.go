@@ -41,9 +41,7 @@ func (s *Service) Activity(ctx context.Context, groupIDs []string) (map[string][
 	if err != nil {
 		return nil, err
 	}
-	if confined != "" {
-		groupIDs = slices.DeleteFunc(slices.Clone(groupIDs), func(id string) bool { return id != confined })
-	}
+	groupIDs = slices.DeleteFunc(slices.Clone(groupIDs), func(id string) bool { return confined != "" && id != confined })
 	since := s.now().Truncate(day).AddDate(0, 0, 1-OverviewDays)
 	return s.past().Activity(ctx, groupIDs, since, OverviewDays)
 }
@@ -75,11 +73,6 @@ func (s *Service) UnderWay(ctx context.Context, groupID string) ([]reverie.RunPr
 		}
 		s.underWay.read = now
 	}
-	runs := []reverie.RunProgress{}
-	for _, r := range s.underWay.runs {
-		if confined == "" || confined == r.GroupID {
-			runs = append(runs, r)
-		}
-	}
-	return runs, nil
+	others := func(r reverie.RunProgress) bool { return confined != "" && confined != r.GroupID }
+	return slices.DeleteFunc(slices.Clone(s.underWay.runs), others), nil
 }

@@ -15,16 +15,15 @@ import (
 	"reverie/prompts"
 )
 
-// candidate is an entry that a fact is held against.
+// candidate is an entry that a fact is compared with.
 type candidate struct {
 	reverie.Candidate
 	entry  *entry
-	handle string // c1..cK, as the model knows it
+	handle string // c1..cK, its name in the question
 }
 
-// compare asks the model how a fact stands to each of its candidates, and writes
-// the verdicts on them. Those that come to nothing are asked about once more. It
-// returns why some have no verdict, "" if all have one.
+// compare asks the model how a fact relates to each of its candidates, and sets their verdicts. Candidates without a
+// valid verdict are asked about once more. It returns why some still have none, "" if all have one.
 func (r *round) compare(ctx context.Context, f *fact, near []candidate,
 	d *reverie.Decision) (failure string, err error) {
 	open := make([]*candidate, len(near))
@@ -42,7 +41,7 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate,
 		switch llm.FaultIn(err) {
 		case llm.FaultTooLarge:
 			return "the question is too large for the model", nil
-		case llm.FaultBadRequest: // so do some servers filter content
+		case llm.FaultBadRequest: // some servers filter content this way
 			return "the server does not accept the question", nil
 		}
 		if err != nil {
@@ -66,10 +65,10 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate,
 	return failure, nil
 }
 
-// maxQuotes is how many quotes of a fact a model sees.
+// maxQuotes is how many quotes of a fact the model sees.
 const maxQuotes = 3
 
-// ask puts one question.
+// ask asks one question.
 func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []string,
 	d *reverie.Decision) (llm.Response, error) {
 	user := prompts.CompareUser{Fact: prompts.FactView{Statement: f.Statement}, Again: again}
@@ -102,13 +101,13 @@ func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []str
 	return resp, nil
 }
 
-// Store finds the memories that come near a fact.
+// Store finds the memories nearest to a fact.
 type Store interface {
 	// Candidates returns, for each probe, the nearest memories, best first.
 	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error)
 }
 
-// Model compares.
+// Model compares statements.
 type Model interface {
 	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
 	Name() string // provider/model
@@ -120,7 +119,7 @@ type Embeddings interface {
 	Key() string // model@dims
 }
 
-// Fallback says what becomes of a fact whose comparison failed.
+// Fallback says what to do with a fact whose comparison failed.
 type Fallback string
 
 // The fallbacks.
@@ -130,7 +129,7 @@ const (
 	FallbackHold Fallback = "hold"
 )
 
-// action is what a fallback comes to.
+// action returns the decision of a fallback.
 func (f Fallback) action() reverie.DecisionAction {
 	switch f {
 	case FallbackSkip:
@@ -143,47 +142,45 @@ func (f Fallback) action() reverie.DecisionAction {
 
 // Options bounds a comparison. All are positive.
 type Options struct {
-	TopK            int     // candidates of one fact at most
+	TopK            int     // most candidates of one fact
 	MinScore        float64 // of a candidate, 0..1
 	Fallback        Fallback
-	MaxCalls        int // questions of one run; beyond it the fallback applies
-	MaxOutputTokens int // of an answer
+	MaxCalls        int // most questions of one run; beyond it the fallback applies
+	MaxOutputTokens int // tokens of an answer
 }
 
-// Comparer decides by comparing: see the package. Its fields are set once; it is
-// safe for concurrent use on different groups.
+// Comparer decides by comparing, as the package doc describes. Its fields are set once; it is safe for concurrent use
+// on different groups.
 type Comparer struct {
 	Store      Store
 	Model      Model
-	Embeddings Embeddings // nil: words alone count
-	// EmbeddingsOptional makes a failing embedder a warning: words alone count then.
+	Embeddings Embeddings // nil: only words are compared
+	// EmbeddingsOptional turns a failure of the embedder into a warning. Then only words are compared.
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
 	Calibration        reverie.Calibrator // of Embeddings
-	Journal            llm.Journal        // nil: answers are not kept
+	Journal            llm.Journal        // nil: answers are not stored
 	Options            Options
 	Log                *slog.Logger
 }
 
-// round is one request on its way through the comparison.
+// round is the comparison of one request.
 type round struct {
 	*Comparer
 	*planner
 	asker    *llm.Asker
-	waiting  map[string]bool // facts that wait for a batch, and what they may change
+	waiting  map[string]bool // ids of facts that wait for a batch, and of the memories that they may change
 	warnings []string
 }
 
-// Decide decides on the facts of a request, in order: what an earlier one became
-// is known to the later ones. What the embedder and the model say is kept, so
-// that a request which is repeated after an interruption costs nothing again and
-// comes to the same.
+// Decide decides on the facts of a request in order. Each decision takes the results of the earlier ones into account.
+// The answers of embedder and model are stored, so that a request which is repeated after an interruption costs nothing
+// and has the same result.
 //
-// Verdicts that are given count, also where others are missing twice; where none of them is about a memory
-// that says the fact, changes or ends with it, the fallback applies. Its errors are those of
-// embedder and model ([reverie.ErrDeferred], [reverie.ErrConfiguration], a
-// [*reverie.BudgetError]), of the store and the journal ([reverie.ErrLeaseLost]),
-// and the context's.
+// A valid verdict counts even if other candidates have none after two questions. If no verdict duplicates, updates or
+// contradicts a memory and some are missing, the fallback applies. The errors are those of the embedder and the model
+// ([reverie.ErrDeferred], [reverie.ErrConfiguration], a [*reverie.BudgetError]), of the store and the journal
+// ([reverie.ErrLeaseLost]), and of the context.
 func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
 	r := &round{Comparer: c, planner: newPlanner(req), waiting: map[string]bool{}}
 	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
@@ -198,7 +195,7 @@ func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
 	return result, nil
 }
 
-// weigh decides on a fact that nothing says word for word.
+// weigh decides on a fact whose exact statement no memory has.
 func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 	near, d := r.near(f), &f.decision
 	if len(near) == 0 {
@@ -212,7 +209,7 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		}
 		return outcome{action: reverie.DecisionAdd, reason: reason}, nil
 	}
-	if r.waits(f, near) { // for what the question would say
+	if r.waits(f, near) { // the question depends on the answer of that batch
 		return outcome{}, &llm.PendingError{Model: r.Model.Name()}
 	}
 	failure, err := r.compare(ctx, f, near, d)
@@ -230,7 +227,7 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		d.Candidates = append(d.Candidates, c.Candidate)
 	}
 	action, at := aggregate(d.Candidates)
-	if failure != "" && at < 0 { // one that is missing says nothing against those that are given
+	if failure != "" && at < 0 { // a missing verdict does not weaken those that are given
 		d.Basis = reverie.BasisFallback
 		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) "+
 			"applies to them: %s", r.Options.Fallback, failure))
@@ -244,7 +241,7 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 	return outcome{action: action, target: c.entry, merged: c.Merged, reason: c.Reason}, nil
 }
 
-// waits tells whether a fact is held against what may change by one that waits for a batch.
+// waits reports whether a fact is near something that a fact in a waiting batch may change.
 func (r *round) waits(f *fact, near []candidate) bool {
 	for id := range f.scores {
 		if r.waiting[id] {
@@ -254,8 +251,7 @@ func (r *round) waits(f *fact, near []candidate) bool {
 	return slices.ContainsFunc(near, func(c candidate) bool { return r.waiting[c.MemoryID] })
 }
 
-// decisions are what became of the facts, as rows. What a later fact has taken the place
-// of is said by nothing.
+// decisions returns the decisions on the facts as rows. A fact that a later fact has replaced has no memory.
 func (r *round) decisions(settled []Settled) []reverie.Decision {
 	list := make([]reverie.Decision, len(r.facts))
 	for i, f := range r.facts {
@@ -272,7 +268,7 @@ func (r *round) decisions(settled []Settled) []reverie.Decision {
 	return list
 }
 
-// meta says on whose account a call is.
+// meta returns the group, the run and the purpose of a call.
 func (r *round) meta(purpose string) llm.Meta {
 	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose, Continued: r.req.Continued}
 	if r.req.RunID != "" {
@@ -281,19 +277,17 @@ func (r *round) meta(purpose string) llm.Meta {
 	return m
 }
 
-// warn tells the pipeline's operator, once for each text.
+// warn adds a text to the warnings, once.
 func (r *round) warn(text string) {
 	if !slices.Contains(r.warnings, text) {
 		r.warnings = append(r.warnings, text)
 	}
 }
 
-// aggregate makes one outcome of the verdicts on a fact, by a fixed priority: a
-// duplicate says it already, else the best-scored update takes it in, else the
-// best-scored conflict makes way, else it is new. It returns the action and the
-// index of the candidate that it is about, -1 for none. Neither depends on the
-// order of the candidates: equal scores go by memory id. A candidate without a
-// relation counts for nothing.
+// aggregate makes one decision of the verdicts on a fact. A duplicate comes first, then the update with the best score,
+// then the conflict with the best score; otherwise the fact is new. It returns the action and the index of its
+// candidate, -1 for none. The order of the candidates does not matter: equal scores go by memory id. A candidate
+// without a relation is ignored.
 func aggregate(candidates []reverie.Candidate) (reverie.DecisionAction, int) {
 	for _, rule := range []struct {
 		relation reverie.Relation

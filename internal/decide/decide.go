@@ -1,11 +1,9 @@
-// Package decide is the write path that stores nothing twice: it says of each
-// new fact whether the group remembers it already, and turns what a pipeline
-// wants to write into the steps of a plan.
+// Package decide is the write path that stores no statement twice. It finds out whether the group remembers a new fact
+// already, and turns the lines of a pipeline into the steps of a plan.
 //
-// A fact goes through five steps: recall finds what it may repeat,
-// compare asks a model about it, validate checks the answer, aggregate makes one
-// outcome of its verdicts, apply changes the plan. Only compare leaves the
-// process; nothing here writes memories.
+// A fact goes through five steps. recall finds similar memories, compare asks a model about them, and validate checks
+// the answer. aggregate makes one decision of its verdicts, and apply changes the plan. Only compare leaves the
+// process. Nothing here writes memories.
 package decide
 
 import (
@@ -19,80 +17,77 @@ import (
 	"reverie/internal/text"
 )
 
-// Line is one write that a pipeline wants. Its target, evidence and statement
-// have been verified. A create is a fact, to be decided on; the other lines are
-// done as they say.
+// Line is one write that a pipeline wants. Its target, evidence and statement have been verified. A create is a fact
+// that is decided on. All other lines are applied as they are.
 type Line struct {
 	Action      reverie.Action     // keep, update, create, delete, archive
 	Target      *reverie.HeadState // nil for a create
 	Statement   string             // create, update
-	Type        reverie.Type       // create, update; "" is a fact, or what the target is
+	Type        reverie.Type       // create, update; "" is the type of the target, or a fact
 	DueOn       *time.Time         // of a plan
 	ContentHash string             // of Statement
 	Tags        []string
 	Reason      string
 	Evidence    []reverie.Evidence
-	Quoted      bool   // its evidence was quoted, not only named
-	Held        bool   // it waits for a person
-	Replaces    string // the lineage whose deletion in the plan a create stands or falls with
+	Quoted      bool   // its evidence was quoted, not only cited
+	Held        bool   // it is held for review
+	Replaces    string // lineage whose deletion in the plan a create depends on
 }
 
-// Request is what a pipeline wants to write at once, and what it knows.
+// Request is what a pipeline wants to write at once, with the state that it knows.
 type Request struct {
 	GroupID   string
 	RunID     string // "" for a dry run
-	Continued bool   // the run was begun before
+	Continued bool   // another process, or an earlier wave, began the run
 	ChunkNo   int
-	Kind      reverie.Kind         // of the facts; memories of other kinds are other memories
+	Kind      reverie.Kind         // of the facts; memories of other kinds are not compared
 	Language  string               // of the prompts: prompts.English or prompts.Chinese
-	Location  *time.Location       // for the dates that a model sees
+	Location  *time.Location       // time zone of the dates that a model sees
 	Lease     func() reverie.Lease // nil for a dry run
-	Heads     []reverie.HeadState  // active, those that lines rewrite or delete among them
-	Archived  []reverie.HeadState  // heads that a fact brings back where it says one of them again
-	Lines     []Line               // in order; at most one on each memory
-	// Exempt are the ids of memories that the model had before it when it wrote the
-	// facts: it has compared them itself. Only the exact text counts for those.
+	Heads     []reverie.HeadState  // active, with those that lines rewrite or delete
+	Archived  []reverie.HeadState  // heads that a fact with the same statement makes active again
+	Lines     []Line               // in order; at most one for each memory
+	// Exempt are the ids of memories that the model was shown when it wrote the facts. It has compared those itself, so
+	// only their exact text is matched.
 	Exempt map[string]bool
-	// FactsExempt says the same of the facts among each other, and of what the
-	// other lines write.
+	// FactsExempt does the same for the facts among each other, and for what the other lines write.
 	FactsExempt   bool
-	SessionID     string // of the facts that are created, for kind session
-	Untagged      string // memories with this tag are no candidates: summaries
-	MaxCreates    int    // facts created, or held for a person, at most; 0: any number
+	SessionID     string // session of created facts, for kind session
+	Untagged      string // memories with this tag are not compared: summaries
+	MaxCreates    int    // most facts to create or hold; 0: no limit
 	Asked         int    // questions that the run has asked so far
-	EmbeddingsOff bool   // the embedder failed before in this run, and is not waited for again
+	EmbeddingsOff bool   // the embedder failed before in this run and is not used again
 }
 
-// Result is what came of a request.
+// Result is the outcome of a request.
 type Result struct {
-	Steps         []reverie.Step     // in the order of the lines, one on each lineage
-	Held          []reverie.Step     // wait for a person
-	HeldReasons   []string           // why facts are among them, for that person
+	Steps         []reverie.Step     // in the order of the lines, one for each lineage
+	Held          []reverie.Step     // held for review
+	HeldReasons   []string           // why facts are held, for the reviewer
 	Facts         []Settled          // one for each fact, in order
 	Decisions     []reverie.Decision // of a [Comparer], one for each fact, in order
 	Dropped       []Dropped          // facts that are not stored
-	Asked         int                // questions that the run has asked by now, kept answers included
+	Asked         int                // questions that the run has asked by now, including stored answers
 	EmbeddingsOff bool               // the embedder failed
 	Warnings      []string           // for the operator
 }
 
-// Plan is what came of a request as the plan of its chunk, without what only its
-// pipeline knows.
+// Plan makes the plan of a chunk from the result, without the parts that only the pipeline knows.
 func (r Result) Plan(req Request) reverie.Plan {
 	return reverie.Plan{GroupID: req.GroupID, RunID: req.RunID, ChunkNo: req.ChunkNo, Kind: req.Kind,
 		SessionID: req.SessionID,
 		Steps:     r.Steps, Held: r.Held, HeldReason: strings.Join(r.HeldReasons, "; "), Decisions: r.Decisions}
 }
 
-// Settled is what became of a fact.
+// Settled is the decision on a fact.
 type Settled struct {
 	Line     int // its index in Request.Lines
 	Action   reverie.DecisionAction
-	TargetID string // of the memory that it concerns, "" where there is none
-	MemoryID string // of the version that says it after the plan, "" where nothing does
+	TargetID string // memory that the decision concerns, "" where there is none
+	MemoryID string // version with the fact after the plan, "" where there is none
 }
 
-// Dropped is a fact that is not stored, and why.
+// Dropped is a fact that is not stored, with the reason.
 type Dropped struct {
 	Line   int // its index in Request.Lines
 	Rule   string
@@ -101,18 +96,18 @@ type Dropped struct {
 
 // The rules by which a fact is dropped.
 const (
-	RuleQuota     = "quota"     // there is no room
+	RuleQuota     = "quota"     // a limit is reached
 	RulePerson    = "by_person" // it would overwrite what a person wrote, and quotes nothing
 	RuleUndecided = "undecided" // it could not be compared, and fallback_mode is skip
 )
 
-// Decider says what becomes of the lines of a request: [Plain], [Recorded] or a [Comparer].
+// Decider decides on the lines of a request: [Plain], [Recorded] or a [Comparer].
 type Decider interface {
 	Decide(ctx context.Context, req Request) (Result, error)
 }
 
-// Plain decides by the exact content hash alone: a fact whose hash an active
-// memory of the same kind has is that memory, everything else is new.
+// Plain decides by the exact content hash alone. A fact with the hash of an active memory of the same kind is that
+// memory. Every other fact is new.
 type Plain struct{}
 
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
@@ -120,19 +115,18 @@ func (Plain) Decide(ctx context.Context, req Request) (Result, error) {
 	return Recorded{}.Decide(ctx, req)
 }
 
-// Recorded decides as a run has decided before: by the verdicts that its decisions keep. A
-// fact that they are not about is known only by its exact text.
+// Recorded repeats the decisions of an earlier run, by their verdicts. A fact without a recorded decision is matched by
+// its exact text only.
 type Recorded struct{ Decisions []reverie.Decision }
 
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
 func (r Recorded) Decide(_ context.Context, req Request) (Result, error) {
 	d := newPlanner(req)
-	_ = d.settle(func(f *fact) (outcome, error) { return r.outcome(d, f), nil }) // which is no error
+	_ = d.settle(func(f *fact) (outcome, error) { return r.outcome(d, f), nil }) // the rule returns no error
 	return d.result(), nil
 }
 
-// outcome is what the recorded verdicts on a fact come to. A target that is not there any
-// more counts as none.
+// outcome makes the decision of the recorded verdicts on a fact. A target that no longer exists counts as none.
 func (r Recorded) outcome(d *planner, f *fact) outcome {
 	for _, known := range r.Decisions {
 		if known.ChunkNo != d.req.ChunkNo || known.ContentHash != f.ContentHash {
@@ -153,7 +147,7 @@ func (r Recorded) outcome(d *planner, f *fact) outcome {
 	return outcome{action: reverie.DecisionAdd}
 }
 
-// NewStep is a line as a write, with ids of its own.
+// NewStep makes the step of a line, with new ids.
 func NewStep(l Line) reverie.Step {
 	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
 	s.Type, s.DueOn = typed(l)
@@ -184,8 +178,8 @@ func NewStep(l Line) reverie.Step {
 	return s
 }
 
-// typed is what type a version is of, and a plan's date: those of the line, else the
-// target's, else a fact.
+// typed returns the type of a version, and the date of a plan: those of the line, else those of the target, else a
+// fact.
 func typed(l Line) (t reverie.Type, due *time.Time) {
 	if l.Action != reverie.ActionCreate && l.Action != reverie.ActionUpdate {
 		return "", nil
@@ -202,9 +196,9 @@ func typed(l Line) (t reverie.Type, due *time.Time) {
 	return cmp.Or(t, reverie.TypeFact), due
 }
 
-// SummaryStep has a step write a summary anew, in the place of the old one where there is
-// one: past the decisions, since a summary is no fact. It was supported at some time
-// besides its evidence; the date of its birth strengthens nothing.
+// SummaryStep makes a step write a new version of a summary, or its first one. A summary is no fact, so it is not
+// decided on. It was supported at the time supported, besides its evidence. The date of its creation does not
+// strengthen it.
 func SummaryStep(s reverie.Step, old *reverie.HeadState, supported time.Time) reverie.Step {
 	s.Action, s.LineageID, s.MemoryID = reverie.ActionCreate, reverie.NewID(), reverie.NewID()
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: supported}}
@@ -219,16 +213,15 @@ func SummaryStep(s reverie.Step, old *reverie.HeadState, supported time.Time) re
 	return s
 }
 
-// Strengthen returns strength and time of last support of a memory after
-// evidence. Strength grows with each local date on which the lineage has
-// evidence for the first time.
+// Strengthen returns the strength and the time of last support of a memory after new evidence. Strength grows with each
+// local date that has evidence in the lineage for the first time.
 func Strengthen(h reverie.HeadState, evidence []reverie.Evidence) (float64, time.Time) {
 	dates, newest := supportedOn(h.SupportDates, h.LastSupportedAt, evidence)
 	return reverie.Reinforce(h.Strength, dates), newest
 }
 
-// supportedOn counts the local dates of evidence that are not known yet. It also returns
-// when the newest message was sent, or last if that is later.
+// supportedOn counts the local dates of evidence that are not known yet. It also returns the time of the newest
+// message, or last if that is later.
 func supportedOn(known []string, last time.Time, evidence []reverie.Evidence) (dates int, newest time.Time) {
 	all := slices.Clone(known)
 	for _, e := range evidence {
@@ -242,7 +235,7 @@ func supportedOn(known []string, last time.Time, evidence []reverie.Evidence) (d
 	return len(all) - len(known), last
 }
 
-// union is all the evidence of two lines on one memory, each message once.
+// union returns all the evidence of two lines on one memory, each message once.
 func union(a, b []reverie.Evidence) []reverie.Evidence {
 	all := slices.Clip(a)
 	for _, e := range b {

@@ -9,9 +9,9 @@ import (
 	"reverie/internal/reverie"
 )
 
-// TooManyRewrites says to a person that a run would delete or rewrite n of so many
-// memories, which is more than may pass: more than least, and than this share of them. It
-// is "" where they pass. The format takes n, how many there are and how many may pass.
+// TooManyRewrites explains to a reviewer that a run would delete or rewrite n of a number of memories. At most least
+// may pass, or this share of them if that is more. It returns "" where n may pass. The format takes n, the number of
+// memories, and the number that may pass.
 func TooManyRewrites(n, of, least int, share float64, format string) string {
 	allowed := Rewritable(of, least, share)
 	if n <= allowed {
@@ -20,13 +20,13 @@ func TooManyRewrites(n, of, least int, share float64, format string) string {
 	return fmt.Sprintf(format, n, of, allowed)
 }
 
-// Rewritable is how many of so many memories pass.
+// Rewritable returns how many of the memories may be rewritten without review.
 func Rewritable(of, least int, share float64) int { return max(least, int(share*float64(of))) }
 
-// ThisPlan stands for the run that a dry run has no id of.
+// ThisPlan takes the place of a run id in a dry run.
 const ThisPlan = "this plan"
 
-// Asked says by which rule no person is asked about a step on a memory, "" where one is.
+// Asked returns the rule by which a step on a memory must not be held for review, "" if it may be.
 func Asked(h reverie.HeadState, step reverie.Step) (rule, detail string) {
 	const waits = "what is to become of the memory waits for a person already"
 	switch {
@@ -40,9 +40,9 @@ func Asked(h reverie.HeadState, step reverie.Step) (rule, detail string) {
 	return "", ""
 }
 
-// HoldExcess has the steps that are meant wait for a person where they are too many, as excess
-// says of their number, and reports whether any do. Those about which a person is not asked again are refused first:
-// the others may be few enough.
+// HoldExcess holds the steps that meant selects, if excess returns a reason for their number. It reports whether any
+// step is held. Steps on memories that are pending review, or that a person has decided on, are refused first: the rest
+// may be few enough.
 func HoldExcess(plan *reverie.Plan, heads []reverie.HeadState, meant func(reverie.Step) bool, excess func(n int) string) (held bool) {
 	tooMany := func() string {
 		n := 0
@@ -51,7 +51,7 @@ func HoldExcess(plan *reverie.Plan, heads []reverie.HeadState, meant func(reveri
 				n++
 			}
 		}
-		if n == 0 { // also where the limit was lowered before the run went on
+		if n == 0 { // also where the limit was lowered before the run resumed
 			return ""
 		}
 		return excess(n)
@@ -69,7 +69,7 @@ func HoldExcess(plan *reverie.Plan, heads []reverie.HeadState, meant func(reveri
 	}
 	var refused []reverie.Step
 	for _, s := range Take(plan, heads, asked) {
-		if !asked(s) { // it needs the other
+		if !asked(s) { // it depends on a refused step
 			plan.Held = append(plan.Held, s)
 			continue
 		}
@@ -85,22 +85,20 @@ func HoldExcess(plan *reverie.Plan, heads []reverie.HeadState, meant func(reveri
 	return reason != ""
 }
 
-// hold has the steps of a plan that are meant wait for a person, for a reason. The rest of
-// the plan is applied.
+// hold holds the steps of a plan that meant selects, with a reason. The rest of the plan is applied.
 func hold(plan *reverie.Plan, heads []reverie.HeadState, reason string, meant func(reverie.Step) bool) {
 	plan.Held = append(Take(plan, heads, meant), plan.Held...)
 	plan.HeldReason = strings.TrimSuffix(reason+"; "+plan.HeldReason, "; ")
 }
 
-// Take takes the steps that are meant out of a plan, and what cannot be done without them:
-// what stands in the place of a memory, or says what one says that they would end, and what
-// is merged into another.
+// Take removes from a plan the steps that meant selects, and the steps that depend on them. Those replace one of their
+// memories, write its statement again, or merge memories.
 func Take(plan *reverie.Plan, heads []reverie.HeadState, meant func(reverie.Step) bool) []reverie.Step {
 	byLineage := map[string]reverie.HeadState{}
 	for _, h := range heads {
 		byLineage[h.LineageID] = h
 	}
-	out, stands := map[string]bool{}, map[string]bool{} // lineages and texts
+	out, stands := map[string]bool{}, map[string]bool{} // lineages and texts of removed steps
 	for before := -1; before < len(out); {
 		before = len(out)
 		for _, s := range plan.Steps {

@@ -11,13 +11,13 @@ import (
 	"reverie/internal/text"
 )
 
-// planner is a plan in the making: the memories as it will leave them.
+// planner makes a plan. Its entries are the memories as the plan will leave them.
 type planner struct {
 	req     Request
-	entries []*entry // heads in their order, then what facts create
+	entries []*entry // heads in their order, then memories that facts create
 	facts   []fact
 
-	created int // facts
+	created int // how many facts create a memory
 	held    []waiting
 	reasons []string
 	dropped []Dropped
@@ -28,42 +28,42 @@ type entry struct {
 	head    *reverie.HeadState // nil for one that the plan creates
 	id      string             // of the version that the plan writes, "" if it writes none
 	action  reverie.Action     // "" while nothing is planned
-	line    int                // index of the first line that concerns it
-	step    Line               // what is to be written, as far as it is known
-	deleted bool               // the plan deletes it, or creates it no more
-	locked  bool               // what becomes of it waits for a person
-	ends    bool               // and that is its deletion
-	// restated says that a fact says it word for word.
+	line    int                // index of the first line on it
+	step    Line               // what the plan writes, as far as it is known
+	deleted bool               // the plan deletes it, or no longer creates it
+	locked  bool               // a held step concerns it
+	ends    bool               // the held step deletes it
+	// restated means that a fact has exactly its statement.
 	restated bool
-	// callerOwned says that the pipeline's own line rewrites it, not a fact.
+	// callerOwned means that a line of the pipeline rewrites it, not a fact.
 	callerOwned bool
-	facts       []string  // ids of those that have come into it
-	embedding   []float32 // of exactly the statement that the plan writes
+	facts       []string  // ids of the facts that it contains
+	embedding   []float32 // vector of the statement that the plan writes
 	model       string    // of embedding: model@dims
 }
 
-// fact is a create that is decided on.
+// fact is a create that the decider decides on.
 type fact struct {
 	Line
 	line   int    // index in Request.Lines
-	id     string // as a probe, "" where it is known word for word
+	id     string // id of its probe, "" where a memory has its exact statement
 	vector []float32
-	model  string             // of vector: model@dims, "" where there is none
-	scores map[string]float64 // of what comes near it, by the id of a memory or another fact; nil: nothing was looked for
+	model  string             // of vector: model@dims, "" without a vector
+	scores map[string]float64 // scores of similar entries, by the id of a memory or of another fact; nil: not looked up
 
-	decision reverie.Decision // of a Comparer: what it rests on
-	outcome  outcome          // as it came to be; its action is "" until then
-	target   *entry           // that it concerns, nil for none
-	says     *entry           // what says it after the plan, nil for nothing
+	decision reverie.Decision // for a Comparer: the reasons of the decision
+	outcome  outcome          // as applied; its action is "" until then
+	target   *entry           // the entry that it concerns, nil for none
+	says     *entry           // the entry with the fact after the plan, nil for none
 }
 
-// waiting is a step that waits for a person.
+// waiting is a held step.
 type waiting struct {
 	line int
 	step reverie.Step
 }
 
-// newPlanner lays out the heads and does the lines that are no facts.
+// newPlanner makes entries of the heads and applies the lines that are no facts.
 func newPlanner(req Request) *planner {
 	d := &planner{req: req}
 	byID := map[string]*entry{}
@@ -76,7 +76,7 @@ func newPlanner(req Request) *planner {
 		d.entries = append(d.entries, e)
 		byID[h.ID] = e
 	}
-	for i := range req.Archived { // after the heads: what is active comes first
+	for i := range req.Archived { // after the heads, so that active memories are found first
 		h := &req.Archived[i]
 		d.entries = append(d.entries, &entry{head: h, step: Line{Target: h, Statement: h.Statement, ContentHash: h.ContentHash, Tags: h.Tags}})
 	}
@@ -90,7 +90,7 @@ func newPlanner(req Request) *planner {
 			continue
 		}
 		e := byID[l.Target.ID]
-		if e == nil { // no head of this kind: no fact is held against it
+		if e == nil { // no head of this kind: facts are not compared with it
 			e = &entry{head: l.Target, step: Line{Target: l.Target}}
 			d.entries = append(d.entries, e)
 			byID[l.Target.ID] = e
@@ -114,8 +114,7 @@ func newPlanner(req Request) *planner {
 	return d
 }
 
-// knows finds what of the facts' kind will say the statement of a hash, nil if nothing
-// does.
+// knows returns the entry of the facts' kind whose statement will have this hash, nil if there is none.
 func (d *planner) knows(hash string) *entry {
 	for _, e := range d.entries {
 		if !e.deleted && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
@@ -133,7 +132,7 @@ func (d *planner) touch(e *entry, line int, action reverie.Action) {
 	e.action = action
 }
 
-// version names the version that says the entry after the plan.
+// version returns the version of the entry after the plan.
 func (e *entry) version() (id string, no int) {
 	switch {
 	case e.head == nil:
@@ -144,7 +143,7 @@ func (e *entry) version() (id string, no int) {
 	return e.head.ID, e.head.Version
 }
 
-// result is the plan as it stands.
+// result returns the present state of the plan.
 func (d *planner) result() Result {
 	written := slices.DeleteFunc(slices.Clone(d.entries), func(e *entry) bool {
 		return e.action == "" || e.deleted && e.head == nil
@@ -167,7 +166,7 @@ func (d *planner) result() Result {
 	return r
 }
 
-// ofSession is a step that writes a new lineage down under the request's session.
+// ofSession sets the session of a step that creates a lineage.
 func (d *planner) ofSession(s reverie.Step) reverie.Step {
 	if s.Action == reverie.ActionCreate {
 		s.SessionID = d.req.SessionID
@@ -175,15 +174,15 @@ func (d *planner) ofSession(s reverie.Step) reverie.Step {
 	return s
 }
 
-// outcome is what becomes of a fact, and why.
+// outcome is the decision on a fact, and the reason.
 type outcome struct {
 	action reverie.DecisionAction
 	target *entry // UPDATE, DELETE+ADD, NONE
-	merged string // UPDATE: what target and fact say together
+	merged string // UPDATE: the statement that combines target and fact
 	reason string
 }
 
-// Why steps on facts wait for a person.
+// The reasons why steps on facts are held.
 const (
 	heldUnquoted  = "new statements that contradict memories, without a quoted message"
 	heldLocked    = "new statements that concern memories whose deletion waits for a person"
@@ -194,10 +193,9 @@ const (
 	heldUnknown   = "new statements that could not be compared with what the group remembers"
 )
 
-// settle decides on all facts: on those that are known word for word first, so that no
-// other fact takes their place, then on the others in order, by a rule. What an earlier
-// fact has become may be what a later one says. Where a question waits for a batch, those
-// of the facts behind it are asked too, and then it is the error.
+// settle decides on all facts. Facts whose exact statement is known come first, so that no other fact replaces those
+// memories. The others follow in order, by a rule. A later fact may match what an earlier one has written. Where a
+// question waits for a batch, the later facts are asked about too; then settle returns the pending error.
 func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 	var pending error
 	for _, again := range []bool{false, true} {
@@ -229,7 +227,7 @@ func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 	return pending
 }
 
-// settled is what became of the facts.
+// settled returns the decisions on the facts.
 func (d *planner) settled() []Settled {
 	list := make([]Settled, len(d.facts))
 	for i, f := range d.facts {
@@ -244,8 +242,8 @@ func (d *planner) settled() []Settled {
 	return list
 }
 
-// enact changes the plan by what becomes of a fact. It returns that as it came
-// to be, and what says the fact after the plan, nil if nothing does.
+// enact applies the decision on a fact to the plan. It returns the decision as applied, and the entry that has the fact
+// after the plan, nil for none.
 func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 	switch o.action {
 	case reverie.DecisionNone:
@@ -267,7 +265,7 @@ func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 	return d.add(f, o)
 }
 
-// support joins a line's evidence to what says it already.
+// support adds a line's evidence to the entry that has its statement.
 func (d *planner) support(e *entry, line int, l Line) {
 	if e.action == "" || e.action == reverie.ActionKeep {
 		d.touch(e, line, reverie.ActionKeep)
@@ -276,7 +274,7 @@ func (d *planner) support(e *entry, line int, l Line) {
 	e.step.Evidence = union(e.step.Evidence, l.Evidence)
 }
 
-// add creates the fact, if it may.
+// add creates the fact, unless the limit is reached.
 func (d *planner) add(f *fact, o outcome) (outcome, *entry) {
 	if why := d.full(f); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
@@ -288,7 +286,7 @@ func (d *planner) add(f *fact, o outcome) (outcome, *entry) {
 	return o, e
 }
 
-// full counts a fact as created, or drops it and says why it cannot be.
+// full counts a fact as created. At the limit it drops the fact and returns the reason.
 func (d *planner) full(f *fact) (why string) {
 	if d.req.MaxCreates > 0 && d.created >= d.req.MaxCreates {
 		why = fmt.Sprintf("beyond the %d new memories that one answer may add", d.req.MaxCreates)
@@ -299,19 +297,19 @@ func (d *planner) full(f *fact) (why string) {
 	return ""
 }
 
-// resting tells whether the entry is archived, and nothing has brought it back.
+// resting reports whether the entry is archived, and nothing has made it active again.
 func (e *entry) resting() bool {
 	return e.head != nil && e.head.Status == reverie.StatusArchived && e.action == ""
 }
 
-// known lets later facts find the entry by this one.
+// known lets later facts find the entry by this fact.
 func (e *entry) known(f *fact) {
 	if f.id != "" {
 		e.facts = append(e.facts, f.id)
 	}
 }
 
-// foundBy are the ids under which a fact may have come near the entry.
+// foundBy returns the ids by which a fact may find the entry.
 func (e *entry) foundBy() []string {
 	if e.head == nil {
 		return e.facts
@@ -319,9 +317,8 @@ func (e *entry) foundBy() []string {
 	return append([]string{e.head.ID}, e.facts...)
 }
 
-// update gives the target a statement that says both. It takes the place of most
-// of what the target says only by a quoted message. An archived target is back with it;
-// by a duplicate it says what it said.
+// update gives the target a statement that combines it with the fact. To replace most of the target's words, the fact
+// must quote a message. An archived target becomes active again; for a duplicate it keeps its statement.
 func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	e, back := o.target, o.target.resting()
 	if o.action == reverie.DecisionNone {
@@ -355,24 +352,24 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	return o, e
 }
 
-// overwrites tells whether a fact that quotes nothing would change what a person wrote.
+// overwrites reports whether a fact without a quote would change what a person wrote.
 func (d *planner) overwrites(f *fact, e *entry) bool {
 	return !f.Quoted && e.head != nil && e.head.ByPerson()
 }
 
-// unquoted drops a fact that would overwrite what a person wrote, and quotes nothing.
+// unquoted drops a fact without a quote that would overwrite what a person wrote.
 func (d *planner) unquoted(f *fact, o outcome, action string) (outcome, *entry) {
 	why := o.target.head.Unquoted(action)
 	d.dropped = append(d.dropped, Dropped{f.line, RulePerson, why})
 	return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 }
 
-// replace ends the target and creates the fact. What the group remembers ends
-// only by a quoted message; otherwise both wait for a person.
+// replace deletes the target and creates the fact. To delete a memory of the group, the fact must quote a message.
+// Otherwise both steps are held.
 func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	e := o.target
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
-	if e.resting() { // nobody goes by it: it needs no end
+	if e.resting() { // an archived memory need not be deleted
 		o.action, o.target = reverie.DecisionAdd, nil
 		return d.add(f, o)
 	}
@@ -396,7 +393,7 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 		}
 		return o, says
 	}
-	if e.head == nil { // of this very batch: it makes way without a trace
+	if e.head == nil { // created in this batch: it is dropped without a trace
 		d.created--
 		o, says := d.add(f, o)
 		if e.deleted = says != nil; !e.deleted {
@@ -415,15 +412,14 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	return o, says
 }
 
-// end is the deletion of a head that a fact takes the place of.
+// end is the line that deletes a head which a fact replaces.
 func (d *planner) end(e *entry, f *fact, o outcome) Line {
 	return Line{Action: reverie.ActionDelete, Target: e.head, Statement: e.head.Statement,
 		ContentHash: e.head.ContentHash,
 		Reason:      o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
 }
 
-// hold lets the creation of a fact wait for a person, if it may. What says it once it is
-// approved is among no entries.
+// hold holds the creation of a fact, unless the limit is reached. Its entry is not among the entries of the plan.
 func (d *planner) hold(f *fact, o outcome, why string) (outcome, *entry) {
 	if full := d.full(f); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
@@ -444,7 +440,7 @@ func (d *planner) hold(f *fact, o outcome, why string) (outcome, *entry) {
 	return o, &entry{id: step.MemoryID}
 }
 
-// joined is two reasons as one.
+// joined combines two reasons.
 func joined(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -15,9 +15,8 @@ func nearer(a, b reverie.Candidate) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.MemoryID, b.MemoryID))
 }
 
-// recall finds what each fact comes near to: among the stored memories, among what the
-// store does not have or not by this model, and among the other facts. All that needs it is
-// embedded at once. Where that cannot be done, words alone count.
+// recall finds what each fact is similar to: stored memories, entries that the store does not have with a vector of
+// this model, and other facts. It embeds all texts at once. Where it cannot, only words are compared.
 func (r *round) recall(ctx context.Context) error {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: r.req.Kind, MinScore: r.Options.MinScore, Untagged: r.req.Untagged}
 	var asked []*fact
@@ -56,8 +55,7 @@ func (r *round) recall(ctx context.Context) error {
 	return r.lookUp(ctx, asked, q)
 }
 
-// compared tells whether facts are compared with an entry, and not only matched
-// word for word.
+// compared reports whether facts are compared with an entry, and not only matched by their exact text.
 func (r *round) compared(e *entry) bool {
 	switch {
 	case e.deleted:
@@ -68,9 +66,8 @@ func (r *round) compared(e *entry) bool {
 	return !r.req.Exempt[e.head.ID]
 }
 
-// lacks tells whether the store does not find a head by what it will say, or by a vector of
-// the model: it is being rewritten, a dry run only believes it to be stored, or it was
-// stored without a vector.
+// lacks reports whether the store cannot find a head by its future statement, or by a vector of the model. The plan
+// rewrites it, or a dry run only simulates it, or it was stored without a vector.
 func (r *round) lacks(e *entry, model string) bool {
 	if e.callerOwned || r.req.Lease == nil && e.head.EmbeddingModel == "" {
 		return true
@@ -78,8 +75,7 @@ func (r *round) lacks(e *entry, model string) bool {
 	return model != "" && !e.resting() && e.head.EmbeddingModel != model
 }
 
-// embed gives the texts of a query their vectors, or takes its model away where there is no
-// embedder to wait for.
+// embed adds vectors to the texts of a query. Without a working embedder it clears the model of the query.
 func (r *round) embed(ctx context.Context, q *reverie.CandidateQuery) error {
 	if q.Model == "" {
 		if r.Embeddings == nil {
@@ -113,12 +109,11 @@ func (r *round) embed(ctx context.Context, q *reverie.CandidateQuery) error {
 	return nil
 }
 
-// lookUp asks the store what comes near the facts. What lines take away during
-// the round leaves room for as many others.
+// lookUp asks the store for memories near the facts. It asks for as many more as the plan may remove.
 func (r *round) lookUp(ctx context.Context, facts []*fact, q reverie.CandidateQuery) error {
 	q.Limit = r.Options.TopK + len(r.facts) + len(q.Beside)
 	if r.req.Lease == nil {
-		q.Limit += len(r.req.Heads) // a dry run believes that some of what is stored has been rewritten
+		q.Limit += len(r.req.Heads) // a dry run may have simulated rewrites of stored memories
 	}
 	found, err := r.Store.Candidates(ctx, q)
 	if err != nil {
@@ -136,8 +131,8 @@ func (r *round) lookUp(ctx context.Context, facts []*fact, q reverie.CandidateQu
 	return nil
 }
 
-// near are the candidates of a fact, best first: see [nearer]. A memory is found by what it
-// says, and by the facts that have come into it.
+// near returns the candidates of a fact, best first: see [nearer]. A memory is found by its statement, and by the facts
+// that it contains.
 func (r *round) near(f *fact) (list []candidate) {
 	for _, e := range r.entries {
 		if !r.compared(e) {

@@ -13,13 +13,13 @@ import (
 	"reverie/internal/text"
 )
 
-// noRoom is why a memory is not added.
+// noRoom is the reason why a memory is not added.
 const noRoom = "there are as many active memories as there may be, and none can be archived for another; merge some first"
 
-// MakeRoom archives heads for what a plan adds, so that no more memories of its kind are
-// active than there may be: the weakest, and those that the plan does not touch. What a
-// person wrote stays, and so does what weighs [reverie.CoreWeight] or is to be judged again.
-// Where too few may go, what is added last is dropped, and returned.
+// MakeRoom archives heads so that, with what the plan adds, at most most memories of its kind are active. It archives
+// the weakest heads that the plan does not touch. It spares what a person wrote, what has at least the weight
+// [reverie.CoreWeight], and what must be judged again. Where it cannot archive enough, it removes the plan's last
+// additions and returns them.
 func MakeRoom(plan *reverie.Plan, heads []reverie.HeadState, most int) (dropped []reverie.Step) {
 	byLineage, touched := map[string]reverie.HeadState{}, map[string]bool{}
 	active, added := 0, 0
@@ -65,7 +65,7 @@ func MakeRoom(plan *reverie.Plan, heads []reverie.HeadState, most int) (dropped 
 	return dropped
 }
 
-// Drop notes on a plan's decisions that steps are not in it any more, and why.
+// Drop notes in a plan's decisions that steps were removed from the plan, and why.
 func Drop(plan *reverie.Plan, dropped []reverie.Step, why string) {
 	for i := range plan.Decisions {
 		d := &plan.Decisions[i]
@@ -75,17 +75,17 @@ func Drop(plan *reverie.Plan, dropped []reverie.Step, why string) {
 	}
 }
 
-// NoRoom says that a step was dropped by [MakeRoom].
+// NoRoom makes the refusal of a step that [MakeRoom] removed.
 func NoRoom(s reverie.Step) reverie.Refusal {
 	return reverie.Refusal{Action: string(s.Action), Handle: s.Head.MemoryID, Rule: RuleQuota, Detail: noRoom}
 }
 
-// stays tells whether a head is one of those that there may be so many of.
+// stays reports whether a head counts toward the limit.
 func stays(h reverie.HeadState) bool {
 	return h.LineageID != "" && !h.Held() && limited(h.Kind, h.Tags)
 }
 
-// says tells whether a step leaves one of those.
+// says reports whether the memory counts toward the limit after a step.
 func says(kind reverie.Kind, h reverie.HeadState, s reverie.Step) bool {
 	switch s.Action {
 	case reverie.ActionCreate:
@@ -96,25 +96,24 @@ func says(kind reverie.Kind, h reverie.HeadState, s reverie.Step) bool {
 	return s.Action == reverie.ActionKeep && stays(h)
 }
 
-// limited tells whether there may be so many memories alone: not of summaries, nor of what is
-// done.
+// limited reports whether the limit applies to such memories. It does not apply to summaries, nor to closed todos.
 func limited(kind reverie.Kind, tags []string) bool {
 	return kind == reverie.KindGroup || !slices.Contains(tags, reverie.TagSummary) && !slices.Contains(tags, reverie.TagDone)
 }
 
-// ends tells whether a step ends a memory.
+// ends reports whether a step ends a memory.
 func ends(s reverie.Step) bool {
 	return s.Action == reverie.ActionDelete || s.Action == reverie.ActionArchive
 }
 
-// weaker compares two heads by what makes room first: the less useful, to a tenth of their
-// weight, then the less supported, then the one silent for longer.
+// weaker orders heads for archiving: lower weight (rounded to a tenth) first, then lower strength, then the longer
+// silence.
 func weaker(a, b reverie.HeadState) int {
 	return cmp.Or(cmp.Compare(math.Round(10*a.Weight), math.Round(10*b.Weight)), cmp.Compare(a.Strength, b.Strength),
 		lastHeard(a).Compare(lastHeard(b)), cmp.Compare(a.LineageID, b.LineageID))
 }
 
-// lastHeard is when a memory was supported, or used in an answer, last.
+// lastHeard returns when a memory was last supported, or used in an answer.
 func lastHeard(h reverie.HeadState) time.Time {
 	if h.UsedAt != nil && h.UsedAt.After(h.LastSupportedAt) {
 		return *h.UsedAt

@@ -15,12 +15,11 @@ import (
 	"reverie/internal/text"
 )
 
-// validation is what an answer comes to, beside the verdicts that it gave: those
-// are written on their candidates.
+// validation is the result of checking an answer, besides the verdicts, which are set on their candidates.
 type validation struct {
-	open    []*candidate // have no verdict, or one that must be said twice
-	again   []string     // what to say of them when they are asked about once more
-	failure string       // why the first of them has none
+	open    []*candidate // without a verdict, or with one that the model must confirm
+	again   []string     // what to tell the model about them in the second question
+	failure string       // why the first of them has no verdict
 	notes   []string     // for the log: what was dropped
 }
 
@@ -31,10 +30,9 @@ type verdict struct {
 	merged   string
 }
 
-// validate reads an answer about the open candidates: each must get exactly one
-// valid verdict. Lines on other handles are dropped. A verdict that passes over a
-// differing number, weekday or negation must be said twice, with the difference
-// before the model's eyes; warned says that it was, by the question before.
+// validate reads an answer about the open candidates. Each must get exactly one valid verdict; lines on other handles
+// are dropped. A verdict may ignore a differing number, weekday or negation. Then the model must confirm it, after the
+// second question has named the difference; warned reports that it has.
 func (d *planner) validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
 	verdicts, broken := map[string]verdict{}, map[string]string{}
 	if whole := unusable(resp); whole != "" {
@@ -67,7 +65,7 @@ func (d *planner) validate(f *fact, open []*candidate, resp llm.Response, warned
 	return v
 }
 
-// reopen has a candidate asked about once more, with what was wrong.
+// reopen marks a candidate for the second question, with what was wrong.
 func (v *validation) reopen(c *candidate, why string, differs []text.Detail) {
 	v.open = append(v.open, c)
 	note := c.handle + ": " + why
@@ -80,8 +78,8 @@ func (v *validation) reopen(c *candidate, why string, differs []text.Detail) {
 	}
 }
 
-// passesOver says which difference a verdict leaves out of account: a duplicate
-// all of them, an update those that its merged statement does not keep.
+// passesOver returns the differences that a verdict ignores. A duplicate ignores all of them, an update those that its
+// merged statement does not keep.
 func passesOver(given verdict, differs []text.Detail) string {
 	switch given.relation {
 	case reverie.RelationUpdate:
@@ -93,7 +91,7 @@ func passesOver(given verdict, differs []text.Detail) string {
 	return describe(differs)
 }
 
-// unusable says why an answer cannot be used at all, "" if it can.
+// unusable returns why a whole answer cannot be used, "" if it can.
 func unusable(resp llm.Response) string {
 	switch {
 	case resp.Finish == llm.FinishLength:
@@ -108,8 +106,7 @@ func unusable(resp llm.Response) string {
 	return ""
 }
 
-// readVerdicts sorts the lines of an answer by handle. Of several lines on one
-// handle all must be valid and say the same.
+// readVerdicts sorts the lines of an answer by handle. Several lines on one handle must all be valid and say the same.
 func (d *planner) readVerdicts(f *fact, open []*candidate, said string, verdicts map[string]verdict,
 	broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
@@ -132,7 +129,7 @@ func (d *planner) readVerdicts(f *fact, open []*candidate, said string, verdicts
 		}
 		before, twice := verdicts[handle]
 		switch {
-		// the same whatever the order of the lines
+		// the result must not depend on the order of the lines
 		case err != nil && (broken[handle] == "" || err.Error() < broken[handle]):
 			broken[handle] = err.Error()
 		case err != nil:
@@ -146,8 +143,7 @@ func (d *planner) readVerdicts(f *fact, open []*candidate, said string, verdicts
 	return notes
 }
 
-// readVerdict reads one object of an answer. The handle is returned also beside
-// an error.
+// readVerdict reads one object of an answer. It returns the handle also beside an error.
 func readVerdict(l answer.Line) (handle string, v verdict, err error) {
 	var raw answer.Verdict
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
@@ -155,7 +151,7 @@ func readVerdict(l answer.Line) (handle string, v verdict, err error) {
 	}
 	word := func(raw json.RawMessage) string {
 		var s string
-		_ = json.Unmarshal(raw, &s) // anything but a string is nothing
+		_ = json.Unmarshal(raw, &s) // anything but a string counts as empty
 		return strings.TrimSpace(s)
 	}
 	handle = strings.ToLower(word(raw.ID))
@@ -176,8 +172,8 @@ func readVerdict(l answer.Line) (handle string, v verdict, err error) {
 	return handle, v, nil
 }
 
-// checkMerged holds a merged statement to the rules of statements, and to what the
-// two say: all that both do, and nothing that neither does.
+// checkMerged checks a merged statement by the rules of statements, and against the two originals. It must have all
+// that both say, and nothing that neither says.
 func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	if v.relation != reverie.RelationUpdate {
 		return nil
@@ -207,24 +203,22 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	return nil
 }
 
-// headcount finds what a merged statement may count: the two or three that it
-// brings together.
+// headcount matches a count that a merged statement may add: of the two or three things that it combines.
 var headcount = text.NewPattern(`^(?:two|three|[两二三][个位名人]?)$`)
 
-// marks reads the details of a statement, each kind in its order, in Chinese and
-// English alike, so that "每周五" and "on Fridays" are one. What is read wrongly costs a
-// question, never a memory.
+// marks finds the details of a statement, each kind in order. Chinese and English details are equal, such as "每周五" and
+// "on Fridays". A detail that is found wrongly costs a question, never a memory.
 func marks(statement string) []text.Detail {
 	folded := text.Simplify(text.Fold(romanNumerals.Replace(statement)))
 	return append(text.Figures(folded), text.Negations(folded)...)
 }
 
-// romanNumerals are the characters that folding makes words.
+// romanNumerals are characters that folding would turn into words.
 var romanNumerals = strings.NewReplacer("Ⅰ", "1", "Ⅱ", "2", "Ⅲ", "3", "Ⅳ", "4", "Ⅴ", "5", "Ⅵ", "6", "Ⅶ", "7", "Ⅷ", "8",
 	"Ⅸ", "9", "Ⅹ", "10", "Ⅺ", "11", "Ⅻ", "12")
 
-// difference returns the marks by which two statements differ: those that stand
-// in one of them only, else those that stand otherwise.
+// difference returns the marks by which two statements differ: those that only one of them has, else those that differ
+// in order.
 func difference(a, b string) []text.Detail {
 	in, of := marks(a), marks(b)
 	if alone := append(missing(in, of), missing(of, in)...); len(alone) > 0 {
@@ -233,8 +227,8 @@ func difference(a, b string) []text.Detail {
 	return append(reordered(in, of), denied(a, b, slices.Concat(in, of))...)
 }
 
-// reordered returns the marks of those kinds that two statements have in another
-// order (from Friday to Saturday), and negations of which one has more.
+// reordered returns the marks of kinds that have another order in the two statements (from Friday to Saturday), and
+// negations of which one statement has more.
 func reordered(in, of []text.Detail) (list []text.Detail) {
 	for kind := range text.Clock + 1 {
 		other := func(m text.Detail) bool { return min(m.Kind, text.Clock) != kind }
@@ -246,8 +240,8 @@ func reordered(in, of []text.Detail) (list []text.Detail) {
 	return list
 }
 
-// denied returns the negations of two statements that are the same words in
-// another order, and so may deny something else.
+// denied returns the negations of two statements that have the same words in another order, and so may negate something
+// else.
 func denied(a, b string, marks []text.Detail) (list []text.Detail) {
 	x, y := vocabulary(a), vocabulary(b)
 	if slices.Equal(x, y) {
@@ -263,7 +257,7 @@ func denied(a, b string, marks []text.Detail) (list []text.Detail) {
 	return list
 }
 
-// missing returns those of the wanted marks that have no like among the others.
+// missing returns the wanted marks that have no equal among the others.
 func missing(wanted, others []text.Detail) (list []text.Detail) {
 	for _, m := range wanted {
 		if !slices.ContainsFunc(others, m.Like) {
@@ -273,7 +267,7 @@ func missing(wanted, others []text.Detail) (list []text.Detail) {
 	return list
 }
 
-// shared returns those of the marks that have a like among the others.
+// shared returns the marks of a list that have an equal among the others.
 func shared(list, others []text.Detail) []text.Detail {
 	return slices.DeleteFunc(slices.Clone(list),
 		func(m text.Detail) bool { return !slices.ContainsFunc(others, m.Like) })
@@ -292,7 +286,7 @@ func describe(differs []text.Detail) string {
 	return "the two differ in " + strings.Join(slices.Compact(names), " and ")
 }
 
-// overlap is the share of a text's words that stand in another one, 0..1.
+// overlap returns the share of a text's words that another text has, 0..1.
 func overlap(text, other string) float64 {
 	mine, theirs := vocabulary(text), vocabulary(other)
 	slices.Sort(mine)
@@ -306,15 +300,14 @@ func overlap(text, other string) float64 {
 	return float64(found) / float64(max(len(mine), 1))
 }
 
-// apart tells whether two statements have less than two fifths of the words of either in common. Small
-// models call such a pair a conflict, and one of them would go.
+// apart reports whether two statements share less than two fifths of the words of either. Small models call such a pair
+// a conflict, which would delete one of them.
 func apart(a, b string) bool { return 5*max(overlap(a, b), overlap(b, a)) < 2 }
 
-// stem is how many characters of a word count: likes is liked.
+// stem is how many characters of a word are compared: likes equals liked.
 const stem = 4
 
-// vocabulary is the words of a text, and the characters of one without spaces, in
-// order.
+// vocabulary returns the words of a text in order; of a text without spaces, its characters.
 func vocabulary(s string) (words []string) {
 	for word := range strings.FieldsFuncSeq(text.Simplify(text.Fold(s)),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -14,14 +14,13 @@ import (
 	"reverie/internal/text"
 )
 
-// unexpired divides what waits into what still may be joined and the ids of what has
-// waited too long: by the chat's clock, as of the chunk's newest message, and by the
-// run's, of what was there before longAgo. What the chat's clock alone has passed by
-// is left alone, for a backfill to go on with; a fresh observation of its name that
-// was made in time saves either.
+// unexpired divides the postponed observations into the live ones, which may still be joined, and the ids of the
+// expired ones. An observation is live if it has not expired by asOf, the time of the chunk's newest message. It is
+// also live if a fresh observation of the same name was made before it expired. The others are expired only if they
+// were created by longAgo; else they are left alone, for a backfill to join.
 func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (live []reverie.Observation,
 	expired []string) {
-	latest := map[string][]time.Time{} // key of a name, or an account -> when it was observed
+	latest := map[string][]time.Time{} // key of a name, or an account -> times of its fresh observations
 	for _, o := range fresh {
 		for _, key := range handles(o) {
 			latest[key] = append(latest[key], o.LastAt)
@@ -41,8 +40,7 @@ func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (l
 	return live, expired
 }
 
-// handles are what observations of one subject are joined by: its account, else its
-// names.
+// handles returns the keys by which observations of one subject are joined: its account, else its names.
 func handles(o reverie.Observation) []string {
 	if o.Account != "" {
 		return []string{"account " + o.Account}
@@ -54,19 +52,17 @@ func handles(o reverie.Observation) []string {
 	return keys
 }
 
-// aggregate puts together what all batches, and earlier runs, observed of one
-// subject, whatever their order, and drops what is weak, empty, boilerplate or
-// over-long.
+// aggregate joins what all batches, and earlier runs, observed of one subject, whatever their order. It drops claims
+// that are weak, empty, boilerplate or too long.
 //
-// Observations of one account are one. Those without an account are one where
-// they have the same name, or where a name of the one is a proven name of the
-// other. Shared evidence joins nobody, since two people may be spoken of in one
-// sentence. Whether a name means an account is for resolve, which knows the index.
+// Observations of one account are joined. Without an account they are joined if they have the same name, or if a name
+// of one is a proven name of the other. Shared evidence joins none, because one sentence may be about two people.
+// Whether a name means an account is left to resolve, which knows the index.
 func aggregate(fresh, waiting []reverie.Observation, c *participants, minConfidence float64) (list []merged,
 	refused []reverie.Refusal) {
 	observations := slices.Clone(fresh)
 	for _, o := range waiting {
-		if isShown(o.Subject) { // by the rules of now
+		if isShown(o.Subject) { // rules may have changed since it was stored
 			observations = append(observations, o)
 		}
 	}
@@ -88,10 +84,9 @@ func compareObservations(a, b reverie.Observation) int {
 		strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }
 
-// joined divides observations into groups of one subject, in the order of their first
-// members.
+// joined divides observations into groups by subject, in the order of the groups' first members.
 func joined(observations []reverie.Observation) [][]reverie.Observation {
-	group := make([]int, len(observations)) // of each: the first one of its group
+	group := make([]int, len(observations)) // for each observation the first one of its group
 	for i := range group {
 		group[i] = i
 	}
@@ -103,7 +98,7 @@ func joined(observations []reverie.Observation) [][]reverie.Observation {
 			}
 		}
 	}
-	first := map[string]int{} // a name, or an account -> an observation that bears it
+	first := map[string]int{} // a name, or an account -> the first observation that has it
 	for i, o := range observations {
 		for _, key := range handles(o) {
 			if _, again := first[key]; !again {
@@ -113,7 +108,7 @@ func joined(observations []reverie.Observation) [][]reverie.Observation {
 		}
 	}
 	var groups [][]reverie.Observation
-	at := map[int]int{} // by the first of each
+	at := map[int]int{} // by the first observation of the group
 	for i, o := range observations {
 		if group[i] == i {
 			at[i] = len(groups)
@@ -124,7 +119,7 @@ func joined(observations []reverie.Observation) [][]reverie.Observation {
 	return groups
 }
 
-// sortOf is what sort of subject a kind is: a bot is somebody, like a person.
+// sortOf returns the sort of subject of a kind: a thing or somebody. A bot is somebody, like a person.
 func sortOf(k reverie.EntityKind) string {
 	if k == reverie.EntityThing {
 		return "thing"
@@ -132,9 +127,8 @@ func sortOf(k reverie.EntityKind) string {
 	return "somebody"
 }
 
-// combine makes one of the observations of a subject. Its claims are those that
-// count, each judged as it was observed; why the others do not is said beside.
-// Claims of different speakers stay apart: nobody's words make another's surer.
+// combine makes one subject of a group of observations. Each claim is checked as it was observed; the others are
+// refused with a reason. Claims of different speakers stay separate, so that they do not raise each other's confidence.
 func combine(group []reverie.Observation, c *participants, minConfidence float64) (m merged,
 	refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
@@ -165,11 +159,10 @@ func combine(group []reverie.Observation, c *participants, minConfidence float64
 	return m, refused
 }
 
-// call settles subject, kind and aliases of what was put together: an account
-// goes by its first name, whatever else by the longest name that it is observed under.
-// Somebody is a bot only where all say so.
+// call sets subject, kind and aliases. An account is called by its first name, any other subject by its longest
+// observed name. The kind is bot only if all observations say so.
 func (m *merged) call(c *participants) {
-	names, best := map[string]string{}, "" // by key, as they are written; the key of the subject
+	names, best := map[string]string{}, "" // names by key as written; the key of the subject
 	for _, o := range m.observations {
 		if m.Kind == "" || o.Kind == reverie.EntityPerson {
 			m.Kind = o.Kind
@@ -193,8 +186,7 @@ func (m *merged) call(c *participants) {
 	m.Aliases = slices.Sorted(maps.Values(names))
 }
 
-// weak says why a claim does not count, or nothing. The words of one that has waited were
-// checked by the rules of then.
+// weak returns why a claim does not count, or "". The rules may have changed since a postponed claim was checked.
 func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail string) {
 	if rule, detail = checkClaim(c); rule != "" {
 		return rule, detail
@@ -208,8 +200,7 @@ func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail 
 	return "", ""
 }
 
-// claimKey tells claims that say the same from others: aspect, key, and what the
-// text says, however it is written.
+// claimKey is equal for claims that say the same. It combines the aspect, the key and the normalized text.
 func claimKey(c reverie.ObservedClaim) string {
 	said := text.ContentHash(c.Value)
 	if c.Aspect == reverie.AspectRelation {
@@ -221,9 +212,8 @@ func claimKey(c reverie.ObservedClaim) string {
 	return string(c.Aspect) + "\x00" + text.NameKey(c.Name) + "\x00" + said
 }
 
-// unite makes one claim of those that say the same: with all their evidence, each
-// message once, the highest confidence, and the words of the one it belongs to.
-// Their order does not matter.
+// unite joins claims that say the same, whatever their order. The result has all their evidence, each message once, and
+// the highest confidence with the words of that claim.
 func unite(claims []reverie.ObservedClaim) []reverie.ObservedClaim {
 	sorted := slices.Clone(claims)
 	keys := make(map[string]int, len(claims))
@@ -245,15 +235,14 @@ func unite(claims []reverie.ObservedClaim) []reverie.ObservedClaim {
 	return list
 }
 
-// compareClaims orders claims: of those that say the same, the surest comes
-// first, then the earliest.
+// compareClaims orders claims. Among those that say the same, the highest confidence comes first, then the earliest.
 func compareClaims(a, b reverie.ObservedClaim) int {
 	return cmp.Or(strings.Compare(claimKey(a), claimKey(b)), cmp.Compare(b.Confidence, a.Confidence),
 		newest(a.Evidence).Compare(newest(b.Evidence)), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }
 
-// sayIt tells whether the quotes of a claim have a word of it: of a script that
-// writes no spaces, two characters side by side.
+// sayIt reports whether the quotes of a claim contain a word of its value. Of a script without spaces, two adjacent
+// characters count as a word.
 func sayIt(c reverie.ObservedClaim) bool {
 	var words []string
 	for _, run := range strings.FieldsFunc(textForm(c.Value), func(r rune) bool { return !isLetter(r) }) {
@@ -273,8 +262,7 @@ func sayIt(c reverie.ObservedClaim) bool {
 	})
 }
 
-// uniteEvidence puts evidence together, oldest first: each message once, with its
-// longest quote.
+// uniteEvidence joins lists of evidence, oldest first. Each message comes once, with its longest quote.
 func uniteEvidence(lists ...[]reverie.Evidence) []reverie.Evidence {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b reverie.Evidence) int {
@@ -285,7 +273,7 @@ func uniteEvidence(lists ...[]reverie.Evidence) []reverie.Evidence {
 	return slices.CompactFunc(all, func(a, b reverie.Evidence) bool { return a.MessageID == b.MessageID })
 }
 
-// newest is when the latest evidence was sent.
+// newest returns when the latest evidence was sent.
 func newest(list []reverie.Evidence) (at time.Time) {
 	for _, e := range list {
 		at = later(at, e.SentAt)
@@ -300,12 +288,12 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// authors are who said the evidence, sorted, each once.
+// authors returns the authors of the evidence, sorted, each once.
 func authors(list []reverie.Evidence) []string {
 	return distinct(list, func(e reverie.Evidence) string { return e.AuthorID })
 }
 
-// dates are the local dates of the evidence, sorted, each once.
+// dates returns the local dates of the evidence, sorted, each once.
 func dates(list []reverie.Evidence) []string {
 	return distinct(list, func(e reverie.Evidence) string { return e.LocalDate })
 }

@@ -10,8 +10,7 @@ import (
 	"reverie/internal/text"
 )
 
-// plan makes the chunk's plan from what was observed: aggregate, resolve, build,
-// validate.
+// plan makes the plan of a chunk from its observations: aggregate, resolve, build, validate.
 func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observation) (reverie.EntityPlan, error) {
 	idx := newIndex(s.state.Index)
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
@@ -30,13 +29,13 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 		return plan, err
 	}
 	plan.Refusals = slices.Concat(s.refusals, refused, plan.Refusals)
-	// Messages of other chunks, which postponed observations rest on, have their outcomes.
+	// The outcomes of messages in other chunks, which postponed observations cite, are stored already.
 	plan.Outcomes = pipeline.Outcomes(s.state.Messages, citedBy(plan))
 	plan.Stats = r.count(s, plan)
 	return plan, nil
 }
 
-// concerned are the entities that the plan may write to or point to.
+// concerned returns the entities that the plan may write to or refer to.
 func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 	var ids []string
 	for _, id := range s.participants.order {
@@ -53,13 +52,13 @@ func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 	return ids
 }
 
-// count adds a plan to the run's counts.
+// count adds a plan to the counts of the run.
 func (r *run) count(s *chunkInput, plan reverie.EntityPlan) reverie.Stats {
 	st := r.recorder.Stats
 	st.Created += len(plan.Creates)
-	st.Updated += len(plan.Heads) // each under the entity that it is read as
+	st.Updated += len(plan.Heads) // each is counted as the entity that it is merged into
 	for _, o := range plan.Postponed {
-		if len(o.Continues) == 0 { // counted when it began to wait
+		if len(o.Continues) == 0 { // others were counted when they were first postponed
 			st.Postponed++
 		}
 	}
@@ -69,8 +68,8 @@ func (r *run) count(s *chunkInput, plan reverie.EntityPlan) reverie.Stats {
 	return st
 }
 
-// apply writes the plan, in one transaction with the messages' uses and the
-// chunk's status. A dry run tells what it would write.
+// apply writes the plan. The same transaction stores the outcomes of the messages and the status of the chunk. A dry
+// run only reports what it would write.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {

@@ -12,34 +12,32 @@ import (
 	"reverie/prompts"
 )
 
-// A batch is shown the messages that concern its subjects, and not the whole
-// chunk: what they wrote, what names them, what they reply to and what replies to
-// them, and the message before each of those. So the cost of a chunk grows with
-// its messages, and not with messages times people.
+// A batch shows only the messages that concern its subjects, not the whole chunk. These are the subjects' own messages,
+// those that name them, both sides of their replies, and the message before each. So the cost of a chunk grows with its
+// messages, and not with messages times people.
 
 // activity is what a chunk shows: its messages, and who and what is active in them.
 type activity struct {
 	shown    []reverie.Message
-	subjects []active // those that are talked of first come first
+	subjects []active // those mentioned first come first
 }
 
-// active is a subject, and the messages that concern it.
+// active is a subject with the messages that concern it.
 type active struct {
 	subject
-	core []int // places in activity.shown, rising
+	core []int // indexes in activity.shown, ascending
 }
 
 // batch is one question: some subjects, and the messages that concern them.
 type batch struct {
 	no       int
 	subjects []active
-	core     []int             // the messages that concern them, as places in activity.shown, rising
-	messages []reverie.Message // those, and what stands before; numbered from 1 in the question
+	core     []int             // messages that concern the subjects: indexes in activity.shown, ascending
+	messages []reverie.Message // core with the messages before; numbered from 1 in the question
 }
 
-// survey finds who and what is active in a chunk: authors, whom they reply to,
-// and whoever is named and known. It gives the participants their labels. Each message of
-// a member concerns its author at least, so that none is left out.
+// survey finds who and what is active in a chunk: authors, those they reply to, and known entities that are named. It
+// gives the participants their labels. A message of a member concerns at least its author, so no message is left out.
 func survey(state reverie.EntityState, known *index) (*activity, *participants) {
 	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)),
 		known: known, found: map[string]*active{}}
@@ -54,7 +52,7 @@ func survey(state reverie.EntityState, known *index) (*activity, *participants) 
 	return &activity{shown: v.shown, subjects: v.subjects()}, v.participants
 }
 
-// surveyor is a survey under way.
+// surveyor is a survey in progress.
 type surveyor struct {
 	participants *participants
 	known        *index
@@ -62,7 +60,7 @@ type surveyor struct {
 	found        map[string]*active // by handle
 }
 
-// Handles of subjects: an account's id, or the key of a name without one.
+// A handle identifies a subject: by the id of an account, or by the key of a name without an account.
 const (
 	byAccount = "account "
 	byName    = "name "
@@ -76,8 +74,8 @@ func (v *surveyor) concerns(handle string, i int) {
 	v.found[handle].core = append(v.found[handle].core, i)
 }
 
-// replies notes authors and whom they reply to. What a bot writes concerns
-// nobody by itself: it is no evidence.
+// replies notes the authors, and those they reply to. A bot's message concerns nobody by itself, because it is no
+// evidence.
 func (v *surveyor) replies(replied []reverie.Message) {
 	place, author := map[string]int{}, map[string]string{}
 	for _, m := range replied {
@@ -100,10 +98,10 @@ func (v *surveyor) replies(replied []reverie.Message) {
 	}
 }
 
-// mentions notes whom and what the members' messages name. A name that more bear than a
-// subject is shown with concerns none of them: nobody can know who is meant.
+// mentions notes whom and what the members' messages name. A name of more than maxShownNamesakes bearers concerns none
+// of them, because it does not tell who is meant.
 func (v *surveyor) mentions() {
-	bears := map[string][]string{} // key of a name -> accounts of the chunk that bear it
+	bears := map[string][]string{} // key of a name -> accounts of the chunk with that name
 	for _, id := range v.participants.order {
 		for _, key := range v.participants.accounts[id].keys() {
 			bears[key] = append(bears[key], id)
@@ -134,8 +132,7 @@ func (v *surveyor) mentions() {
 	}
 }
 
-// meet returns the handle of an entity that is named: its account, which joins
-// the participants where it does not write here, or its name.
+// meet returns the handle of a named entity: by its account, which joins the participants, or by its name.
 func (v *surveyor) meet(entityID string) string {
 	e := v.known.entries[entityID]
 	for _, id := range e.accounts {
@@ -155,16 +152,16 @@ func (v *surveyor) meet(entityID string) string {
 	switch {
 	case a == nil:
 		v.found[handle] = &active{subject: subject{label: e.names[0], kind: e.kind, entityID: entityID}}
-	case a.entityID != entityID: // two of one name: which is meant is not for the code to say
+	case a.entityID != entityID: // two entities have this name: the model must decide
 		a.entityID = ""
 	}
 	return handle
 }
 
-// subjects returns who was found, by the first message that concerns them; those
-// of one name stay side by side.
+// subjects returns the subjects in the order of the first message that concerns them. Subjects of one name are
+// adjacent.
 func (v *surveyor) subjects() []active {
-	first := map[string]int{} // name -> first message that concerns one of that name
+	first := map[string]int{} // name -> first message that concerns a bearer of that name
 	list := make([]active, 0, len(v.found))
 	for _, handle := range slices.Sorted(maps.Keys(v.found)) {
 		a := v.found[handle]
@@ -187,7 +184,7 @@ func (v *surveyor) subjects() []active {
 	return list
 }
 
-// bare is a label without the number that tells it from others of its name.
+// bare returns a label without the number that distinguishes namesakes.
 func bare(label string) string {
 	if at := strings.LastIndexByte(label, '#'); at > 0 && strings.Trim(label[at+1:], "0123456789") == "" {
 		label = label[:at]
@@ -195,20 +192,19 @@ func bare(label string) string {
 	return text.NameKey(label)
 }
 
-// contextGap is how far back the message before another still belongs to it.
+// contextGap is the largest gap to a message before that is still shown as context.
 const contextGap = time.Hour
 
-// price is what the parts of a question cost, in tokens.
+// price is the cost of the parts of a question, in tokens.
 type price struct {
-	budget  int              // of subjects and messages together
-	message []int            // by place in activity.shown
-	subject func(active) int // with what is known of it
+	budget  int              // for subjects and messages together
+	message []int            // by index in activity.shown
+	subject func(active) int // with what is known about it
 }
 
-// pack divides an activity into batches of at most maxSubjects within the budget.
-// Each subject is in a batch with every message that concerns it; one with too
-// many for a batch is in several, with consecutive parts of them. A message that
-// alone exceeds the budget is a batch of its own.
+// pack divides an activity into batches of at most maxSubjects subjects within the budget. Each subject is in a batch
+// with all messages that concern it. If it has too many, it is in several batches with consecutive parts of them. A
+// message that exceeds the budget alone is a batch of its own.
 func (sc *activity) pack(maxSubjects int, p price) (batches []*batch) {
 	var members []active
 	in, cost := map[int]bool{}, 0
@@ -232,7 +228,7 @@ func (sc *activity) pack(maxSubjects int, p price) (batches []*batch) {
 			fill()
 		}
 		more := adds(a)
-		if more > p.budget { // alone in an empty batch
+		if more > p.budget { // too much even for an empty batch
 			for _, part := range parts(a.core, p.budget-p.subject(a), p.message) {
 				batches = append(batches, sc.batch([]active{a}, part, 0, p.message))
 			}
@@ -247,8 +243,7 @@ func (sc *activity) pack(maxSubjects int, p price) (batches []*batch) {
 	return batches
 }
 
-// parts cuts messages into consecutive parts that cost at most budget each, or
-// hold a single message.
+// parts cuts messages into consecutive parts that cost at most budget each, or contain a single message.
 func parts(core []int, budget int, message []int) [][]int {
 	var list [][]int
 	cost, start := 0, 0
@@ -262,11 +257,11 @@ func parts(core []int, budget int, message []int) [][]int {
 	return append(list, core[start:])
 }
 
-// batch makes a batch of some subjects and messages, and of the message before
-// each of those as far as the tokens left allow and it still belongs to it.
+// batch makes a batch of subjects and messages. It adds the message before each of those, while tokens are left and the
+// gap is small enough.
 func (sc *activity) batch(subjects []active, core []int, left int, message []int) *batch {
 	b := &batch{subjects: subjects, core: core}
-	last := -1 // the place shown last
+	last := -1 // the index of the last shown message
 	for _, i := range core {
 		before := i - 1
 		if before > last && left >= 0 && message[before] <= left &&
@@ -280,8 +275,8 @@ func (sc *activity) batch(subjects []active, core []int, left int, message []int
 	return b
 }
 
-// halve divides a batch whose answer was cut off: by its subjects, then by its messages,
-// without what stands around them. It returns nil where nothing is left to divide.
+// halve divides a batch whose answer was cut off: by its subjects, then by its messages, without context. It returns
+// nil where nothing is left to divide.
 func (sc *activity) halve(b *batch) []*batch {
 	bare := func(subjects []active, core []int) *batch { return sc.batch(subjects, core, -1, nil) }
 	if n := len(b.subjects) / 2; n > 0 {

@@ -11,20 +11,20 @@ import (
 	"reverie/internal/text"
 )
 
-// draft is all that a plan is built from.
+// draft is the input of a plan.
 type draft struct {
 	groupID, runID string
 	chunkNo        int
 	now            time.Time
 	expireAfter    time.Duration
 	list           []resolved
-	who            *resolver                 // that has settled them
+	who            *resolver                 // the resolver that has settled the list
 	expired        []string                  // observations that have waited too long: see unexpired
-	entities       map[string]reverie.Entity // by id: those of the list, of relation targets and of the participants
+	entities       map[string]reverie.Entity // by id: of the list, of relation targets and of the participants
 }
 
-// build makes the plan of a chunk: what is created, named, claimed, and what
-// waits. The plan rests on the versions of the known entities that it writes.
+// build makes the plan of a chunk: new entities, names, claims and postponed observations. The plan records the
+// versions of the known entities that it writes to.
 func build(in draft) reverie.EntityPlan {
 	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{},
 		named: map[string]bool{}, roots: map[string]string{},
@@ -57,33 +57,32 @@ func build(in draft) reverie.EntityPlan {
 	return b.plan
 }
 
-// builder is a plan under way.
+// builder is a plan in progress.
 type builder struct {
 	draft
 	plan    reverie.EntityPlan
 	parties map[string]*entityDraft
 	order   []*entityDraft
-	of      map[int]*entityDraft // by place in the list
-	roots   map[string]string    // entity -> the one that it is read as
-	members map[string]string    // account -> the entity that has it, which may be read as another
-	named   map[string]bool      // names that an entity has, or is given: its id and the name's key
+	of      map[int]*entityDraft // by index in the list
+	roots   map[string]string    // entity -> the entity that it is merged into
+	members map[string]string    // account -> the entity that has it, which may be merged into another
+	named   map[string]bool      // names that an entity has, or is given: its id with the name's key
 }
 
-// entityDraft is an entity that the plan writes to, or points to.
+// entityDraft is an entity that the plan writes to, or refers to.
 type entityDraft struct {
 	id       string
 	known    bool
 	kind     reverie.EntityKind
 	subject  string
 	accounts []string                // its platform ids
-	adds     []string                // of those, the ones that are new to it
-	aliases  []byname                // names that it may not have yet
-	claims   []reverie.ObservedClaim // of a relation, Account is its target's entity
-	target   bool                    // a relation points to it, or what waits may be about it
+	adds     []string                // those accounts that are new to it
+	aliases  []byname                // names that may be new to it
+	claims   []reverie.ObservedClaim // a relation's Account is the id of its target's entity
+	target   bool                    // a relation, or a postponed observation, refers to it
 }
 
-// byname is a further name of an entity: of one of its accounts, "" where it is known
-// of no account.
+// byname is a further name of an entity, with the account that has it; "" if no account does.
 type byname struct{ name, account string }
 
 // goesBy adds further names.
@@ -93,7 +92,7 @@ func (p *entityDraft) goesBy(account string, names ...string) {
 	}
 }
 
-// entityDraft returns the one under a key, a new one where there is none.
+// entityDraft returns the draft with a key, and makes it if there is none.
 func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft {
 	p := b.parties[key]
 	if p == nil {
@@ -114,7 +113,7 @@ func (b *builder) knownParty(entityID string) *entityDraft {
 	})
 }
 
-// accountParty is the entity that an account becomes.
+// accountParty returns the draft of the entity that an account becomes.
 func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *entityDraft {
 	return b.entityDraft("account "+account, func() *entityDraft {
 		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account},
@@ -127,7 +126,7 @@ func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *e
 	})
 }
 
-// meet finds or makes the entity that an observation is about.
+// meet finds or makes the draft of the entity that an observation is about.
 func (b *builder) meet(i int, one resolved) {
 	var p *entityDraft
 	switch {
@@ -143,7 +142,7 @@ func (b *builder) meet(i int, one resolved) {
 		b.order = append(b.order, p)
 	}
 	for _, observation := range one.observations {
-		if observation.Account == "" { // an account's names are in the participants
+		if observation.Account == "" { // the participants have the names of accounts
 			p.goesBy(one.Account, observation.Subject)
 		}
 	}
@@ -151,8 +150,7 @@ func (b *builder) meet(i int, one resolved) {
 	b.of[i] = p
 }
 
-// divide gives an entity what is observed of it. A relation to somebody who is not
-// known waits alone.
+// divide gives the claims of a subject to its draft. A relation to an unknown target is postponed by itself.
 func (b *builder) divide(p *entityDraft, m merged) {
 	var waits []reverie.ObservedClaim
 	var candidates []*entityDraft
@@ -186,8 +184,7 @@ func (b *builder) divide(p *entityDraft, m merged) {
 	b.postpone(m, waits, reason, candidates)
 }
 
-// targets are those whom a relation may point to: where they are several, nobody
-// can know.
+// targets returns the possible targets of a relation. If there are several, the relation is ambiguous.
 func (b *builder) targets(c reverie.ObservedClaim) (list []*entityDraft) {
 	if c.Account != "" {
 		return []*entityDraft{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
@@ -213,7 +210,7 @@ func (b *builder) holderParty(h holder, name string) *entityDraft {
 	return b.accountParty(h.account, name, cmp.Or(b.who.kinds[h.account], reverie.EntityPerson))
 }
 
-// candidates are those whom an ambiguous subject may be.
+// candidates returns the drafts that an ambiguous subject may mean.
 func (b *builder) candidates(one resolved) (list []*entityDraft) {
 	for _, id := range one.MatchingIDs {
 		list = append(list, b.knownParty(id))
@@ -224,11 +221,10 @@ func (b *builder) candidates(one resolved) (list []*entityDraft) {
 	return list
 }
 
-// postpone lets some claims of a subject wait, as one with what of it waited
-// before. What only waits on stays as it is. What was last said long before the
-// rest is given up, so that it does not wait as long as the name is in use. Each
-// account that it may be about becomes an entity, so that it is not forgotten when
-// the others write, and it is silent.
+// postpone postpones claims of a subject, and joins them with its earlier postponed observations. An observation that
+// does not change is kept. Claims much older than the newest one are refused; otherwise they would never expire while
+// the name is in use. Each account that the subject may mean becomes an entity, so that it is still known when others
+// write and it does not.
 func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason,
 	candidates []*entityDraft) {
 	left, waiting := supports(claims), m.waiting()
@@ -245,7 +241,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	for _, p := range waiting {
 		before := supports(p.Claims)
 		if maps.DeleteFunc(before, func(s string, _ bool) bool { return left[s] }); len(before) > 0 {
-			b.plan.Joined = append(b.plan.Joined, p.ID) // some of it is settled
+			b.plan.Joined = append(b.plan.Joined, p.ID) // some of its claims are settled
 		} else {
 			o.Continues = append(o.Continues, p.ID)
 		}
@@ -273,7 +269,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	b.plan.Postponed = append(b.plan.Postponed, o)
 }
 
-// waiting are the observations that waited and are part of a subject.
+// waiting returns the postponed observations that are part of a subject.
 func (m merged) waiting() (list []reverie.Observation) {
 	for _, o := range m.observations {
 		if o.ID != "" {
@@ -283,7 +279,7 @@ func (m merged) waiting() (list []reverie.Observation) {
 	return list
 }
 
-// supports are what some claims say, each with a message that it rests on.
+// supports returns a set of claims, each with a message that it cites.
 func supports(claims []reverie.ObservedClaim) map[string]bool {
 	set := map[string]bool{}
 	for _, c := range claims {
@@ -306,7 +302,7 @@ func (b *builder) refuse(what, of, rule, detail string) {
 		Detail: detail})
 }
 
-// citedBy are the messages that a plan's claims rest on, written or waiting.
+// citedBy returns the messages that the claims of a plan cite, written or postponed.
 func citedBy(plan reverie.EntityPlan) map[string]bool {
 	cited := map[string]bool{}
 	note := func(list []reverie.Evidence) {
@@ -325,7 +321,7 @@ func citedBy(plan reverie.EntityPlan) map[string]bool {
 	return cited
 }
 
-// write turns parties into creates, names and claims.
+// write turns drafts into new entities, names and claims.
 func (b *builder) write() {
 	for _, id := range slices.Sorted(maps.Keys(b.who.participants.accounts)) {
 		if entityID := b.who.byID[id]; entityID != "" {
@@ -334,7 +330,7 @@ func (b *builder) write() {
 	}
 	for _, p := range b.order {
 		if !p.known && !p.target && len(p.claims) == 0 && (len(p.accounts) == 0 || !b.goesByMore(p)) {
-			continue // what it waits for is all that is said of it
+			continue // only a postponed observation mentions it
 		}
 		if p.known {
 			b.further(p)
@@ -345,7 +341,7 @@ func (b *builder) write() {
 	}
 }
 
-// goesByMore tells whether a new entity has a name that its account does not show.
+// goesByMore reports whether a new entity has a name that its account does not show.
 func (b *builder) goesByMore(p *entityDraft) bool {
 	return slices.ContainsFunc(p.aliases, func(a byname) bool {
 		key := text.NameKey(a.name)
@@ -378,8 +374,8 @@ func (b *builder) further(p *entityDraft) {
 	}
 }
 
-// aliases are the names of an entity that are new to it, each once. What an account
-// goes by is a name of the entity that has the account.
+// aliases returns the names that are new to an entity, each once. The name of an account goes to the entity that has
+// the account.
 func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 	for _, a := range p.aliases {
 		key := text.NameKey(a.name)
@@ -394,7 +390,7 @@ func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 	return list
 }
 
-// name makes one entry of the identity index.
+// name makes one row of the identity index.
 func (b *builder) name(entityID string, kind reverie.NameKind, name string) reverie.EntityName {
 	n := reverie.EntityName{ID: reverie.NewID(), EntityID: entityID, Kind: kind, Name: name, Key: name,
 		CreatedAt: b.now, RunID: b.run()}
@@ -405,7 +401,7 @@ func (b *builder) name(entityID string, kind reverie.NameKind, name string) reve
 	return n
 }
 
-// rest notes the version of a known entity that the plan rests on.
+// rest notes the version of a known entity that the plan writes to.
 func (b *builder) rest(p *entityDraft) {
 	if e, ok := b.entities[p.id]; ok && p.known {
 		b.plan.Heads[p.id] = e.Version

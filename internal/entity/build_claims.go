@@ -11,8 +11,7 @@ import (
 	"reverie/internal/text"
 )
 
-// observed is a claim of an entity on its way to a step: by the person themselves,
-// or by others.
+// observed is a claim about an entity, made by the person themselves or by others, before it becomes a step.
 type observed struct {
 	reverie.ObservedClaim
 	targetID string // of a relation
@@ -21,11 +20,10 @@ type observed struct {
 	last     time.Time // sent_at of its newest evidence
 }
 
-// claim turns what is said of an entity into steps. What it says of itself and what
-// others say of it are claims apart, and neither replaces the other. What is said
-// already is supported; a feature has one value for each who says it, so that
-// another replaces it; impressions and relations are replaced where the observation
-// says which. See mayReplace for who may, and when.
+// claim turns the observed claims about an entity into steps. What a person says of themselves and what others say of
+// them are separate claims, and do not replace each other. A claim that exists already is supported. A feature has one
+// value for each speaker, so a new value replaces the old one. Impressions and relations are replaced only where the
+// observation names the old claim. See mayReplace for who may replace a claim, and when.
 func (b *builder) claim(p *entityDraft) {
 	heads := b.heads(p)
 	var fresh []observed
@@ -63,10 +61,9 @@ func (b *builder) claim(p *entityDraft) {
 	}
 }
 
-// bySpeaker divides the claims of an entity by who said them, and orders them by time.
-// The same relation under two names of its target is one. Where a claim rests on
-// others' words besides the person's, theirs must say it too ("haha, sure" does not),
-// and what it would replace is not theirs to say.
+// bySpeaker divides the claims about an entity by speaker, and orders them by time. The same relation under two names
+// of its target is one claim. A claim may cite the person's own words beside those of others. Then the person's words
+// must contain it, which "haha, sure" does not, and they replace no other claim.
 func (b *builder) bySpeaker(p *entityDraft) []observed {
 	bySpeaker := map[string][]reverie.ObservedClaim{}
 	for _, c := range p.claims {
@@ -101,8 +98,8 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 	return list
 }
 
-// speaker is the entity of an entity that an account is: of several that a person
-// has joined, each keeps its own words. It is "" for an account of somebody else.
+// speaker returns the entity of p that has the account, "" for an account of somebody else. Entities that a person has
+// merged keep their own claims.
 func (b *builder) speaker(p *entityDraft, account string) string {
 	if !slices.Contains(p.accounts, account) {
 		return ""
@@ -110,17 +107,15 @@ func (b *builder) speaker(p *entityDraft, account string) string {
 	return cmp.Or(b.members[account], p.id)
 }
 
-// succeeds tells whether a newer observation takes an older one's place before
-// either is stored.
+// succeeds reports whether a newer observation replaces an older one before either is stored.
 func (o observed) succeeds(older observed, kind reverie.EntityKind) bool {
 	return o.Aspect == reverie.AspectFeature && older.Aspect == reverie.AspectFeature && o.last.After(older.last) &&
 		text.NameKey(o.Name) == text.NameKey(older.Name) && mayReplace(o, older.speaker, authors(older.Evidence), kind)
 }
 
-// mayReplace tells whether an observation may take the place of what a speaker says
-// of itself, or ("") what others say. Of a thing anybody may correct what is said;
-// what a person says of themselves only the person; what others say only those who
-// said it.
+// mayReplace reports whether an observation may replace a claim of a speaker, or of others (""). A claim about a thing
+// may be corrected by anybody. A claim of a person about themselves may be replaced only by that person. A claim of
+// others may be replaced only by all who made it.
 func mayReplace(o observed, speaker string, saidBy []string, kind reverie.EntityKind) bool {
 	if kind == reverie.EntityThing {
 		return true
@@ -130,15 +125,15 @@ func mayReplace(o observed, speaker string, saidBy []string, kind reverie.Entity
 		func(id string) bool { return !slices.Contains(by, id) }))
 }
 
-// currentClaim is a claim in force, and what the plan does to it.
+// currentClaim is an active claim, and what the plan does to it.
 type currentClaim struct {
 	reverie.Claim
-	target string    // of a relation, as it is read now
-	by     *observed // supports it
-	gone   bool      // it is replaced
+	target string    // of a relation: the entity that its target is merged into
+	by     *observed // the observation that supports it
+	gone   bool      // the plan replaces it
 }
 
-// heads are the claims of an entity that are in force, the latest supported first.
+// heads returns the active claims of an entity, the latest supported first.
 func (b *builder) heads(p *entityDraft) []*currentClaim {
 	var list []*currentClaim
 	for _, c := range b.entities[p.id].Claims {
@@ -157,7 +152,7 @@ func (b *builder) heads(p *entityDraft) []*currentClaim {
 	return list
 }
 
-// says tells whether a claim says what was observed.
+// says reports whether a claim says what was observed.
 func (h *currentClaim) says(o observed) bool {
 	if h.Aspect != o.Aspect || h.speaker() != o.speaker || text.NameKey(h.Name) != text.NameKey(o.Name) {
 		return false
@@ -168,7 +163,7 @@ func (h *currentClaim) says(o observed) bool {
 	return h.ContentHash == o.hash
 }
 
-// speaker is the entity that says a claim of itself, "" where others do.
+// speaker returns the entity that says the claim of itself, "" where others do.
 func (h *currentClaim) speaker() string {
 	if h.Self {
 		return h.EntityID
@@ -176,7 +171,7 @@ func (h *currentClaim) speaker() string {
 	return ""
 }
 
-// last is when a claim was last supported, by the plan too.
+// last returns when a claim was last supported, including by this plan.
 func (h *currentClaim) last() time.Time {
 	if h.by == nil {
 		return h.LastSupportedAt
@@ -184,9 +179,8 @@ func (h *currentClaim) last() time.Time {
 	return later(h.LastSupportedAt, h.by.last)
 }
 
-// replaced finds the claim whose place an observation takes: another value of the
-// same feature, or the claim that it names, of those the one under the same key
-// first; nil where it stands beside.
+// replaced returns the claim that an observation replaces, nil for none. It is the other value of the same feature, or
+// the claim that the observation names. Of named claims, one with the same key comes first.
 func replaced(heads []*currentClaim, o observed, kind reverie.EntityKind) (named *currentClaim) {
 	for _, h := range heads {
 		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
@@ -203,7 +197,7 @@ func replaced(heads []*currentClaim, o observed, kind reverie.EntityKind) (named
 	return named
 }
 
-// names tells whether an observation says that it replaces a claim.
+// names reports whether an observation says that it replaces a claim.
 func (o observed) names(h *currentClaim) bool {
 	if o.Replaces == "" {
 		return false
@@ -212,8 +206,7 @@ func (o observed) names(h *currentClaim) bool {
 	return hash == text.ContentHash(h.Value) || h.Name != "" && hash == text.ContentHash(h.Name+" "+h.Value)
 }
 
-// version is the step that writes an observation, in the place of a claim or as a
-// claim of its own.
+// version returns the step that writes an observation as a new claim, or as a new version of claim h.
 func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.ClaimStep {
 	days := dates(o.Evidence)
 	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1,
@@ -238,7 +231,7 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 	return step
 }
 
-// keep is the step that supports a claim.
+// keep returns the step that supports a claim.
 func (h *currentClaim) keep() reverie.ClaimStep {
 	c := h.Claim
 	days := dates(h.by.Evidence)

@@ -1,11 +1,8 @@
-// Package entity knows who is who in a group: it observes people and things
-// in the messages that evolve has consumed, and keeps what is said of them under
-// identities that the code gives and no model can choose.
+// Package entity keeps track of who is who in a group. It observes people and things in the messages that evolve has
+// consumed. It stores what is said about them under identities that the code assigns; no model can choose them.
 //
-// A run is one or more chunks of messages. Each goes through the steps below:
-// batches, observe, aggregate, resolve, build, validate, apply. What
-// lies between the model's answers and the database is pure; apply is the only
-// step that writes entities.
+// A run is one or more chunks of messages. Each goes through the same steps: batches, observe, aggregate, resolve,
+// build, validate, apply. Every step between the model's answers and the database is pure. Only apply writes entities.
 package entity
 
 import (
@@ -21,9 +18,8 @@ import (
 	"reverie/prompts"
 )
 
-// Store is what impression reads and writes. Each method is one transaction;
-// those that take a lease refuse it, with [reverie.ErrLeaseLost], once another
-// holder has it.
+// Store is what the impression job reads and writes. Each method is one transaction. Methods that take a lease return
+// [reverie.ErrLeaseLost] once another holder has it.
 type Store interface {
 	GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error)
 	EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error)
@@ -36,94 +32,89 @@ type Store interface {
 // Limits bounds a run. All are positive.
 type Limits struct {
 	MaxMessages     int           // messages of a chunk
-	MaxSubjects     int           // people and things of a batch
+	MaxSubjects     int           // people and things in a batch
 	MaxInputTokens  int           // estimated tokens of a question
 	MaxOutputTokens int           // tokens of an answer
 	MinConfidence   float64       // of a claim, 0..1
-	MinEvidence     int           // messages that must speak of a name without an account before it becomes an entity
-	ExpireAfter     time.Duration // how long an observation waits
+	MinEvidence     int           // messages about a name without an account before it becomes an entity
+	ExpireAfter     time.Duration // how long an observation stays postponed
 }
 
-// Pipeline follows people and things. Its fields are set once; it is safe for
-// concurrent use on different groups.
+// Pipeline observes people and things. Its fields are set once; it is safe for concurrent use on different groups.
 type Pipeline struct {
 	Store    Store
 	Model    pipeline.Model
 	Prompts  *prompts.Set
-	Journal  llm.Journal // nil: answers are not kept
+	Journal  llm.Journal // nil: answers are not stored
 	Limits   Limits
-	Privacy  safety.Privacy // of what the model is shown
+	Privacy  safety.Privacy // masks personal data in what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
-	Progress func(answered, questions int) // of a chunk, after each question; nil: nobody watches
-	// Phase is told when a step of a chunk begins; it returns the step's context
-	// and what to call at its end. nil: nobody watches.
+	Progress func(answered, questions int) // called after each question of a chunk; may be nil
+	// Phase is called when a step of a chunk begins. It returns the context for the step and a function to call at its
+	// end. It may be nil.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
-	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
-	// over. nil: nobody watches.
+	// Refused is called with the rule by which a line was refused, or with the reason why the reader skipped it. It may
+	// be nil.
 	Refused func(reason string)
 }
 
 // Request says what to observe.
 type Request struct {
 	GroupID string
-	// Since and Until bound the window of sent_at, half-open. Zero values mean
-	// everything that waits, up to now.
+	// Since and Until bound the window of sent_at, half-open. Zero values mean all pending messages, and up to now.
 	Since, Until time.Time
-	DryRun       bool // plan only, for the first chunk: nothing is written but call rows
+	DryRun       bool // plan the first chunk: writes nothing but call rows
 }
 
-// Result is what a run did, as far as it came. Changes are of the chunks that were done
-// now, and so are the refusals; of the counts, Created and Updated are entities.
+// Result is what a run did, as far as it came. Changes and Refusals are only those of this call, also for a resumed
+// run. Created and Updated count entities.
 type Result struct {
 	pipeline.Result
 	Changes []reverie.EntityChange
 }
 
-// participants are who wrote in a chunk. They are made from the messages and the identity
-// index alone.
+// participants are the authors of a chunk. They depend only on the messages and the identity index.
 type participants struct {
 	accounts map[string]*account // by author id
-	// labels says which account a label of the question means, by NameKey. Labels
-	// are unique: where two accounts of the chunk, or of the index, share a name,
-	// each is shown with a number behind it (Alex#1).
+	// labels maps each label of the question to its account, by NameKey. Labels are unique: accounts that share a name,
+	// in the chunk or in the index, have a number after it (Alex#1).
 	labels map[string]string
-	order  []string // author ids, as they first appear
+	order  []string // author ids in order of appearance
 }
 
 // account is one author of the chunk.
 type account struct {
 	id    string             // author id
-	kind  reverie.EntityKind // person, or bot where its role is assistant
-	names []string           // display names in the chunk, the first one first
-	label string             // as the model sees it
+	kind  reverie.EntityKind // person, or bot if its role is assistant
+	names []string           // display names in the chunk, in order of appearance
+	label string             // its name in the question
 }
 
-// subject is somebody or something of a batch.
+// subject is a person or a thing in a batch.
 type subject struct {
-	label    string // as the model sees it
+	label    string // its name in the question
 	kind     reverie.EntityKind
-	account  string // author id, "" for a thing or somebody who does not write here
-	entityID string // "" where it is not known yet
+	account  string // author id, "" for a thing or for somebody who is no author here
+	entityID string // "" if it is not known yet
 }
 
 // merged is what all batches, and earlier runs, observed of one subject.
 type merged struct {
 	reverie.Observation
-	observations []reverie.Observation // what it was put together from: those that waited have an id
+	observations []reverie.Observation // its parts; postponed ones have an id
 }
 
-// resolved is an observation whose subject is settled: exactly one of entityID,
-// create and postponed is set.
+// resolved is an observation with a settled subject: exactly one of entityID, create and postponed is set.
 type resolved struct {
 	merged
 	entityID  string
 	create    bool
 	postponed reverie.PostponementReason
-	maybe     []string // accounts without an entity that it may be about (ambiguous)
+	maybe     []string // accounts without an entity that it may mean (ambiguous)
 }
 
-// index is the identity index: names and accounts, and whose they are.
+// index is the identity index: names and accounts with their entities.
 type index struct {
 	byKey   map[string][]string // NameKey of subject or alias -> entity ids, sorted
 	byID    map[string]string   // account -> entity id
@@ -137,7 +128,7 @@ type entry struct {
 	accounts []string // sorted
 }
 
-// run is one run under way.
+// run is one run in progress.
 type run struct {
 	*Pipeline
 	recorder pipeline.RunRecorder
@@ -145,17 +136,16 @@ type run struct {
 
 	now          time.Time
 	since, until time.Time
-	bounded      bool // until was asked for, and did not come from the clock
+	bounded      bool // the caller gave until; it is not the current time
 
 	resume *reverie.Chunk // begun before, and not applied
 	result Result
-	asker  *llm.Asker // nil until the run has been started
+	asker  *llm.Asker // nil until the run has started
 }
 
-// Run observes one group. The hold is nil exactly for a dry run. The result is
-// filled as far as the run came, also beside an error, whose kind says what
-// happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
-// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
+// Run observes one group. The hold is nil exactly for a dry run. The result covers the run as far as it came, also
+// beside an error. The error is one of [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
@@ -170,9 +160,8 @@ func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Reque
 	return r.finish(ctx, err)
 }
 
-// chunk takes the next messages that wait through all steps and reports whether
-// there may be more. What is queued for this window while its last chunk is
-// worked on waits on, and makes the window due once more.
+// chunk takes the next pending messages through all steps and reports whether there may be more. A message that is
+// queued for this window during its last chunk stays pending, and makes the window due again.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
@@ -193,9 +182,8 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// begin opens the run, or takes up one of the same window that was interrupted:
-// under its id and with its counts, so that the end is as if nothing had
-// happened.
+// begin prepares a new run, or resumes an interrupted run of the same window with its id and its counts. The result is
+// the same as without the interruption.
 func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
@@ -225,10 +213,10 @@ func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Req
 	return r, nil
 }
 
-// open begins the run, once something waits, and prepares to ask on its behalf.
+// open begins the run, once messages are pending, and prepares the model calls.
 func (r *run) open(s *chunkInput) {
 	row := &r.recorder.Row
-	// of the latest chunk
+	// those of the latest chunk
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language)
 	if r.asker != nil {
 		return

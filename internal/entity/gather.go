@@ -11,11 +11,11 @@ import (
 	"reverie/prompts"
 )
 
-// chunkInput is one chunk: what waits, who is in it, and the questions about it.
+// chunkInput is one chunk: its messages, its participants and its questions.
 type chunkInput struct {
 	no      int
-	taken   bool   // up from a run that did not apply it: others may have been queued since
-	begunBy string // that run
+	taken   bool   // resumed from a run that did not apply it; more messages may have been queued
+	begunBy string // id of that run
 	state   reverie.EntityState
 
 	loc          *time.Location
@@ -24,12 +24,11 @@ type chunkInput struct {
 	participants *participants
 	views        views
 	system       prompts.ObserveSystem
-	refusals     []reverie.Refusal // of the answers' lines
+	refusals     []reverie.Refusal // refused lines of the answers
 }
 
-// gather reads what waits, and who is who so far, and saves the chunk before
-// anything is asked about it: whoever continues the run asks the same questions.
-// It returns nil when nothing waits.
+// gather reads the pending messages and the known identities, and saves the chunk before the model is asked. So whoever
+// resumes the run asks the same questions. It returns nil when nothing is pending.
 func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
@@ -57,8 +56,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, err
 }
 
-// read fetches the messages of a chunk that was begun and not applied, else those
-// that wait the longest.
+// read fetches the messages of an interrupted chunk, else the oldest pending ones.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	s := &chunkInput{}
 	q := reverie.EntityQuery{GroupID: r.req.GroupID, Since: r.since, Until: r.until, Limit: r.Limits.MaxMessages}
@@ -68,7 +66,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	}
 	var err error
 	s.state, err = r.Store.GatherEntities(ctx, q)
-	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some lie outside the window, or are used
+	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some are outside the window, or used
 		q.MessageIDs, s.taken = nil, false
 		s.state, err = r.Store.GatherEntities(ctx, q)
 	}
@@ -82,7 +80,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	return s, nil
 }
 
-// entities reads entities by their ids, empty and repeated ones passed over.
+// entities reads entities by id. It ignores empty and repeated ids.
 func (r *run) entities(ctx context.Context, ids []string) (map[string]reverie.Entity, error) {
 	slices.Sort(ids)
 	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })

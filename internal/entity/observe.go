@@ -16,10 +16,9 @@ import (
 	"reverie/prompts"
 )
 
-// observe asks about every batch of the chunk, one after the other, and returns
-// what was observed. Each answer is kept before the next question is asked. A
-// batch whose answer is cut off is divided; an unusable answer is asked for once
-// more, and then fails the run with nothing consumed.
+// observe asks about each batch of the chunk in order, and returns the observations. Each answer is stored before the
+// next question. A batch whose answer is cut off is divided. An unusable answer is asked for once more; then the run
+// fails, and consumes nothing.
 func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation, error) {
 	batches, err := r.batches(s)
 	if err != nil {
@@ -41,10 +40,10 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 			err = pipeline.CutAlone(fmt.Sprintf("question %d of chunk %d of group %q", b.no, s.no, r.req.GroupID),
 				"one subject and one message")
 		}
-		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
+		if errors.Is(err, reverie.ErrUnusable) { // the next run would ask the same question
 			return nil, errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
 		}
-		if llm.IsPending(err) { // the other questions do not build on it
+		if llm.IsPending(err) { // the other questions do not depend on it
 			pending = cmp.Or(pending, err)
 		} else if err != nil {
 			return nil, err
@@ -110,21 +109,21 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 	return list, refused, err
 }
 
-// What is shown of one thing at most.
+// Limits of what a question shows of one thing.
 const (
 	maxShownAliases   = 5
 	maxShownNamesakes = 8
-	maxKnownTokens    = 300 // of what is known of a subject
+	maxKnownTokens    = 300 // for what is known about a subject
 )
 
-// views turns subjects and messages into what the model sees.
+// views converts subjects and messages into the form that the model sees.
 type views struct {
 	set          *prompts.Set // nil: whole messages
 	loc          *time.Location
 	participants *participants
 	known        *index
-	entities     map[string]reverie.Entity // what is known, by id
-	bearers      map[string][]string       // key of a name -> labels of the accounts that bear it
+	entities     map[string]reverie.Entity // known entities, by id
+	bearers      map[string][]string       // key of a name -> labels of the accounts with that name
 }
 
 func newViews(loc *time.Location, c *participants, known *index) views {
@@ -138,8 +137,7 @@ func newViews(loc *time.Location, c *participants, known *index) views {
 	return v
 }
 
-// names are all names of a subject: those that its account shows, and those that
-// it is known by.
+// names returns all names of a subject: those that its account shows, and those in the index.
 func (v views) names(account, entityID string) []string {
 	var names []string
 	if a := v.participants.accounts[account]; a != nil {
@@ -151,8 +149,7 @@ func (v views) names(account, entityID string) []string {
 	return names
 }
 
-// messages shows a batch's messages, numbered from 1, under their authors'
-// labels.
+// messages shows a batch's messages, numbered from 1, with the labels of their authors.
 func (v views) messages(list []reverie.Message) []prompts.MessageView {
 	shown := v.set.Messages(list, v.loc)
 	for i, m := range list {
@@ -167,14 +164,14 @@ func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
 	return view
 }
 
-// label shows the author of a message under the label of the account.
+// label replaces the author of a message by the label of the account.
 func (v views) label(view *prompts.MessageView, m reverie.Message) {
 	if a := v.participants.accounts[m.AuthorID]; a != nil {
 		view.Author = a.label
 	}
 }
 
-// subject shows a subject with its other names and what is known of it.
+// subject shows a subject with its other names and what is known about it.
 func (v views) subject(s subject) prompts.SubjectView {
 	view := prompts.SubjectView{Name: s.label, Kind: string(s.kind)}
 	names := v.names(s.account, s.entityID)
@@ -195,8 +192,7 @@ func (v views) subject(s subject) prompts.SubjectView {
 	return view
 }
 
-// claims shows the strongest claims, nil where there are none: a person's own
-// words before what others say.
+// claims shows the strongest claims, a person's own words before those of others. It returns nil if there are none.
 func (v views) claims(list []reverie.Claim) *prompts.KnownView {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b reverie.Claim) int {
@@ -235,7 +231,7 @@ func rank(self bool) int {
 	return 0
 }
 
-// target is a relation's target under its label, or as it was named.
+// target returns the label of a relation's target, or its name.
 func (v views) target(c reverie.Claim) string {
 	if c.TargetID != nil && v.known.entries[*c.TargetID] != nil {
 		for _, id := range v.known.entries[*c.TargetID].accounts {

@@ -16,25 +16,23 @@ import (
 	"reverie/internal/text"
 )
 
-// The rules by which impression refuses what a model says, besides those for
-// statements ([safety.Rule]).
+// The rules by which the impression job refuses lines, besides those for statements ([safety.Rule]).
 const (
-	ruleForm        = "form"        // an object, but no observation, or a claim without what it needs
+	ruleForm        = "form"        // the line is an object, but no observation, or a claim lacks a field
 	ruleIdentity    = "identity"    // an id in place of a name
-	ruleName        = "name"        // a name that means nobody in particular, or that nobody said
-	ruleAlias       = "alias"       // nothing that was said proves it
-	ruleEvidence    = "evidence"    // nothing that it cites stands up
-	ruleConfidence  = "confidence"  // none, not within 0..1, or too low
-	ruleBoilerplate = "boilerplate" // it says nothing of its subject
-	ruleOutdated    = "outdated"    // what is known rests on later words
-	ruleTarget      = "target"      // a relation to itself, or to what the plan cannot name
-	ruleExpired     = "expired"     // waited too long to be sure of
+	ruleName        = "name"        // a name that nobody said, or that means nobody in particular
+	ruleAlias       = "alias"       // no quote proves the alias
+	ruleEvidence    = "evidence"    // none of the cited evidence could be verified
+	ruleConfidence  = "confidence"  // missing, outside 0..1, or too low
+	ruleBoilerplate = "boilerplate" // it says nothing about its subject
+	ruleOutdated    = "outdated"    // the known claim has later evidence
+	ruleTarget      = "target"      // a relation to itself, or to something that the plan cannot name
+	ruleExpired     = "expired"     // postponed for too long
 )
 
-// parse reads the answer to a batch: observations whose words, evidence and
-// aliases have been checked, and what was refused. An answer is usable with at
-// least one line that has the form of an observation, or one that says on purpose
-// that there is none.
+// parse reads the answer to a batch. It returns observations with verified words, evidence and aliases, and the refused
+// lines. An answer is usable if at least one line has the form of an observation, or says explicitly that there is
+// none.
 func parse(b batch, c *participants, loc *time.Location, read answer.Result) (list []reverie.Observation,
 	refused []reverie.Refusal, usable bool) {
 	p := &parser{batch: b, participants: c, loc: loc}
@@ -75,10 +73,10 @@ func (p *parser) refuse(what, of, rule, detail string) {
 		Detail: detail})
 }
 
-// handle is a name as a refusal may repeat it.
+// handle makes a name safe for a refusal: short, and without secrets.
 func handle(name string) string { return text.Excerpt(safety.MaskSecrets(name), 40) }
 
-// check holds one line against the question.
+// check checks one line against the question.
 func (p *parser) check(r answer.Observation) (o reverie.Observation, ok bool) {
 	if o, ok = p.subject(r); !ok {
 		return o, false
@@ -111,9 +109,8 @@ func (p *parser) check(r answer.Observation) (o reverie.Observation, ok bool) {
 	return o, true
 }
 
-// subject settles whom a line is about: an account of the participants by its label, or
-// a name. A thing is no account, though a person here may be called like it; a bot,
-// or a label with a number, is nothing else.
+// subject determines whom a line is about: an account of the participants by its label, or a name. A thing is no
+// account, even if a participant has its name. A bot, or a label with a number, is always the account.
 func (p *parser) subject(r answer.Observation) (o reverie.Observation, ok bool) {
 	key, kind := text.NameKey(r.Subject), reverie.EntityKind(strings.ToLower(strings.TrimSpace(r.Kind)))
 	if a := p.participants.labelled(r.Subject); a != nil && (kind != reverie.EntityThing ||
@@ -137,9 +134,8 @@ func (p *parser) subject(r answer.Observation) (o reverie.Observation, ok bool) 
 	return o, false
 }
 
-// checkName refuses what cannot name anybody or anything, and a name that is
-// neither a subject's or a member's nor in a message of the question: nobody has
-// said it.
+// checkName refuses unsuitable names. It also refuses a name that no subject or member has and no message of the
+// question contains, because the model invented it.
 func (p *parser) checkName(name string) (rule, detail string) {
 	if rule, detail = checkName(name); rule != "" {
 		return rule, detail
@@ -156,7 +152,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 	return ruleName, fmt.Sprintf("no message of this question names %q", handle(name))
 }
 
-// claim checks one thing that is said of a subject. rule says by what it is refused.
+// claim checks one claim about a subject. rule says why it is refused, "" if it is not.
 func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answer.Observation, o reverie.Observation,
 	shared []reverie.Evidence) (c reverie.ObservedClaim, rule, detail string) {
 	said, name, value, err := readClaim(aspect, raw)
@@ -198,11 +194,10 @@ func (p *parser) claim(aspect reverie.Aspect, raw json.RawMessage, of answer.Obs
 	return c, "", ""
 }
 
-// isAbsent tells whether a value is not there, or null.
+// isAbsent reports whether a value is missing or null.
 func isAbsent(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
 
-// checkClaim holds the words of a claim against the rules of text, each alone and
-// together as they will be read.
+// checkClaim checks the words of a claim by the rules of statements, each part alone and all together.
 func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
 	if rule, detail = checkWords(c.Value, reverie.MaxValueLength); rule != "" || c.Aspect == reverie.AspectImpression {
 		return rule, detail
@@ -213,12 +208,12 @@ func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
 	return checkWords(c.Name+": "+c.Value, reverie.MaxStatement)
 }
 
-// labelled returns the account that a label of the question means, or nil.
+// labelled returns the account with a label of the question, or nil.
 func (c *participants) labelled(name string) *account {
 	return c.accounts[c.labels[text.NameKey(name)]]
 }
 
-// name is what an account is kept under: a name of its own, or else its id.
+// name returns the name under which an account is stored: one of its own, or else its id.
 func (a *account) name() string {
 	if name := a.called(); name != "" {
 		return name
@@ -240,8 +235,7 @@ func readLine(object json.RawMessage) (r answer.Observation, err error) {
 	return r, nil
 }
 
-// readClaim reads a claim, what it is called and its value. An impression may be its
-// text alone.
+// readClaim reads a claim, its name and its value. An impression may consist of its text alone.
 func readClaim(aspect reverie.Aspect, raw json.RawMessage) (c answer.Claim, name, value string, err error) {
 	if aspect != reverie.AspectImpression || json.Unmarshal(raw, &c.Text) != nil {
 		err = json.Unmarshal(raw, &c)
@@ -269,15 +263,14 @@ func readClaim(aspect reverie.Aspect, raw json.RawMessage) (c answer.Claim, name
 	return c, name, value, err
 }
 
-// plainName is a name without the @ by which it was called.
+// plainName removes the @ before a name.
 func plainName(name string) string { return strings.TrimSpace(strings.TrimLeft(name, "@＠ ")) }
 
-// evidence verifies citations: each must quote a message of the question that a
-// member wrote, and the words must stand in it. Of several quotes from one
-// message the longest is kept. What one of two of a name has written is none for the
-// other: a model that took one for the other would make one person's words another's.
+// evidence verifies citations: each must quote a message of the question by a member, word for word. Of several quotes
+// from one message it keeps the longest. A message by a namesake of the subject is no evidence, because the model may
+// have confused the two.
 func (p *parser) evidence(cited json.RawMessage, of reverie.Observation) (found []reverie.Evidence) {
-	list, _ := answer.Citations(cited) // what has another form cites nothing
+	list, _ := answer.Citations(cited) // another form cites nothing
 	for _, c := range list {
 		n, err := strconv.Atoi(c.Message)
 		if err != nil || n < 1 || n > len(p.messages) {
@@ -300,9 +293,8 @@ func (p *parser) evidence(cited json.RawMessage, of reverie.Observation) (found 
 	return found
 }
 
-// aliases keeps those further names of an observation's subject that are proven: the
-// account has shown them, or a quote has them. The name of somebody else who writes here
-// is no alias, so that a model cannot join two people.
+// aliases keeps the further names of a subject that are proven: the account has shown them, or a quote contains them.
+// The name of another participant is no alias, so that a model cannot join two people.
 func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.Evidence) []string {
 	var proven []string
 	seen := map[string]bool{text.NameKey(o.Subject): true}
@@ -330,8 +322,7 @@ func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.E
 	return proven
 }
 
-// bearers are the accounts of the participants that show a name, or have it as their label,
-// sorted.
+// bearers returns the accounts that show a name or have it as their label, sorted.
 func (c *participants) bearers(key string) []string {
 	var list []string
 	for id := range c.accounts {
@@ -343,20 +334,20 @@ func (c *participants) bearers(key string) []string {
 	return list
 }
 
-// namesakes tells whether two accounts have gone by one name in the chunk.
+// namesakes reports whether two accounts have shown the same name in the chunk.
 func (c *participants) namesakes(id, other string) bool {
 	a := c.accounts[other]
 	return a != nil && id != other && slices.ContainsFunc(a.keys(), func(key string) bool { return c.shows(id, key) })
 }
 
-// shows tells whether an account has gone by a name in the chunk.
+// shows reports whether an account has shown a name in the chunk.
 func (c *participants) shows(id, key string) bool {
 	a := c.accounts[id]
 	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return text.NameKey(name) == key })
 }
 
-// proves tells whether a quote has both names: the alias in its words, and its subject in
-// others of them, or as its author.
+// proves reports whether a quote links an alias to its subject: the quote contains the alias, and the subject is named
+// in its other words or is its author.
 func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation) bool {
 	if o.Account != "" && e.AuthorID == o.Account {
 		return len(places(textForm(e.Quote), alias)) > 0
@@ -368,8 +359,7 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 	return slices.ContainsFunc(names, func(name string) bool { return standApart(e.Quote, name, alias) })
 }
 
-// standApart tells whether two names stand in a text beside each other: of one that is
-// part of the other, both.
+// standApart reports whether two names occur separately in a text. If one is part of the other, both must occur.
 func standApart(s, name, other string) bool {
 	s = textForm(s)
 	others := places(s, other)

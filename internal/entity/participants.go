@@ -15,8 +15,8 @@ import (
 	"reverie/internal/text"
 )
 
-// newParticipants reads who wrote a chunk's messages, and those that they reply to. Its
-// accounts have no labels yet: see [participants.name].
+// newParticipants collects the authors of a chunk's messages, and of the messages that they reply to. The accounts have
+// no labels yet: see [participants.name].
 func newParticipants(messages, replied []reverie.Message) *participants {
 	c := &participants{accounts: map[string]*account{}, labels: map[string]string{}}
 	for _, m := range slices.Concat(messages, replied) {
@@ -32,7 +32,7 @@ func newParticipants(messages, replied []reverie.Message) *participants {
 	return c
 }
 
-// add returns an account, a new one where it is not known.
+// add returns an account, and makes it if there is none.
 func (c *participants) add(id string, kind reverie.EntityKind) *account {
 	a := c.accounts[id]
 	if a == nil {
@@ -43,16 +43,14 @@ func (c *participants) add(id string, kind reverie.EntityKind) *account {
 	return a
 }
 
-// goesBy adds a display name. One that is a word for whoever is meant just now
-// ("me", 我) names nobody, though somebody writes under it.
+// goesBy adds a display name. A pronoun such as "me" or 我 is no name, even if an account shows it.
 func (a *account) goesBy(name string) {
 	if name = text.Excerpt(name, reverie.MaxNameLength); !slices.Contains(a.names, name) && !isNobody(name) {
 		a.names = append(a.names, name)
 	}
 }
 
-// called is the first of the account's names that may be kept and shown, "" where
-// none may.
+// called returns the first name of the account that may be stored and shown, "" if there is none.
 func (a *account) called() string {
 	at := slices.IndexFunc(a.names, isShown)
 	if at < 0 {
@@ -61,31 +59,28 @@ func (a *account) called() string {
 	return a.names[at]
 }
 
-// isShown tells names that may stand before a model from markup, instructions and
-// the like.
+// isShown reports whether a model may see a name. Markup, instructions and the like are not shown.
 func isShown(name string) bool {
 	rule, _ := checkWords(name, reverie.MaxNameLength)
 	return rule == ""
 }
 
-// maxLabel leaves room for a number behind a name.
+// maxLabel leaves room for a number after a name.
 const maxLabel = reverie.MaxNameLength - 6
 
-// nameless is the label, with a number, of an account whose names mean nobody or
-// are not fit to be shown.
+// nameless is the label, with a number, of an account without a suitable name.
 const nameless = "member"
 
-// name gives every account its label: its first name in the chunk that is fit to
-// be shown, with a number behind it where another account of the chunk, or another
-// entity that is known, bears that name too. No label is another's real name.
+// name gives every account its label: its first suitable name. A number follows if another account of the chunk, or
+// another known entity, has that name too. No label equals another account's real name.
 func (c *participants) name(known *index) {
-	bearers := map[string]int{} // key -> accounts of the participants that bear it
+	bearers := map[string]int{} // key -> how many accounts have it
 	for _, id := range c.order {
 		for _, key := range c.accounts[id].keys() {
 			bearers[key]++
 		}
 	}
-	numbers := map[string]int{} // key -> the last number behind it
+	numbers := map[string]int{} // key -> the last number used
 	for _, id := range c.order {
 		a := c.accounts[id]
 		base := text.Excerpt(a.called(), maxLabel)
@@ -105,10 +100,10 @@ func (c *participants) name(known *index) {
 	}
 }
 
-// keys are the distinct keys of the account's names.
+// keys returns the distinct keys of the account's names.
 func (a *account) keys() []string { return nameKeys(a.names) }
 
-// nameKeys are the distinct keys of names, in their order.
+// nameKeys returns the distinct keys of names, in their order.
 func nameKeys(names []string) (keys []string) {
 	for _, name := range names {
 		if key := text.NameKey(name); key != "" && !slices.Contains(keys, key) {
@@ -118,8 +113,7 @@ func nameKeys(names []string) (keys []string) {
 	return keys
 }
 
-// newIndex reads the identity index: names in force, those of a merged entity as
-// its target's.
+// newIndex makes the identity index from the active names. The names of a merged entity belong to its target.
 func newIndex(names []reverie.EntityName) *index {
 	x := &index{byKey: map[string][]string{}, byID: map[string]string{}, entries: map[string]*entry{}}
 	ordered := slices.Clone(names)
@@ -148,7 +142,7 @@ func newIndex(names []reverie.EntityName) *index {
 	return x
 }
 
-// kind is that of an entity, "" of one that is not known.
+// kind returns the kind of an entity, "" if it is unknown.
 func (x *index) kind(entityID string) reverie.EntityKind {
 	if e := x.entries[entityID]; e != nil {
 		return e.kind
@@ -156,31 +150,30 @@ func (x *index) kind(entityID string) reverie.EntityKind {
 	return ""
 }
 
-// othersBear tells whether an entity other than the given one bears a name.
+// othersBear reports whether another entity than the given one has a name.
 func (x *index) othersBear(key, entityID string) bool {
 	return slices.ContainsFunc(x.byKey[key], func(id string) bool { return id != entityID })
 }
 
-// bears tells whether an entity has a name already.
+// bears reports whether an entity has a name already.
 func (x *index) bears(entityID, name string) bool {
 	return slices.Contains(x.byKey[text.NameKey(name)], entityID)
 }
 
-// mentions finds names in texts, in one pass over each text however many names there
-// are. A name of a script that writes spaces stands between word boundaries; a Chinese
-// one may stand inside a run of characters.
+// mentions finds names in texts. It reads each text once, however many names there are. A name in a script with spaces
+// must stand between word boundaries. A Chinese name may be part of a run of characters.
 type mentions struct {
-	names   map[string]pattern // by their form
-	lengths []int              // of the forms in runes, each once, the longest first
+	names   map[string]pattern // by their normalized form
+	lengths []int              // distinct lengths of the forms in runes, longest first
 }
 
-// pattern is a name, or an account, as it is looked for.
+// pattern is a name or an account to look for.
 type pattern struct {
 	key string
-	at  bool // counts only behind an @: an account, a lone Latin letter, a number
+	at  bool // only counts after an @: an account, a single Latin letter, a number
 }
 
-// newMentions looks for names by their keys, and for accounts behind an @.
+// newMentions looks for names by their keys, and for accounts after an @.
 func newMentions(keys, accounts []string) *mentions {
 	m := &mentions{names: map[string]pattern{}}
 	for _, id := range accounts {
@@ -199,27 +192,26 @@ func newMentions(keys, accounts []string) *mentions {
 	return m
 }
 
-// speaks tells names that mean something without an @: not those without a
-// letter, nor those of a single one of a script that writes spaces.
+// speaks reports whether a name counts without an @. Names without a letter do not, nor single letters of a script with
+// spaces.
 func speaks(key string) bool {
 	letters := strings.ContainsFunc(key, unicode.IsLetter)
 	first, size := utf8.DecodeRuneInString(key)
 	return letters && (size < len(key) || !text.Joins(first))
 }
 
-// textForm is the form in which texts and names are compared, see
-// [text.NameKey].
+// textForm returns the form in which texts and names are compared, see [text.NameKey].
 func textForm(s string) string { return text.Simplify(text.Fold(s)) }
 
-// places finds a name in folded text, as a word of its own: see [text.Places].
+// places finds a name as a separate word in folded text: see [text.Places].
 func places(folded, name string) [][2]int { return text.Places(folded, text.NameKey(name)) }
 
-// find returns the keys of the names, and the ids of the accounts, that a text
-// mentions: each once, in the order in which they end.
+// find returns the keys of the names and the ids of the accounts that a text mentions. Each comes once, in the order in
+// which they end.
 func (m *mentions) find(text string) []string {
 	text = textForm(text)
 	var runes []rune
-	var at []int // where each rune begins
+	var at []int // byte offset of each rune
 	for i, r := range text {
 		runes, at = append(runes, r), append(at, i)
 	}
@@ -239,8 +231,8 @@ func (m *mentions) find(text string) []string {
 	return found
 }
 
-// stands tells whether the characters around runes[from:to] let a name be one: of a lone
-// Chinese character no letter.
+// stands reports whether the characters around runes[from:to] allow a name there. A single Chinese character must have
+// no letter beside it.
 func (p pattern) stands(runes []rune, from, to int) bool {
 	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) &&
 		text.Joins(runes[to]) {
@@ -255,9 +247,8 @@ func (p pattern) stands(runes []rune, from, to int) bool {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// checkWords refuses what may not be kept as a name, a key, a kind or a text of at
-// most limit characters: see [safety.CheckStatement]. Its answer is a rule and
-// what is wrong, or nothing.
+// checkWords refuses text that may not be stored as a name, a key, a kind or a text of at most limit characters: see
+// [safety.CheckStatement]. It returns the rule and the fault, or "".
 func checkWords(s string, limit int) (rule, detail string) {
 	if n := utf8.RuneCountInString(s); n > limit {
 		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n,
@@ -270,7 +261,7 @@ func checkWords(s string, limit int) (rule, detail string) {
 	return "", ""
 }
 
-// checkName refuses what cannot name anybody or anything.
+// checkName refuses text that cannot be a name.
 func checkName(name string) (rule, detail string) {
 	if rule, detail = checkWords(name, reverie.MaxNameLength); rule != "" {
 		return rule, detail
@@ -284,9 +275,8 @@ func checkName(name string) (rule, detail string) {
 	return "", ""
 }
 
-// isNobody tells words that stand for whoever is meant just now (he, someone,
-// everyone, my wife, 大家) from names. The code cannot know whom they mean. Chinese writes
-// no spaces: 我的老婆, 群友们, 本群.
+// isNobody reports whether a name only has a meaning in its context (he, someone, everyone, my wife, 大家). The code
+// cannot know who is meant. Chinese is matched without spaces: 我的老婆, 群友们, 本群.
 func isNobody(name string) bool {
 	key, list := text.NameKey(name), words()
 	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !list.Nobody[word] }) {

@@ -10,12 +10,11 @@ import (
 	"reverie/internal/text"
 )
 
-// resolve settles whose each observation is, by rules alone. An account is its
-// entity's, or becomes one. A name is looked up as it stands, with its proven
-// aliases, among the names of the index, those that accounts of the participants show, and
-// those that were proven of an account just now. One holder: it is theirs. Several:
-// nobody can know, it waits. None: it becomes an entity once enough messages speak
-// of it. A person and a thing of one name are two.
+// resolve determines the entity of each observation, by rules alone. An account has its entity, or becomes one. A name
+// is looked up with its proven aliases: in the index, among the names that participants show, and among the aliases
+// proven in this chunk. With one holder, it is that holder. With several, the observation is ambiguous and is
+// postponed. With none, it becomes an entity once enough messages are about it. A person and a thing of one name are
+// two entities.
 func resolve(list []merged, idx *index, c *participants, minEvidence int) (settled []resolved, v *resolver) {
 	v = newResolver(list, idx, c, minEvidence)
 	for _, m := range list {
@@ -28,12 +27,12 @@ func resolve(list []merged, idx *index, c *participants, minEvidence int) (settl
 type resolver struct {
 	*index
 	participants *participants
-	minEvidence  int // messages that must speak of a name without an account
-	// key of a name that accounts of the participants show -> accounts, sorted
+	minEvidence  int // messages about a name without an account before it becomes an entity
+	// key of a name -> accounts of participants that show it, sorted
 	shown  map[string][]string
-	proven map[string][]string           // key of an alias that was proven just now -> accounts
+	proven map[string][]string           // key of an alias proven in this chunk -> accounts
 	kinds  map[string]reverie.EntityKind // of accounts
-	taken  map[string]string             // account -> entity that was only talked of so far
+	taken  map[string]string             // account -> entity without an account that it takes over
 }
 
 func newResolver(list []merged, idx *index, c *participants, minEvidence int) *resolver {
@@ -67,9 +66,8 @@ func newResolver(list []merged, idx *index, c *participants, minEvidence int) *r
 	return v
 }
 
-// talkedOf returns the entity that an account without one is, as far as names
-// tell: the only one that bears a name of the account, if it has no account, and
-// nobody else writes under that name.
+// talkedOf returns the entity that was known only by name, and that an account without an entity takes over. It must be
+// the only entity with a name of the account, and have no account. No other participant may show that name.
 func (v *resolver) talkedOf(a *account) string {
 	if v.byID[a.id] != "" {
 		return ""
@@ -92,7 +90,7 @@ func (v *resolver) talkedOf(a *account) string {
 	return found
 }
 
-// entityOf returns the entity of an account, "" where it has none.
+// entityOf returns the entity of an account, "" if it has none.
 func (v *resolver) entityOf(account string) string {
 	return cmp.Or(v.byID[account], v.taken[account])
 }
@@ -118,7 +116,7 @@ func (v *resolver) settle(m merged) resolved {
 		}
 	case len(holders) == 1 && holders[0].entityID != "":
 		one.entityID = holders[0].entityID
-	case len(holders) == 1: // somebody who writes here, and is not known yet
+	case len(holders) == 1: // a participant who is not known yet
 		one.Account, one.Kind, one.create = holders[0].account, v.kinds[holders[0].account], true
 	case len(m.Claims) > 0 && messages(m.Claims) >= v.minEvidence:
 		one.create = true
@@ -128,14 +126,13 @@ func (v *resolver) settle(m merged) resolved {
 	return one
 }
 
-// holder is who bears a name: an entity, or an account that is not one yet.
+// holder is an entity with a name, or an account that is no entity yet.
 type holder struct {
 	entityID string
 	account  string
 }
 
-// holders returns who bears any of some names and is of the sort of a kind, sorted. Any
-// kind will do for "".
+// holders returns the holders of any of the names, of the same sort as kind, sorted. The kind "" matches every sort.
 func (v *resolver) holders(names []string, kind reverie.EntityKind) (list []holder) {
 	add := func(h holder, k reverie.EntityKind) {
 		if (kind == "" || sortOf(k) == sortOf(kind)) && !slices.Contains(list, h) {
@@ -161,7 +158,7 @@ func (v *resolver) holders(names []string, kind reverie.EntityKind) (list []hold
 	return list
 }
 
-// messages counts the different messages that some claims rest on.
+// messages counts the distinct messages that claims cite.
 func messages(claims []reverie.ObservedClaim) int {
 	var all []reverie.Evidence
 	for _, c := range claims {

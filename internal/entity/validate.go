@@ -7,11 +7,11 @@ import (
 	"reverie/internal/reverie"
 )
 
-// validate refuses to plan on entities that a person merged, or took apart, since the
-// index was read: by their names then, one's words would go to the other. What parse has
-// checked and build has made holds otherwise, and the store refuses a plan that does not.
+// validate refuses a plan if a person has merged or split one of its entities since the index was read. By the old
+// names, claims about one would go to the other. All else was checked by parse and build, and the store checks a plan
+// again.
 func validate(state reverie.EntityState, ids []string, entities map[string]reverie.Entity) error {
-	then := map[string][]string{} // entity -> ids of its names
+	then := map[string][]string{} // entity -> ids of its names when the index was read
 	for _, n := range state.Index {
 		then[n.EntityID] = append(then[n.EntityID], n.ID)
 	}

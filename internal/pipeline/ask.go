@@ -12,36 +12,33 @@ import (
 	"reverie/prompts"
 )
 
-// ErrCut says that an answer, or a question, was too long: what is asked about must
-// shrink.
+// ErrCut means that an answer was cut off, or that a question was too long. The caller must ask about less.
 var ErrCut = errors.New("answer was cut off")
 
-// CutAlone is the error of a question that cannot be divided any further; least is what is
-// left of it.
+// CutAlone is the error of a question that cannot be divided further. least names what is left of it.
 func CutAlone(about, least string) error {
 	return fmt.Errorf("%s: %w even for %s; raise [llm] max_output_tokens: %w", about, ErrCut, least,
 		reverie.ErrUnusable)
 }
 
-// reasonUnusable stands for a whole answer that is of no use.
+// reasonUnusable is the reason by which a whole unusable answer is counted.
 const reasonUnusable = "unusable answer"
 
-// Question is one that is asked again where the first answer is of no use.
+// Question is asked a second time where the first answer is unusable.
 type Question struct {
-	About     string // what errors and the log call it: session "s1"
-	MaxTokens int    // of an answer
+	About     string // its name in errors and in the log: session "s1"
+	MaxTokens int    // tokens of an answer
 	// Render fills the prompt; again says what was wrong with the first answer.
 	Render func(again []string) (prompts.Rendered, error)
-	// Use takes an answer, and what was read of it, or says why it cannot.
+	// Use takes an answer and what was parsed of it. It returns why the answer is unusable, or "".
 	Use func(text string, read answer.Result) (why string)
-	// Keep stores an answer that no journal keeps, and whether it is of use; nil: one does.
+	// Keep stores an answer and whether it is usable. It is nil where a journal stores answers.
 	Keep func(text string, of reverie.ChunkStatus) error
-	Form string // how to answer, for whoever is asked again
+	Form string // the form of a valid answer, for the second question
 }
 
-// Ask asks a question, and once more where the answer cannot be used, saying what
-// was wrong with it. Its errors are [ErrCut], [reverie.ErrUnusable] for two answers
-// of no use, those of q.Render, and those of [llm.Asker.Ask].
+// Ask asks a question. Where the answer is unusable, it asks once more and says what was wrong. The errors are
+// [ErrCut], [reverie.ErrUnusable] after two unusable answers, those of q.Render, and those of [llm.Asker.Ask].
 func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) (err error) {
 	keep, asking := q.Keep, ctx
 	if keep == nil {
@@ -85,7 +82,7 @@ func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) (er
 	return fmt.Errorf("%s of group %q: %s, twice: %w", q.About, r.Row.GroupID, why, reverie.ErrUnusable)
 }
 
-// recordCall writes a call whose answer could not be kept: it was paid for all the same.
+// recordCall records a call whose answer could not be stored, because it cost money all the same.
 func (r *RunRecorder) recordCall(ctx context.Context) error {
 	if r.call == nil {
 		return nil
@@ -111,8 +108,8 @@ type Applier interface {
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 }
 
-// Apply gives the plan of a chunk its vectors, as [RunRecorder.Embed] does, and has it written
-// under the group's lease. With its last chunk the run ends, all in one.
+// Apply adds vectors to the plan of a chunk, as [RunRecorder.Embed] does, and writes it under the group's lease. The
+// transaction of the last chunk also ends the run.
 func (r *RunRecorder) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan,
 	last bool) (changes []reverie.Change, err error) {
 	if err := r.Embed(ctx, e, optional, plan.Steps); err != nil {
@@ -135,9 +132,8 @@ func (r *RunRecorder) Apply(ctx context.Context, store Applier, e Embeddings, op
 	return changes, nil
 }
 
-// Embed gives steps that write a statement their vectors, all in one request. What
-// has one keeps it. An optional embedder that fails is a warning, and is not waited
-// for again in this run; e may be nil.
+// Embed adds vectors to the steps that write a statement, with one request. A step that has a vector keeps it. If an
+// optional embedder fails, Embed warns, and the rest of the run goes without it. e may be nil.
 func (r *RunRecorder) Embed(ctx context.Context, e Embeddings, optional bool, steps []reverie.Step) error {
 	var texts []string
 	var at []int

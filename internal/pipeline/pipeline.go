@@ -1,6 +1,6 @@
-// Package pipeline is what the jobs share: the recorder of a run, which is begun or
-// resumed and always ended in the ledger; questions that are asked twice; steps that are
-// traced; vectors for what is written; results, and the rules of held plans.
+// Package pipeline is what the jobs share: the recorder of a run, questions that are asked twice, traced steps, vectors
+// for statements, results, and the rules of held plans. The recorder begins or resumes a run, and always ends it in the
+// ledger.
 package pipeline
 
 import (
@@ -16,62 +16,61 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Ledger keeps the rows of runs and chunks. Its methods refuse a lease, with
-// [reverie.ErrLeaseLost], once another holder has it.
+// Ledger stores the rows of runs and chunks. Its methods return [reverie.ErrLeaseLost] once another holder has the
+// lease.
 type Ledger interface {
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
-	// OpenRun starts a run with its first chunk, and the answers of the run before, "" for
-	// none, in one.
+	// OpenRun starts a run with its first chunk in one transaction. The run also adopts the answers of the run before;
+	// "" means none.
 	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk,
 		before string) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	RecordCall(ctx context.Context, call reverie.Call) error
-	// AdoptAnswers keeps all answers of a run for another one as well.
+	// AdoptAnswers makes all answers of one run answers of another run as well.
 	AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error
 }
 
-// LeaseHolder is who holds the lease of the group. While fn runs, Exclusive stops
-// renewing, so that the write may lock the lease row itself.
+// LeaseHolder holds the lease of the group. While fn runs, Exclusive stops renewals, so that fn may lock the row of the
+// lease.
 type LeaseHolder interface {
 	Lease() reverie.Lease
 	Exclusive(fn func() error) error
 }
 
-// RunRecorder keeps the ledger of one run under way. Ledger, Hold, Now, Log, Watch and Refused are set once; Row has
-// the group's id from the beginning, and a run's as soon as one is begun. It
-// serves one goroutine.
+// RunRecorder keeps the ledger of one run in progress. Ledger, Hold, Now, Log, Watch and Refused are set once. Row has
+// the group's id from the beginning, and the run's id once a run has begun. Only one goroutine may use it.
 type RunRecorder struct {
 	Ledger Ledger
 	Hold   LeaseHolder // nil for a dry run: nothing is written
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Watch is told when a step begins; it returns the step's context and what to
-	// call at its end. nil: nobody watches.
+	// Watch is called when a step begins. It returns the context for the step and a function to call at its end. It may
+	// be nil.
 	Watch func(ctx context.Context, name string) (context.Context, func(error))
-	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
-	// over. nil: nobody watches.
+	// Refused is called with the rule by which a line was refused, or with the reason why the reader skipped it. It may
+	// be nil.
 	Refused func(reason string)
 
-	// Before is an earlier run whose answers are good too: one that was deferred
-	// half-way, or failed. "" is none. They are kept for this run as well.
+	// Before is an earlier run that was deferred or failed, and whose answers are still valid. This run adopts them. ""
+	// means none.
 	Before string
 
 	Row           reverie.Run
 	Stats         reverie.Stats
-	Account       string // on which calls are as long as there is no row; "" is none
+	Account       string // the run of calls that are made before there is a row; "" means none
 	Began         bool   // there was something to do
-	Continued     bool   // an earlier process, or an earlier wave of this one, began it
-	EmbeddingsOff bool   // the embedder failed, and is not waited for again in this run
+	Continued     bool   // another process, or an earlier wave of this one, began it
+	EmbeddingsOff bool   // the embedder failed; this run goes on without it
 	Warnings      []string
 
-	unwritten bool          // it has begun, and has no row yet
-	adopting  bool          // the answers of the one before are not yet its own
-	ended     bool          // with its last chunk
-	call      *llm.KeptCall // answered, and not written yet
+	unwritten bool          // it has begun, and its row is not written yet
+	adopting  bool          // the answers of Before are still to be adopted
+	ended     bool          // the last chunk has ended it
+	call      *llm.KeptCall // has its answer, and is not recorded yet
 }
 
-// Step runs one step under the eyes of whoever watches.
+// Step runs one step, and tells Watch.
 func Step[T any](ctx context.Context, r *RunRecorder, name string, step func(context.Context) (T, error)) (T, error) {
 	if r.Watch == nil {
 		return step(ctx)
@@ -82,24 +81,22 @@ func Step[T any](ctx context.Context, r *RunRecorder, name string, step func(con
 	return result, err
 }
 
-// Then is [Step] with what the step before has made.
+// Then is [Step] with the result of the step before.
 func Then[In, Out any](ctx context.Context, r *RunRecorder, name string, in In,
 	step func(context.Context, In) (Out, error)) (Out, error) {
 	return Step(ctx, r, name, func(ctx context.Context) (Out, error) { return step(ctx, in) })
 }
 
-// Resume continues a run that was interrupted, under its id and with its counts, so
-// that the end is as if nothing had happened.
+// Resume continues an interrupted run, with its id and its counts. The result is the same as without the interruption.
 func (r *RunRecorder) Resume(row reverie.Run) {
 	r.Log.Info("continuing an interrupted run", "group_id", row.GroupID, "run_id", row.ID, "attempt", row.Attempt)
 	r.Row, r.Stats, r.Continued = row, row.Stats, true
 }
 
-// Begin says which run it is, once there is something to do; the caller has filled in
-// job, window, model and prompt. One that is new gets an id. Its row is written with its
-// first chunk ([RunRecorder.Save]), with [RunRecorder.Start] where something is done on its account
-// before, or when it ends: so a process that dies leaves a run that can be continued, or
-// none. A run that has begun stays as it is, and a dry one has no row.
+// Begin begins a run once there is something to do. The caller has set job, window, model and prompt in row. A new run
+// gets an id. Its row is written with its first chunk ([RunRecorder.Save]), by [RunRecorder.Start] where calls come
+// before that, or at its end. So a process that dies leaves a run that can be resumed, or none. A run that has begun
+// already is not changed. A dry run has no row.
 func (r *RunRecorder) Begin(row reverie.Run) {
 	if r.Began || r.Hold == nil {
 		r.Began = true
@@ -113,8 +110,8 @@ func (r *RunRecorder) Begin(row reverie.Run) {
 	r.adopting = r.Before != "" && r.Before != r.Row.ID
 }
 
-// Start is Begin, and writes the row. Then the run has the answers of the one before:
-// whoever continues it, wherever it dies, looks for them with it.
+// Start is Begin, and also writes the row. The run then adopts the answers of Before, so that a later process which
+// resumes it finds them there.
 func (r *RunRecorder) Start(ctx context.Context, row reverie.Run) error {
 	r.Begin(row)
 	if err := r.enter(func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
@@ -125,15 +122,14 @@ func (r *RunRecorder) Start(ctx context.Context, row reverie.Run) error {
 	return r.adopt(ctx)
 }
 
-// enter has the row of a run that is new written.
+// enter writes the row of a new run with write.
 func (r *RunRecorder) enter(write func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
 	if !r.unwritten {
 		return nil
 	}
 	r.unwritten = false
 	row := r.Row
-	// It begins now, and not when it was asked for: the one before may have been settled
-	// since, and ended then.
+	// The run begins now, and not when it was requested: the run before may have ended since.
 	row.Stats, row.StartedAt = r.Stats, r.Now().UTC()
 	row, err := write(r.Hold.Lease(), row)
 	if err != nil {
@@ -144,7 +140,7 @@ func (r *RunRecorder) enter(write func(reverie.Lease, reverie.Run) (reverie.Run,
 	return nil
 }
 
-// adopt has the run keep the answers of the one before.
+// adopt makes the answers of Before answers of this run.
 func (r *RunRecorder) adopt(ctx context.Context) error {
 	if !r.adopting {
 		return nil
@@ -156,8 +152,8 @@ func (r *RunRecorder) adopt(ctx context.Context) error {
 	return nil
 }
 
-// Save stores a chunk of the run as it stands, with the run's row and the answers of the
-// one before where that is still to be done. A dry run stores nothing.
+// Save stores the present state of a chunk. The first Save also writes the row of the run and adopts the answers of
+// Before. A dry run stores nothing.
 func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 	if r.Hold == nil {
 		return nil
@@ -178,7 +174,7 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 		return err
 	}
 	chunk.RunID = r.Row.ID
-	if limit == r.Row.Stats.Limit { // the row has it
+	if limit == r.Row.Stats.Limit { // the row of the run has it already
 		chunk.Limit = 0
 	}
 	write := func() error { return r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk) }
@@ -193,18 +189,18 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 	return nil
 }
 
-// Write lets fn write under the group's lease, while nothing renews it.
+// Write calls fn with the group's lease, while nothing renews it.
 func (r *RunRecorder) Write(fn func(lease reverie.Lease) error) error {
 	return r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
 }
 
-// Asker asks a model on the run's account; what the run says stays with it. It is to
-// be called when the run has begun, and used when its row is written.
+// Asker returns an asker whose calls and answers belong to the run. It must be called after the run has begun, and used
+// after its row is written.
 func (r *RunRecorder) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
 	return &llm.Asker{Model: model, Journal: journal, Lease: r.LeaseFunc(), Meta: r.Meta(purpose)}
 }
 
-// LeaseFunc returns the lease that what a run asks is kept under, nil for a dry run.
+// LeaseFunc returns the lease under which answers are stored, nil for a dry run.
 func (r *RunRecorder) LeaseFunc() func() reverie.Lease {
 	if r.Row.ID == "" {
 		return nil
@@ -218,7 +214,7 @@ type Model interface {
 	Name() string // provider/model
 }
 
-// Meta says on whose account a call is, which is made when the run's row is written.
+// Meta returns the group, the run and the purpose of a call. It must be called after the row of the run is written.
 func (r *RunRecorder) Meta(purpose string) llm.Meta {
 	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose, Continued: r.Continued}
 	if id := cmp.Or(r.Row.ID, r.Account); id != "" {
@@ -227,7 +223,7 @@ func (r *RunRecorder) Meta(purpose string) llm.Meta {
 	return m
 }
 
-// Warn tells the operator, once for each text.
+// Warn logs each text once and adds it to the warnings.
 func (r *RunRecorder) Warn(texts ...string) {
 	for _, text := range texts {
 		if !slices.Contains(r.Warnings, text) {
@@ -237,10 +233,9 @@ func (r *RunRecorder) Warn(texts ...string) {
 	}
 }
 
-// End writes the run's final status, also when ctx is already done, and how many
-// messages it leaves waiting. It returns the run's error, joined by that of
-// recording it. A run whose lease is lost is the next holder's, and is left alone; so is one
-// that waits for a batch, which goes on under its id like one that was interrupted.
+// End writes the final status of the run, even if ctx has ended, and counts the messages that stay pending. It returns
+// err, joined with the error of writing. A run whose lease is lost belongs to the next holder and is not changed. Nor
+// is a run that waits for a batch: it is resumed later under its id.
 func (r *RunRecorder) End(ctx context.Context, err error) error {
 	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) || llm.IsPending(err) && !r.unwritten {
 		return err
@@ -263,7 +258,7 @@ func (r *RunRecorder) End(ctx context.Context, err error) error {
 	return err
 }
 
-// ending is the run's row as it ends now.
+// ending returns the row of the run as it ends now.
 func (r *RunRecorder) ending(err error, stats reverie.Stats) reverie.Run {
 	row, finished := r.Row, r.Now().UTC()
 	row.Status, row.FinishedAt, row.Stats = reverie.EndOf(err, stats.Held), &finished, stats

@@ -13,46 +13,45 @@ import (
 	"reverie/internal/text"
 )
 
-// The rules by which lines of extract and dream are refused, besides those for statements
-// (safety.Rule).
+// The rules by which extract and dream refuse lines, besides those for statements (safety.Rule).
 const (
-	RuleForm       = "form"       // an object, but no line that was asked for
-	RuleUnknownID  = "unknown_id" // it replaces nothing that was shown
-	RuleRepeated   = "repeated"   // said before by the same answer
-	RuleConfidence = "confidence" // below the least that counts
-	RuleQuota      = "quota"      // beyond what one answer may add
+	RuleForm       = "form"       // the line is an object, but of no known form
+	RuleUnknownID  = "unknown_id" // the line replaces a memory that was not shown
+	RuleRepeated   = "repeated"   // the answer says the same twice
+	RuleConfidence = "confidence" // less certain than the minimum
+	RuleQuota      = "quota"      // more new lines than one answer may have
 )
 
-// TypeSummary is the type of the one line that sums up.
+// TypeSummary is the type of the summary line.
 const TypeSummary = "summary"
 
-// Proposal is one line of an answer to extract or dream that has the form of one.
+// Proposal is one line of an answer to extract or dream that has the right form.
 type Proposal struct {
 	Line       int
-	Type       string // one of those asked for
+	Type       string // one of the types of the question
 	Content    string // "" only with Keep
 	Tags       []string
 	Confidence float64
-	Replace    string             // handle of what it takes the place of; "" for what is new
+	Replace    string             // handle of the memory that it replaces; "" for a new one
 	Evidence   []reverie.Citation // messages
 	Sources    []string           // handles of memories
-	Done       bool               // it closes what it replaces
-	Keep       bool               // it only bears out what it replaces
+	Done       bool               // it closes the memory that it replaces
+	Keep       bool               // it only supports the memory that it replaces
 
-	Target *reverie.HeadState // that Replace stands for; nil for what is new
+	Target *reverie.HeadState // the memory of Replace; nil for a new one
 	Hash   string             // of Content
 }
 
-// Refusal says that the line is refused.
+// Refusal makes the refusal of the line.
 func (p Proposal) Refusal(rule, detail string) reverie.Refusal {
 	return reverie.Refusal{Line: p.Line, Action: text.Excerpt(p.Type, 20), Handle: text.Excerpt(p.Replace, 40), Rule: rule,
 		Detail: detail}
 }
 
-// ReadProposals reads an answer's objects as proposals of some types, and its summary,
-// nil where it has none. A line that is an object but neither is refused, and so is a
-// second summary. Whoever names no type means the one that stands for that, if any.
-// The keys done and keep are read only where closes is set: other jobs did not ask for them.
+// ReadProposals reads the objects of an answer as proposals of the given types, and the summary, nil where there is
+// none. A line that is an object of another form is refused, and so is a second summary. A line without a type has the
+// type untyped; "" means that it must name one. The keys done and keep are read only if closes is set, since other jobs
+// do not ask for them.
 func ReadProposals(read answer.Result, closes bool, untyped string, types ...string) (list []Proposal,
 	summary *Proposal, refused []reverie.Refusal) {
 	for _, l := range read.Lines {
@@ -111,7 +110,7 @@ func readProposal(l answer.Line, closes bool, untyped string, types []string) (P
 	if p.Type == TypeSummary {
 		return p, nil
 	}
-	_ = json.Unmarshal(raw.Tags, &p.Tags) // tags are decoration: those that are no list of strings are left out
+	_ = json.Unmarshal(raw.Tags, &p.Tags) // tags are optional: anything but a list of strings is dropped
 	if p.Confidence, err = answer.Share(raw.Confidence); err != nil {
 		return p, fmt.Errorf("confidence: %w", err)
 	}
@@ -122,7 +121,7 @@ func readProposal(l answer.Line, closes bool, untyped string, types []string) (P
 	return p, nil
 }
 
-// readBool reads true or false, also as a string. What is absent or null is false.
+// readBool reads true or false, also from a string. Absent and null are false.
 func readBool(raw json.RawMessage) (bool, error) {
 	switch strings.ToLower(strings.Trim(string(raw), `" `)) {
 	case "true":
@@ -133,8 +132,7 @@ func readBool(raw json.RawMessage) (bool, error) {
 	return false, errors.New("neither true nor false")
 }
 
-// readHandles reads the handles, such as m1, in a list of strings or in one string. Words
-// beside them are passed over.
+// readHandles reads handles such as m1 from a list of strings or from one string. It ignores other words.
 func readHandles(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) != nil {
@@ -147,11 +145,11 @@ func readHandles(raw json.RawMessage) ([]string, error) {
 	return handles.FindAllString(text.Fold(strings.Join(list, " ")), -1), nil
 }
 
-// handles are letters and digits that stand by themselves, or beside letters that are not ASCII.
+// handles matches ASCII letters with digits, between word boundaries or letters that are not ASCII.
 var handles = text.NewPattern(`\b[a-z]+[0-9]+\b`)
 
-// Fault says by which rule a proposal is refused for what it says, or how sure it is; ""
-// where it stands. Of one that only bears out something, the words do not matter.
+// Fault returns the rule by which a proposal is refused for its text or its confidence, "" if there is none. The text
+// of a proposal that only supports a memory is not checked.
 func (p Proposal) Fault(minConfidence float64) (rule, detail string) {
 	var broken *safety.StatementError
 	if err := safety.CheckStatement(p.Content); errors.As(err, &broken) && !p.Keep {
@@ -163,16 +161,15 @@ func (p Proposal) Fault(minConfidence float64) (rule, detail string) {
 	return "", ""
 }
 
-// Surest leaves out what an answer says twice, in one wording or of one memory, and what
-// goes beyond so many new things: a closing stays before all others, else the surer line,
-// and of two alike the first.
+// Surest drops lines that repeat a text or a memory, and new lines beyond most. Lines that close a memory come first,
+// then those with the higher confidence, then the earlier ones.
 func Surest[T any](list []T, of func(T) Proposal, most int) (kept []T, refused []reverie.Refusal) {
 	said, replaced, fresh := map[string]bool{}, map[string]bool{}, 0
 	rank := func(v T) float64 {
 		if p := of(v); !p.Done {
 			return p.Confidence
 		}
-		return 1 + of(v).Confidence // that of others is at most 1
+		return 1 + of(v).Confidence // above the confidence of all others
 	}
 	kept = answer.Pick(list, rank, func(v T) bool {
 		p, rule, detail := of(v), RuleRepeated, ""
@@ -199,7 +196,7 @@ func Surest[T any](list []T, of func(T) Proposal, most int) (kept []T, refused [
 	return kept, refused
 }
 
-// Standing are the memories among heads that no proposal rewords, by content hash.
+// Standing returns, by content hash, the heads that no proposal rewords.
 func Standing[T any](heads []reverie.HeadState, list []T, of func(T) Proposal) map[string]*reverie.HeadState {
 	stands := map[string]*reverie.HeadState{}
 	for i := range heads {

@@ -11,8 +11,7 @@ import (
 	"reverie/internal/safety"
 )
 
-// Result is what a run did, as far as it came. Of a run that was continued, Stats count
-// all of it.
+// Result is what a run did, as far as it came. The Stats of a resumed run count all of its parts.
 type Result struct {
 	GroupID   string
 	RunID     string // "" where there was nothing to do, and for a dry run
@@ -22,14 +21,14 @@ type Result struct {
 	DryRun    bool
 	Stats     reverie.Stats
 	Changes   []reverie.Change
-	Supported []reverie.Step // keeps with evidence: no change, but strength
+	Supported []reverie.Step // keeps with evidence: they change only the strength
 	Refusals  []reverie.Refusal
-	Held      []string // why plans are held, one for each
+	Held      []string // why plans are held, one reason each
 	Warnings  []string
 	Err       error
 }
 
-// Waiting counts the lines that were refused as a person decides, or has decided, on them.
+// Waiting counts the lines that were refused because a person will decide, or has decided, on them.
 func (r Result) Waiting() (n int) {
 	for _, f := range r.Refusals {
 		if f.Rule == reverie.RuleWaits || f.Rule == reverie.RuleRejected {
@@ -39,8 +38,7 @@ func (r Result) Waiting() (n int) {
 	return n
 }
 
-// Summary is what the replies of all jobs say of a run; none is what to say where nothing
-// waited for it.
+// Summary is the common part of the replies of all jobs. none is the message of a run without pending messages.
 func (r Result) Summary(none string) reverie.RunSummary {
 	s := reverie.RunSummary{Success: r.Err == nil, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun,
 		Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings)}
@@ -57,7 +55,7 @@ func (r Result) Summary(none string) reverie.RunSummary {
 	return s
 }
 
-// Ended is when the run was at its end, nil where it has not come to one.
+// Ended returns the end of the run, nil for a run that did nothing or has not ended.
 func (r Result) Ended() *time.Time {
 	if r.NoNew || r.At.IsZero() {
 		return nil
@@ -65,7 +63,7 @@ func (r Result) Ended() *time.Time {
 	return &r.At
 }
 
-// Record adds what a plan did, and logs the lines that were refused.
+// Record adds the effect of a plan to the result, and logs the refused lines.
 func (r *RunRecorder) Record(result *Result, plan reverie.Plan, changes []reverie.Change) {
 	result.Changes = append(result.Changes, changes...)
 	for _, step := range plan.Steps {
@@ -79,7 +77,7 @@ func (r *RunRecorder) Record(result *Result, plan reverie.Plan, changes []reveri
 	r.Refuse(result, plan.ChunkNo, plan.Refusals)
 }
 
-// Refuse adds refusals of a chunk, and logs them.
+// Refuse adds the refusals of a chunk to the result, and logs them.
 func (r *RunRecorder) Refuse(result *Result, chunk int, refused []reverie.Refusal) {
 	result.Refusals = append(result.Refusals, refused...)
 	for _, f := range refused {
@@ -98,15 +96,14 @@ func (r *RunRecorder) LogSkipped(about string, no int, skipped []answer.Skip) {
 	}
 }
 
-// TellRefused tells whoever counts the lines that are refused.
+// TellRefused calls Refused, if it is set.
 func (r *RunRecorder) TellRefused(reason string) {
 	if r.Refused != nil {
 		r.Refused(reason)
 	}
 }
 
-// Complete fills in the outcome of a run. What is kept for a run that is continued is
-// left out of its counts.
+// Complete fills in the outcome of a run. Fields of Stats that only serve to resume the run are cleared.
 func (r *RunRecorder) Complete(result *Result, err error) {
 	result.Err, result.Status = err, reverie.EndOf(err, r.Stats.Held)
 	result.NoNew = err == nil && !r.Began && r.Row.ID == ""
@@ -116,12 +113,12 @@ func (r *RunRecorder) Complete(result *Result, err error) {
 	result.Stats = st
 }
 
-// History tells what a run has done so far.
+// History reads what a run has done so far.
 type History interface {
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
-// SoFar fills in what a run that is continued has done before.
+// SoFar adds what a resumed run has done before.
 func (r *RunRecorder) SoFar(ctx context.Context, store History, result *Result) error {
 	changes, refusals, held, err := store.SoFar(ctx, r.Row.GroupID, r.Row.ID)
 	if err != nil {
@@ -134,8 +131,8 @@ func (r *RunRecorder) SoFar(ctx context.Context, store History, result *Result) 
 	return nil
 }
 
-// WindowEnd is the end of a window of sent_at, half-open: until, or now where that is
-// zero. It is [reverie.ErrInvalid] where the window holds nothing.
+// WindowEnd returns the end of a window of sent_at, half-open: until, or now where until is zero. It returns
+// [reverie.ErrInvalid] for an empty window.
 func WindowEnd(groupID string, since, until, now time.Time) (end time.Time, err error) {
 	if until.IsZero() {
 		until = now

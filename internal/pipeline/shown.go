@@ -9,24 +9,23 @@ import (
 	"reverie/internal/text"
 )
 
-// Shown are those of messages that a model sees.
+// Shown returns the messages that a model may see.
 func Shown(messages []reverie.Message) []reverie.Message {
 	return slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !m.Speaks() })
 }
 
-// Texts are the words of messages.
+// Texts returns the texts of messages.
 func Texts(messages []reverie.Message) []string {
 	return text.Each(messages, func(m reverie.Message) string { return m.Text })
 }
 
-// IDs are those of messages.
+// IDs returns the ids of messages.
 func IDs(messages []reverie.Message) []string {
 	return text.Each(messages, func(m reverie.Message) string { return m.ID })
 }
 
-// First are the heads that come first in an order, at most limit of them: of those that it
-// does not part, the ones supported last. They stay in the order in which they are given,
-// so that the same ones are always shown the same way.
+// First returns at most limit heads: the first ones by order, and among equals the ones supported last. They stay in
+// their given order, so that the same heads are always shown the same way.
 func First(heads []reverie.HeadState, limit int, order func(a, b reverie.HeadState) int) []reverie.HeadState {
 	chosen := slices.Clone(heads)
 	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
@@ -39,7 +38,7 @@ func First(heads []reverie.HeadState, limit int, order func(a, b reverie.HeadSta
 	return slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
 }
 
-// Probes of a chunk: few and long, since one request embeds them all.
+// Probes are few and long, because one request embeds all of a chunk.
 const (
 	MaxProbes   = 8
 	MaxProbeLen = 2000 // characters
@@ -57,7 +56,7 @@ func Probes(messages []reverie.Message) (list []string) {
 	return list
 }
 
-// Cited are the messages that steps rest on.
+// Cited returns the messages that the steps cite.
 func Cited(steps ...[]reverie.Step) map[string]bool {
 	cited := map[string]bool{}
 	for _, step := range slices.Concat(steps...) {
@@ -68,7 +67,7 @@ func Cited(steps ...[]reverie.Step) map[string]bool {
 	return cited
 }
 
-// Outcomes say what becomes of messages: cited, shown without that, or not shown.
+// Outcomes returns the outcome of each message: cited, shown but not cited, or not shown.
 func Outcomes(messages []reverie.Message, cited map[string]bool) map[string]reverie.Outcome {
 	outcomes := make(map[string]reverie.Outcome, len(messages))
 	for _, m := range messages {
@@ -84,7 +83,7 @@ func Outcomes(messages []reverie.Message, cited map[string]bool) map[string]reve
 	return outcomes
 }
 
-// CountOutcomes adds outcomes of messages to a run's counts.
+// CountOutcomes adds the outcomes of messages to the counts of a run.
 func CountOutcomes(st *reverie.Stats, messages []reverie.Message, outcomes map[string]reverie.Outcome) {
 	for _, m := range messages {
 		if m.Cut && outcomes[m.ID] != "" && outcomes[m.ID] != reverie.OutcomeFiltered {

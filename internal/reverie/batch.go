@@ -2,22 +2,22 @@ package reverie
 
 import "time"
 
-// BatchStatus is where a batch of questions stands.
+// BatchStatus is the progress of a batch of questions.
 type BatchStatus string
 
-// The statuses of a batch. The first three are of one that is out.
+// The statuses of a batch. A batch with one of the first three is in progress.
 const (
-	BatchSubmitting BatchStatus = "submitting" // the provider's reply has not come
+	BatchSubmitting BatchStatus = "submitting" // the batch is being sent; the provider has not replied
 	BatchRunning    BatchStatus = "running"
 	BatchCancelling BatchStatus = "cancelling"
 	BatchEnded      BatchStatus = "ended"
 	BatchExpired    BatchStatus = "expired"
 	BatchCancelled  BatchStatus = "cancelled"
-	BatchFailed     BatchStatus = "failed" // nothing of it was answered
+	BatchFailed     BatchStatus = "failed" // no question was answered
 )
 
-// Batch is questions of any groups that were handed in together. Its id is the key under
-// which the provider has got it.
+// Batch is a set of questions, of any groups, that are sent to a provider together. Its id is the idempotency key
+// of the provider's request.
 type Batch struct {
 	ID         string      `json:"batch_id" db:"batch_id"`
 	Job        Job         `json:"job"`
@@ -25,26 +25,26 @@ type Batch struct {
 	ProviderID string      `json:"provider_id" db:"provider_id"`
 	Status     BatchStatus `json:"status"`
 	Questions  int         `json:"questions"`
-	Tokens     int         `json:"tokens"` // of the questions, estimated
+	Tokens     int         `json:"tokens"` // estimated tokens of all questions
 	Answered   int         `json:"answered"`
-	Refused    int         `json:"refused"` // answers without their question's nonce
+	Refused    int         `json:"refused"` // answers that lack the nonce of their question
 	Failed     int         `json:"failed"`
 	Error      string      `json:"error,omitempty"`
 	CreatedAt  time.Time   `json:"created_at" db:"created_at"`
-	SentAt     time.Time   `json:"-" db:"sent_at"` // when it last was on its way to the provider
+	SentAt     time.Time   `json:"-" db:"sent_at"` // start of the last attempt to send it
 	EndedAt    *time.Time  `json:"ended_at" db:"ended_at"`
 }
 
-// QuestionStatus is what has become of a question that is asked in batches.
+// QuestionStatus is the state of a question that is asked in batches.
 type QuestionStatus string
 
 // The statuses of a question.
 const (
 	QuestionWaiting  QuestionStatus = "waiting"
-	QuestionAgain    QuestionStatus = "again" // it has come to nothing, and may be asked once more
+	QuestionAgain    QuestionStatus = "again" // the last try failed; it may be asked once more
 	QuestionAnswered QuestionStatus = "answered"
-	QuestionFailed   QuestionStatus = "failed" // it cannot be answered as it is
-	QuestionErased   QuestionStatus = "erased" // it is out, and nothing is kept of its answer but the cost
+	QuestionFailed   QuestionStatus = "failed" // it cannot be answered, and is not asked again
+	QuestionErased   QuestionStatus = "erased" // erased while in progress: only the cost of its answer is kept
 )
 
 // BatchQuestion is a question of a run that is asked in a batch.
@@ -53,16 +53,16 @@ type BatchQuestion struct {
 	ID          string `db:"question_id"`
 	RunID       string `db:"run_id"`
 	InputSHA256 string `db:"input_sha256"`
-	Nth         int    // of those that the run asks word for word alike
+	Nth         int    // numbers the identical questions of a run
 	Model       string // provider/model
 	Purpose     string
-	BatchID     *string `db:"batch_id"` // nil: in none yet
+	BatchID     *string `db:"batch_id"` // nil: not in a batch yet
 	Status      QuestionStatus
-	Tries       int    // that have come to nothing
-	Nonce       string // that the answer begins with
+	Tries       int    // failed tries
+	Nonce       string // the answer must begin with it
 	Tokens      int    // estimated
 	MaxTokens   int    `db:"max_tokens"`
-	System      string `db:"system_text"` // "" once it is handed in, like User
+	System      string `db:"system_text"` // "" once the question is sent; the same holds for User
 	User        string `db:"user_text"`
 	Answer      string
 	Finish      string
@@ -70,10 +70,9 @@ type BatchQuestion struct {
 	CreatedAt   time.Time `db:"created_at"`
 }
 
-// BatchAnswer is what has become of a question of a batch, and the row of the call; nil
-// where nothing was paid.
+// BatchAnswer is the result of one question of a batch. Call is its row of llm_calls, nil if nothing was paid.
 type BatchAnswer struct {
-	Question BatchQuestion // with its status, answer, finish and fault
-	Refused  bool          // it came without its question's nonce
+	Question BatchQuestion // with status, answer, finish and fault
+	Refused  bool          // the answer lacks the nonce of its question
 	Call     *Call
 }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Action is what a change did to a lineage. Keeps are counted, not logged, save
-// that a keep with evidence is a support step of a plan.
+// Action is what a change did to a lineage. The change log has no keeps: they are only counted. A keep with
+// evidence is a support step of a plan.
 type Action string
 
 // The actions of plans and of the change log.
 const (
-	ActionKeep     Action = "keep" // in a plan: support with evidence; never in the log
+	ActionKeep     Action = "keep" // only in plans: support with evidence
 	ActionUpdate   Action = "update"
 	ActionCreate   Action = "create"
 	ActionDelete   Action = "delete"
@@ -23,19 +23,18 @@ const (
 	ActionUndo     Action = "undo"
 )
 
-// ReasonMerged is the reason of a delete that an update became because its new
-// text equals another active memory.
+// ReasonMerged is the reason of the delete that replaces an update if the new text equals another active memory.
 const ReasonMerged = "merged"
 
 // Change is one row of the change log.
 type Change struct {
 	GroupID      string     `db:"group_id" json:"-"`
 	ID           string     `db:"change_id" json:"-"`
-	RunID        *string    `db:"run_id" json:"-"`                              // nil for an edit by a person
-	UndoneRunID  *string    `db:"undone_run_id" json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
+	RunID        *string    `db:"run_id" json:"-"`                              // nil: a person edited it
+	UndoneRunID  *string    `db:"undone_run_id" json:"undone_run_id,omitempty"` // of an undo: the run that was undone
 	Action       Action     `db:"action" json:"action"`
-	MemoryID     string     `db:"memory_id" json:"memory_id"` // the version that is the head after the change
-	OldID        *string    `db:"old_id" json:"old_id"`       // the head before, null if there was none
+	MemoryID     string     `db:"memory_id" json:"memory_id"` // the head version after the change
+	OldID        *string    `db:"old_id" json:"old_id"`       // the head version before, nil if there was none
 	OldStatement string     `db:"old_statement" json:"old_statement"`
 	NewStatement string     `db:"new_statement" json:"new_statement"`
 	Summary      string     `db:"change_summary" json:"change_reason"`
@@ -44,50 +43,50 @@ type Change struct {
 	CreatedAt    time.Time  `db:"created_at" json:"timestamp"`
 }
 
-// ReplayReason begins the reason for which a replay takes runs back: not because a person found them wrong.
+// ReplayReason is the start of the reason of an undo that belongs to a replay: no person found the run wrong.
 const ReplayReason = "replay from "
 
-// UndoQuery says which run of a group to take back, and how.
+// UndoQuery names a run of a group to undo, and how to undo it.
 type UndoQuery struct {
 	GroupID string
 	RunID   string
-	Reason  string // for the change log; "" names the run
-	Force   bool   // what others have changed since is put back, too
-	Requeue bool   // what the run has read waits to be read again
-	Again   bool   // a run that was taken back before, and of which nothing is left to do, is passed over, not refused
-	DryRun  bool   // nothing is written in the end, and no lease is needed
-	Before  string // the before_sha256 of a dry run: where something else is active by now it is refused; "" for whatever is
+	Reason  string // for the change log; "": the reason names the run
+	Force   bool   // also revert what later changes made of the run's work
+	Requeue bool   // make the messages that the run read pending again
+	Again   bool   // skip a run that is undone already and left nothing, instead of refusing it
+	DryRun  bool   // roll everything back; needs no lease
+	Before  string // the before_sha256 of a dry run: refuse if the active memories differ; "" allows any
 }
 
-// Undone is what taking one run back came to.
+// Undone is the result of undoing one run.
 type Undone struct {
 	RunID    string    `json:"run_id"`
 	Job      Job       `json:"job"`
 	Began    time.Time `json:"began_at"`
-	UndoneAt time.Time `json:"undone_at,omitzero"` // zero of a dry run, and where there was nothing
-	Nothing  bool      `json:"nothing"`            // the run has left nothing to take back
-	Over     bool      `json:"-"`                  // it was taken back before, and nothing of it was left to do
+	UndoneAt time.Time `json:"undone_at,omitzero"` // zero for a dry run, or if there was nothing to undo
+	Nothing  bool      `json:"nothing"`            // there was nothing to undo
+	Over     bool      `json:"-"`                  // the run was undone before, and nothing was left to undo
 
-	Restored   int `json:"restored"`   // memories that say again what they said before
-	Deprecated int `json:"deprecated"` // memories that the run had made
-	Weakened   int `json:"weakened"`   // memories whose text stays, and whose strength goes back
-	Entities   int `json:"entities"`   // people and things that the run had made, or had learnt something of
-	Rejected   int `json:"rejected"`   // plans that waited for a person
-	Requeued   int `json:"requeued"`   // messages, or memories of a dream, that wait again
+	Restored   int `json:"restored"`   // memories whose earlier text is active again
+	Deprecated int `json:"deprecated"` // memories that the run had created
+	Weakened   int `json:"weakened"`   // memories that keep their text and get their earlier strength
+	Entities   int `json:"entities"`   // entities that the run had created or changed
+	Rejected   int `json:"rejected"`   // held plans of the run that are rejected now
+	Requeued   int `json:"requeued"`   // messages that are pending again, or memories that are new to dreams again
 
 	Changes []Change   `json:"changes"` // of memories, in the log
 	Left    []UndoLeft `json:"left"`
-	Cut     bool       `json:"cut,omitempty"` // an answer has the first of changes and left alone
-	Others  int        `json:"others"`        // memories that the run did not touch, and that others have made, changed or ended since it began to write
+	Cut     bool       `json:"cut,omitempty"` // a reply holds only the first entries of Changes and Left
+	// Memories that the run did not touch, but others created, changed or ended since it began to write.
+	Others int `json:"others"`
 
-	Before string `json:"before_sha256"` // [ActiveSHA256] of what was active before it was undone
-	After  string `json:"after_sha256"`  // the same, afterwards
+	Before string `json:"before_sha256"` // [ActiveSHA256] of the active memories before the undo
+	After  string `json:"after_sha256"`  // the same, after the undo
 	Was    string `json:"was_sha256"`    // the same, before the run began to write
-	Exact  bool   `json:"exact"`         // the group remembers again exactly what it did before the run
+	Exact  bool   `json:"exact"`         // the active memories are exactly those from before the run
 }
 
-// UndoLeft is a memory, or one of the people and things, that was not brought back to
-// what it was, and why.
+// UndoLeft is a memory or entity that an undo could not revert, and why.
 type UndoLeft struct {
 	MemoryID  string `json:"memory_id,omitempty"` // the newest version
 	EntityID  string `json:"entity_id,omitempty"`
@@ -95,8 +94,7 @@ type UndoLeft struct {
 	Reason    string `json:"reason"`
 }
 
-// UndoReply is what taking runs back came to, the newest first. Where one could not be
-// taken back, those before it were.
+// UndoReply is the result of undoing runs, newest first. If one cannot be undone, the newer ones stay undone.
 type UndoReply struct {
 	Success bool     `json:"success"`
 	GroupID string   `json:"group_id"`
@@ -105,8 +103,7 @@ type UndoReply struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// What a memory rests on that changed, and what happened to that: the two are why the memory is
-// judged again.
+// The parts of the reason why a memory is judged again: which source changed, and how.
 const (
 	RestsOnMemory   = "a memory that it rests on "
 	RestsOnMessages = "a memory that rests on the same messages "
@@ -118,7 +115,7 @@ const (
 	WasUndone  = "was undone"
 )
 
-// judgeReasons are the reasons in Chinese.
+// judgeReasons translates the reasons into Chinese.
 var judgeReasons = []struct{ english, chinese string }{
 	{RestsOnMemory + WasUpdated, "它所依据的一条记忆已更新"},
 	{RestsOnMemory + WasDeleted, "它所依据的一条记忆已删除"},
@@ -129,8 +126,7 @@ var judgeReasons = []struct{ english, chinese string }{
 	{MessageEdited, "它所依据的一条消息已被编辑"},
 }
 
-// JudgeReasonChinese says in Chinese why a memory is judged again. The words of memories
-// in it stay as they are.
+// JudgeReasonChinese translates the reason why a memory is judged again. It leaves quoted memories as they are.
 func JudgeReasonChinese(reason string) string {
 	for _, r := range judgeReasons {
 		if rest, ok := strings.CutPrefix(reason, r.english); ok && (rest == "" || strings.HasPrefix(rest, ": ")) {

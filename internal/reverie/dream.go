@@ -7,30 +7,28 @@ import (
 	"time"
 )
 
-// DreamType says what an item of a dream is about.
+// DreamType is the subject of a dream item.
 type DreamType string
 
-// The types of items. The narrative of a dream is none of them.
+// The types of items. The narrative of a dream has no type.
 const (
 	DreamPreference DreamType = "preference" // how somebody wants, likes or does things
-	DreamTheme      DreamType = "theme"      // what the group comes back to
-	DreamTodo       DreamType = "todo"       // an open thread: what is to be done, or was promised
+	DreamTheme      DreamType = "theme"      // what the group returns to
+	DreamTodo       DreamType = "todo"       // an open thread: a task or a promise
 )
 
-// DreamTypes are all types, in the order in which they are shown.
+// DreamTypes are all types, in display order.
 var DreamTypes = []DreamType{DreamPreference, DreamTheme, DreamTodo}
 
-// The tags of memories of kind dream. Items have TagDream, TagLongTerm and their
-// type; a todo that is done has TagDone, too. The narrative, of which a group has
-// one, a new version with each dream, has TagDream and TagSummary.
+// The tags of memories of kind dream. An item has TagDream, TagLongTerm and its type; a finished todo also has
+// TagDone. The narrative has TagDream and TagSummary: a group has one, with a new version from each dream.
 const (
 	TagDream    = "dream"
 	TagLongTerm = "long-term"
 	TagDone     = "done"
 )
 
-// DreamTypeOf is the type of an item, "" for what is none: the narrative, or a
-// memory of another kind.
+// DreamTypeOf returns the type of a dream item. It is "" for the narrative and for memories of other kinds.
 func DreamTypeOf(m Memory) DreamType {
 	if m.Kind != KindDream || IsNarrative(m) {
 		return ""
@@ -48,109 +46,107 @@ func IsNarrative(m Memory) bool { return m.Kind == KindDream && slices.Contains(
 
 // DreamRule says when a group is due to dream.
 type DreamRule struct {
-	Idle     time.Duration // a session has been silent for so long; 0 is off
-	Sessions int           // or so many sessions have ended since the last dream; 0 is off
-	Interval time.Duration // at least so long after the last dream
-	Silence  time.Duration // that ends a session
+	Idle     time.Duration // a session was silent for this long; 0 = off
+	Sessions int           // or this many sessions ended since the last dream; 0 = off
+	Interval time.Duration // at least this long after the last dream
+	Silence  time.Duration // the silence that ends a session
 }
 
-// DreamSigns is what says whether a group is due to dream, read in one snapshot.
+// DreamSigns are the facts that decide whether a group is due to dream, read in one snapshot.
 type DreamSigns struct {
-	LastAt      *time.Time // when the last dream ended; nil: there was none
-	Interrupted bool       // a dream was begun and not applied: its process died, or it is under way
-	CutShort    bool       // the newest dream failed or was deferred: of what it was about, some may be left
-	// Fresh counts the sessions with messages that no dream has covered, among those
-	// that have ended; QuietSince is when the one that has been silent the longest had
-	// its last message, nil where there is none.
+	LastAt      *time.Time // end of the last dream; nil: there was none
+	Interrupted bool       // a dream began and was not applied: it still runs, or its process died
+	CutShort    bool       // the newest dream failed or was deferred, so some of its material may be left
+	// Fresh counts the ended sessions with messages that no dream covers. QuietSince is the last message of the session
+	// that has been silent longest, nil if there is none.
 	Fresh      int
 	QuietSince *time.Time
-	// New counts the active memory versions, dreams left out, that no dream has taken
-	// in: the group's, and those of sessions that have ended.
+	// New counts the active memory versions that no dream has used: those of the group and of ended sessions, without
+	// dreams.
 	New int
-	// Through is the session that ended last, "" where none has: what a dream reaches
-	// up to.
+	// Through is the session that ended last, "" if none has. A dream covers sessions up to it.
 	Through string
-	Unread  int // of Fresh, the sessions with a bot and messages that no extraction has read
+	Unread  int // those of Fresh with a bot and messages that no extraction has read
 }
 
-// DreamQuery asks for what a dream of a group takes in.
+// DreamQuery asks for the material of a group's dream.
 type DreamQuery struct {
 	GroupID string
-	EndedBy time.Time // only sessions whose last message is no later; zero: all
+	EndedBy time.Time // only sessions whose last message is not later; zero: all
 	Through string    // only sessions up to this one, by last message, then id; "" = all
-	// MemoryIDs, where there are any, are the only versions that are new: those that a
-	// dream which was interrupted had chosen.
+	// MemoryIDs, if not empty, are the only versions that count as new: an interrupted dream had chosen them.
 	MemoryIDs []string
 }
 
-// DreamState is a group as a dream sees it, read in one snapshot.
+// DreamState is a group as a dream needs it, read in one snapshot.
 type DreamState struct {
-	Group     Group
-	Signs     DreamSigns
-	Sessions  []Session   // that the dream covers: the fresh ones, and those that anything new is of; the oldest first
-	Material  []HeadState // new: of kind session by their session's last message, the summary of each first; then of kind group, oldest first
-	Known     []HeadState // of kind group, active, and taken in before; oldest first
-	Items     []HeadState // of kind dream, active, the narrative left out; those that are done among them
-	Archived  []HeadState // items that come back when they are dreamt of again
-	Narrative *HeadState  // of the last dream; nil where there is none
-	Active    int         // active memories of the group, of every kind
+	Group    Group
+	Signs    DreamSigns
+	Sessions []Session // sessions that the dream covers: the fresh ones, and those with new memories; oldest first
+	// New versions: first of kind session, by last message, each summary first; then of kind group, oldest first.
+	Material  []HeadState
+	Known     []HeadState // active memories of kind group that earlier dreams used, oldest first
+	Items     []HeadState // active memories of kind dream, also finished todos, without the narrative
+	Archived  []HeadState // archived items, which become active again if a dream repeats them
+	Narrative *HeadState  // of the last dream; nil if there is none
+	Active    int         // active memories of the group, of all kinds
 }
 
-// Source is a memory version that another one rests on.
+// Source is a memory version that another version rests on.
 type Source struct {
 	MemoryID  string `json:"memory_id"`
 	LineageID string `json:"lineage_id"`
 }
 
-// DreamUse is what a dream has taken in when its plan is applied.
+// DreamUse is the material that a dream has used when its plan is applied.
 type DreamUse struct {
-	MemoryIDs []string  // versions, each for the first time
-	Sessions  []Session // covered up to their LastAt, where they have as many messages still
+	MemoryIDs []string  // versions, each used for the first time
+	Sessions  []Session // sessions covered up to their LastAt, if their message count is unchanged
 }
 
-// Dream is what a group's dreams have left: the page of `reverie dream show`.
+// Dream is the result of a group's dreams: the page of `reverie dream show`.
 type Dream struct {
 	Group     Group
 	Run       *Run       // the last dream; nil: there was none
-	Waiting   []Run      // dreams that a person is to approve, newest first
+	Waiting   []Run      // dreams to be approved by a person, newest first
 	Narrative *DreamItem // nil: there is none
 	Items     []DreamItem
-	Gone      bool // nothing is active, but something was: it was archived or deleted
+	Gone      bool // no item is active, but some were: they were archived or deleted
 }
 
-// DreamItem is an active memory of kind dream and what it rests on.
+// DreamItem is an active memory of kind dream and its support.
 type DreamItem struct {
 	Memory
 	Type     DreamType      `json:"type,omitempty"` // "" for the narrative
-	Done     bool           `json:"done,omitempty"` // a todo that has been closed
-	Evidence int            `json:"evidence"`       // messages that it rests on, through its sources
+	Done     bool           `json:"done,omitempty"` // of a todo: it is closed
+	Evidence int            `json:"evidence"`       // messages that support it through its sources
 	Sources  []SourceMemory `json:"sources"`
 }
 
-// SourceMemory is a memory version that another version rests on, as it was then.
+// SourceMemory is a memory version that another version rests on, with its text of that time.
 type SourceMemory struct {
 	MemoryID  string    `db:"memory_id" json:"memory_id"`
 	LineageID string    `db:"lineage_id" json:"lineage_id"`
 	Kind      Kind      `db:"kind" json:"kind"`
 	SessionID string    `db:"session_id" json:"session_id,omitempty"`
-	Summary   bool      `db:"summary" json:"summary,omitempty"` // of its session
+	Summary   bool      `db:"summary" json:"summary,omitempty"` // it is the summary of its session
 	Statement string    `db:"statement" json:"statement"`
-	At        time.Time `db:"at" json:"at"`             // its newest evidence
-	Active    bool      `db:"active" json:"active"`     // its memory still says so
-	Now       string    `db:"now" json:"now,omitempty"` // what its memory says by now, where that is otherwise
+	At        time.Time `db:"at" json:"at"`             // when its newest evidence was sent
+	Active    bool      `db:"active" json:"active"`     // the memory still says so
+	Now       string    `db:"now" json:"now,omitempty"` // the current statement of its memory, if it differs
 }
 
-// The least and most that a group, or the configuration, may say about its dreams.
+// The bounds of a group's and the configuration's dream settings.
 const (
 	MaxDreamTime     = 365 * 24 * time.Hour
 	MaxDreamSessions = 10000
 )
 
-// off is what a group says that does not want a thing at all.
+// off is the setting with which a group turns a feature off.
 const off = "off"
 
-// DreamRule is the rule by which the group dreams: its own, and the one given where
-// it says nothing. Errors name the group and what to write instead.
+// DreamRule returns the group's own dream rule, with otherwise for settings that the group leaves out. Errors name
+// the group and a valid value.
 func (g Group) DreamRule(otherwise DreamRule) (rule DreamRule, err error) {
 	rule = otherwise
 	if g.DreamIdle == off {

@@ -11,11 +11,11 @@ import (
 type EntitiesReply struct {
 	Success  bool          `json:"success"`
 	GroupID  string        `json:"group_id"`
-	Total    int           `json:"total"` // of all pages
+	Total    int           `json:"total"` // on all pages together
 	Entities []EntityReply `json:"entities"`
 }
 
-// NewEntitiesReply shapes a page of a group's entities, of so many in all.
+// NewEntitiesReply shapes a page of a group's entities; total counts those of all pages.
 func NewEntitiesReply(groupID string, total int, list []Entity) EntitiesReply {
 	r := EntitiesReply{Success: true, GroupID: groupID, Total: total, Entities: []EntityReply{}}
 	for _, e := range list {
@@ -24,14 +24,13 @@ func NewEntitiesReply(groupID string, total int, list []Entity) EntitiesReply {
 	return r
 }
 
-// OneEntityReply is one entity, or the answer to a change of it.
+// OneEntityReply is one entity: the answer to a read or a change.
 type OneEntityReply struct {
 	Success bool `json:"success"`
 	EntityReply
 }
 
-// EntityReply is an entity as clients see it: what it is called and what is said
-// of it, those merged into it included.
+// EntityReply is an entity for clients: its names and claims, including those of merged entities.
 type EntityReply struct {
 	GroupID     string            `json:"group_id"`
 	EntityID    string            `json:"entity_id"`
@@ -39,16 +38,17 @@ type EntityReply struct {
 	Subject     string            `json:"subject"`
 	Status      EntityStatus      `json:"status"`
 	MergedInto  *string           `json:"merged_into,omitempty"`
-	Accounts    []string          `json:"accounts"` // author ids of its platform
-	Aliases     []string          `json:"aliases"`  // other names, without the subject
+	Accounts    []string          `json:"accounts"` // its author ids on the platform
+	Aliases     []string          `json:"aliases"`  // names other than the subject
 	Impressions []ImpressionReply `json:"impressions"`
 	Features    []FeatureReply    `json:"features"`
 	Relations   []RelationReply   `json:"relations"`
-	Merged      []string          `json:"merged"`          // entities that a person said are this one
-	Links       []EntityLink      `json:"links,omitempty"` // who it is in other groups; where one entity is shown
-	Version     int               `json:"version"`
-	CreatedAt   time.Time         `json:"created_at"`
-	UpdatedAt   time.Time         `json:"updated_at"`
+	Merged      []string          `json:"merged"` // ids of the entities that a person merged into it
+	// The same person in other groups; set if one entity is shown.
+	Links     []EntityLink `json:"links,omitempty"`
+	Version   int          `json:"version"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
 }
 
 // ImpressionReply is a sentence about an entity.
@@ -64,15 +64,15 @@ type FeatureReply struct {
 	ClaimReply
 }
 
-// RelationReply is how an entity stands to another.
+// RelationReply is a relation of an entity to another.
 type RelationReply struct {
 	Kind     string  `json:"kind"`
-	Target   string  `json:"target"` // as it was named
+	Target   string  `json:"target"` // the target's name as written
 	TargetID *string `json:"target_id"`
 	ClaimReply
 }
 
-// ClaimReply is what all claims have. ClaimID names the version.
+// ClaimReply holds the fields that all claims share. ClaimID names the version.
 type ClaimReply struct {
 	ClaimID         string     `json:"claim_id"`
 	Version         int        `json:"version"`
@@ -84,7 +84,7 @@ type ClaimReply struct {
 	Evidence        []Evidence `json:"evidence"` // oldest first
 }
 
-// Reply is the entity as clients see it. Claims come strongest first.
+// Reply converts the entity for clients. Claims are sorted strongest first.
 func (e Entity) Reply() EntityReply {
 	r := EntityReply{GroupID: e.GroupID, EntityID: e.ID, Kind: e.Kind, Subject: e.Subject, Status: e.Status,
 		MergedInto: e.MergedInto, Accounts: []string{}, Aliases: []string{}, Impressions: []ImpressionReply{},
@@ -122,9 +122,7 @@ func (e Entity) Reply() EntityReply {
 	return r
 }
 
-// strongestFirst orders claims as people read them: by name, so that what is said
-// of one thing stands together, then the entity's own words before others', then
-// by strength.
+// strongestFirst sorts claims for readers: by name, then the entity's own words first, then by strength.
 func strongestFirst(claims []Claim) []Claim {
 	return slices.SortedStableFunc(slices.Values(claims), func(a, b Claim) int {
 		own := 0
@@ -149,8 +147,7 @@ func (c Claim) reply() ClaimReply {
 	return r
 }
 
-// EntityHistoryReply is what became of an entity, oldest first: its changes, and
-// every version of what was said of it.
+// EntityHistoryReply is the history of an entity, oldest first: its changes and all versions of its claims.
 type EntityHistoryReply struct {
 	Success  bool           `json:"success"`
 	GroupID  string         `json:"group_id"`
@@ -186,23 +183,21 @@ func NewEntityHistoryReply(e Entity, changes []EntityChange, claims []Claim) Ent
 	return r
 }
 
-// MergeReply is the answer to a merge or its undoing: the entity that was merged
-// and the one that it is, or was, part of.
+// MergeReply is the answer to a merge or unmerge: the merged entity and its target.
 type MergeReply struct {
 	Success bool        `json:"success"`
 	Merged  EntityReply `json:"merged"`
 	Into    EntityReply `json:"into"`
 }
 
-// WaitingReply lists the observations of a group that wait to be sure whom they
-// are about, oldest first.
+// WaitingReply lists the postponed observations of a group, oldest first.
 type WaitingReply struct {
 	Success      bool          `json:"success"`
 	GroupID      string        `json:"group_id"`
 	Observations []Observation `json:"observations"`
 }
 
-// NewWaitingReply shapes a group's waiting observations.
+// NewWaitingReply shapes a group's postponed observations.
 func NewWaitingReply(groupID string, waiting []Observation) WaitingReply {
 	r := WaitingReply{Success: true, GroupID: groupID, Observations: []Observation{}}
 	for _, o := range waiting {

@@ -9,40 +9,39 @@ import (
 	"time"
 )
 
-// The sentinel errors of the domain. Rooms wrap them with %w and enough context
-// to act on; cmd/reverie alone turns them into exit codes, and api into HTTP
-// statuses.
+// The sentinel errors of the domain. Packages wrap them with %w and enough context to act on. Only cmd/reverie
+// turns them into exit codes, and only api into HTTP statuses.
 var (
 	// ErrNotFound: the group, memory or run does not exist (or belongs to another group).
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: what the caller read has moved since, such as a memory's head.
+	// ErrConflict: the data changed since the caller read it, such as a memory's head.
 	ErrConflict = errors.New("conflict")
 	// ErrInvalid: the input breaks a rule of the domain.
 	ErrInvalid = errors.New("invalid")
-	// ErrForbidden: whoever asks may not do this here, though they may see it.
+	// ErrForbidden: the caller may see this, but may not do it.
 	ErrForbidden = errors.New("not allowed")
-	// ErrUnauthorized: nobody has said who asks, or the token is not, or no longer, good.
+	// ErrUnauthorized: the caller has no token, or one that is invalid or expired.
 	ErrUnauthorized = errors.New("not authorized")
 	// ErrBusy: another run holds the group's lease. See [BusyError].
 	ErrBusy = errors.New("busy")
 	// ErrLeaseLost: the lease was taken by another holder; nothing was applied.
 	ErrLeaseLost = errors.New("lease lost")
-	// ErrDeferred: a passing fault (429, 5xx, timeout, breaker open, budget
-	// spent). Messages stay pending and the attempt does not count.
+	// ErrDeferred: a transient fault (429, 5xx, timeout, open circuit breaker, spent budget). Messages stay pending and
+	// the attempt does not count.
 	ErrDeferred = errors.New("deferred")
-	// ErrUnavailable: the database cannot be reached, or is stopping. What was not
-	// committed is not there; messages stay pending and the attempt does not count.
+	// ErrUnavailable: the database is unreachable or is stopping. Uncommitted work is lost; messages stay pending and
+	// the attempt does not count.
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrConfiguration: settings are missing or refused (401, 403, 404).
 	ErrConfiguration = errors.New("configuration")
-	// ErrUnusable: the model's answer could not be used, even when asked again.
+	// ErrUnusable: the model's answer was unusable, also when it was asked again.
 	ErrUnusable = errors.New("unusable answer")
 	// ErrOutdatedSchema: the database needs `reverie migrate up` first, or is
 	// newer than this binary.
 	ErrOutdatedSchema = errors.New("database schema does not fit this binary")
 )
 
-// plainly leaves out the words of the errors above that sort an error, and tell people nothing.
+// plainly removes the texts of those sentinel errors that classify an error and tell people nothing.
 var plainly = func() *strings.Replacer {
 	var pairs []string
 	for _, end := range []string{"\n", ";", ")", ": "} {
@@ -54,13 +53,13 @@ var plainly = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// ErrorText is an error as people read it.
+// ErrorText returns the text of an error for people.
 func ErrorText(err error) string {
 	said := plainly.Replace(": " + err.Error() + "\n")
 	return strings.TrimSuffix(strings.TrimPrefix(said, ": "), "\n")
 }
 
-// BusyError says who holds a group's lease and until when. It is an [ErrBusy].
+// BusyError names the holder of a group's lease and when it expires. It is an [ErrBusy].
 type BusyError struct {
 	GroupID   string
 	Holder    string
@@ -78,7 +77,7 @@ func (e *BusyError) Error() string {
 // Is makes errors.Is(err, ErrBusy) true.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
-// BudgetError says which limit of [budget] is spent. It is an [ErrDeferred].
+// BudgetError names the limit of [budget] that is spent. It is an [ErrDeferred].
 type BudgetError struct {
 	Scope string // "run" or "day"
 	What  string // "calls", "tokens" or "USD"
@@ -97,9 +96,8 @@ func (e *BudgetError) Error() string {
 // Is makes errors.Is(err, ErrDeferred) true.
 func (e *BudgetError) Is(target error) bool { return target == ErrDeferred }
 
-// Passing tells whether an error says nothing about the work itself: a fault of
-// the model's server or of the database, a spent budget, a lease that another
-// has, an end that somebody asked for. What it stopped stays pending, and it
+// Passing reports whether an error has nothing to do with the work itself: a fault of the model's server or the
+// database, a spent budget, a lease that another run holds, a requested stop. The work stays pending, and the error
 // never counts against a group.
 func Passing(err error) bool {
 	return slices.ContainsFunc([]error{ErrDeferred, ErrUnavailable, ErrLeaseLost, ErrBusy, context.Canceled, context.DeadlineExceeded},

@@ -2,19 +2,19 @@ package reverie
 
 import "time"
 
-// Evidence is what a version rests on: a message, its author, and the words in
-// it. The quote has been verified by [VerifyQuote]; where the model cited a
-// message without quoting it, the quote is the beginning of the message itself.
+// Evidence is the support of a version: a message, its author, and a quote. [VerifyQuote] has verified the quote.
+// If the model cited the message without one, the quote is the beginning of the message.
 type Evidence struct {
 	MessageID string    `db:"message_id" json:"message_id"`
 	AuthorID  string    `db:"author_id" json:"author_id,omitempty"`
 	Author    string    `db:"author" json:"author"`
 	Quote     string    `db:"quote" json:"quote"`
 	SentAt    time.Time `db:"sent_at" json:"sent_at,omitzero"`
-	LocalDate string    `db:"local_date" json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
+	// YYYY-MM-DD in the group's zone; strength counts distinct dates
+	LocalDate string `db:"local_date" json:"local_date,omitempty"`
 }
 
-// NewestSent is when the newest of some evidence was sent, the zero time where there is none.
+// NewestSent returns when the newest of the evidence was sent, the zero time for none.
 func NewestSent(list []Evidence) (at time.Time) {
 	for _, e := range list {
 		if e.SentAt.After(at) {
@@ -24,63 +24,63 @@ func NewestSent(list []Evidence) (at time.Time) {
 	return at
 }
 
-// MaxQuote is how many characters of a quote are kept.
+// MaxQuote is the maximum number of characters of a stored quote.
 const MaxQuote = 300
 
-// Citation is evidence as a model claims it: a message by its number in the
-// question, and words that should stand in it, "" where none are quoted.
+// Citation is evidence as the model claims it: the number of a message in the question, and words quoted from it,
+// "" for none.
 type Citation struct {
 	Message string
 	Quote   string
-	Author  string // as the model saw the name; "" where it was not asked for
+	Author  string // the name that the model saw; "" if the model was not asked for it
 }
 
-// FindingClass says what sort of thing a [ScanFinding] is about.
+// FindingClass is the sort of a [ScanFinding].
 type FindingClass string
 
 // The classes of findings.
 const (
 	ClassSecret    FindingClass = "secret"    // see safety.FindSecrets
 	ClassPII       FindingClass = "pii"       // see safety.FindPII
-	ClassStatement FindingClass = "statement" // what else safety.CheckStatement refuses
+	ClassStatement FindingClass = "statement" // anything else that safety.CheckStatement refuses
 )
 
-// ScanFinding is a finding as it may be told to anybody: in errors, problems, logs and
-// reports. It says where it is and which rule found it, never what was found.
+// ScanFinding is a finding that may be shown to anybody: in errors, logs and reports. It holds the place and the
+// rule, never the text that was found.
 type ScanFinding struct {
-	Where   string       `json:"where,omitempty"` // line:column of a file, or what the caller names it by
+	Where   string       `json:"where,omitempty"` // line:column of a file, or the caller's name for the place
 	Class   FindingClass `json:"class"`
 	Rule    string       `json:"rule"`
-	Excerpt string       `json:"excerpt"` // a few words around it, with [secret:rule] in its place
+	Excerpt string       `json:"excerpt"` // a few words around it, with [secret:rule] instead of the text
 }
 
-// StoredText is a text of a group as it stands in the database.
+// StoredText is a text of a group as the database holds it.
 type StoredText struct {
 	Table, Column string
-	Key           string // of its row, the group's id left out
+	Key           string // key of its row, without the group's id
 	Text          string
 }
 
-// Invariant is something that holds of a database at every instant, also between the
-// death of a process and the next run, and what an audit found of it.
+// Invariant is a condition that the database meets at every instant, also between the death of a process and the
+// next run. It holds the result of an audit.
 type Invariant struct {
 	Name     string `json:"name"`
-	Says     string `json:"says"`     // what holds, in a sentence
-	Checked  int    `json:"checked"`  // rows that it was held against
-	Violated int    `json:"violated"` // of those, how many do not keep to it
-	// Violations are the first of these, by group: at most [MaxViolations], and of one group
-	// [MaxGroupViolations], so that it does not hide the others.
+	Says     string `json:"says"`     // the condition, in one sentence
+	Checked  int    `json:"checked"`  // rows that were checked
+	Violated int    `json:"violated"` // rows that violate it
+	// Violations are the first violating rows, by group. There are at most [MaxViolations], and [MaxGroupViolations] of
+	// one group, so that one group does not hide the others.
 	Violations []Violation `json:"violations"`
 }
 
-// Violation is one place where an invariant does not hold.
+// Violation is one row that violates an invariant.
 type Violation struct {
 	GroupID string `json:"group_id"`
-	What    string `json:"what"` // what is wrong with which row
+	What    string `json:"what"` // which row is wrong, and how
 }
 
-// MaxViolations is how many violations of one invariant an audit tells of, and
-// MaxGroupViolations how many of these are of one group.
+// MaxViolations is the maximum number of violations that an audit lists for one invariant; MaxGroupViolations is
+// that of one group.
 const (
 	MaxViolations      = 200
 	MaxGroupViolations = 10

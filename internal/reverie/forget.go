@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TypeOf reads a type as a model writes it: "" where it names none.
+// TypeOf parses a type that a model wrote: "" if it is not one.
 func TypeOf(s string) Type {
 	if t := Type(strings.ToLower(strings.TrimSpace(s))); slices.Contains(Types(), t) {
 		return t
@@ -14,7 +14,7 @@ func TypeOf(s string) Type {
 	return ""
 }
 
-// DueOf reads the date of a plan, YYYY-MM-DD: nil where it is none.
+// DueOf parses the date of a plan, YYYY-MM-DD: nil if it is not one.
 func DueOf(s string) *time.Time {
 	due, err := time.Parse(time.DateOnly, strings.TrimSpace(s))
 	if err != nil {
@@ -23,27 +23,28 @@ func DueOf(s string) *time.Time {
 	return &due
 }
 
-// ForgetRule says after how much silence a memory of a type is stale: in active nights, the
-// dates on which its group talked. Facts, rules and culture are never stale by silence.
+// ForgetRule says after how much silence a memory of a type is stale. Silence is counted in active nights, the
+// dates on which its group talked. Silence never makes facts, rules and culture stale.
 type ForgetRule struct {
-	Habit     int     // and more than HabitGaps times the longest silence between two supports so far
+	Habit     int     // of a habit: and more than HabitGaps times its longest silence so far
 	HabitGaps float64 // of a habit
-	Plan      int     // of a plan without a date, or said after it; else one is stale once its date has passed
-	Opinion   int
+	// Of a plan without a date, or said after its date; otherwise the plan is stale once the date is past.
+	Plan    int
+	Opinion int
 }
 
-// Silence is why a memory is stale; the zero Silence says that it is not.
+// Silence is why a memory is stale; the zero value says that it is not.
 type Silence struct {
 	Nights int    // active nights without support
-	Past   bool   // the date of the plan has passed
-	Since  string // the date with which it became stale
+	Past   bool   // the plan's date is past
+	Since  string // the date on which it became stale
 }
 
-// Stale tells whether it is.
+// Stale reports whether the memory is stale.
 func (s Silence) Stale() bool { return s.Past || s.Nights > 0 }
 
-// Silence says whether a memory is stale at the end of a window, which is exclusive. Nights are
-// the active ones of its group, sorted.
+// Silence reports whether a memory is stale at the end of a window (exclusive). Nights are the active nights of its
+// group, sorted.
 func (r ForgetRule) Silence(h HeadState, nights []string, loc *time.Location, until time.Time) Silence {
 	limit := 0
 	switch {
@@ -71,14 +72,13 @@ func (r ForgetRule) Silence(h HeadState, nights []string, loc *time.Location, un
 // localDate is the calendar date of an instant, as YYYY-MM-DD.
 func localDate(t time.Time, loc *time.Location) string { return t.In(loc).Format(time.DateOnly) }
 
-// lastDate is the last date before an instant.
+// lastDate returns the last date before an instant.
 func lastDate(until time.Time, loc *time.Location) string {
 	return localDate(until.Add(-time.Microsecond), loc)
 }
 
-// Silent are the active nights up to an instant in which nobody said or used what was said on
-// one date only. A fact or rule may be asked for long after it was said: for it, silence begins
-// no earlier than it was written.
+// Silent returns the active nights, up to an instant, since the memory was last said or used. For a fact or rule,
+// the silence begins no earlier than the memory was written: people may ask for it long after it was said.
 func (h HeadState) Silent(nights []string, loc *time.Location, until time.Time) []string {
 	last := h.lastHeard(loc)
 	if h.Type == TypeFact || h.Type == TypeRule {
@@ -87,7 +87,7 @@ func (h HeadState) Silent(nights []string, loc *time.Location, until time.Time) 
 	return NightsBetween(nights, last, lastDate(until, loc))
 }
 
-// lastHeard is the local date on which a memory was supported, or used in an answer, last.
+// lastHeard returns the local date on which a memory was last supported or used in an answer.
 func (h HeadState) lastHeard(loc *time.Location) string {
 	last := h.LastSupportedAt
 	if h.UsedAt != nil && h.UsedAt.After(last) {
@@ -96,7 +96,7 @@ func (h HeadState) lastHeard(loc *time.Location) string {
 	return localDate(last, loc)
 }
 
-// NightsBetween are the nights after one date, up to another, that date included.
+// NightsBetween returns the nights after one date up to another (inclusive).
 func NightsBetween(nights []string, after, until string) []string {
 	from, found := slices.BinarySearch(nights, after)
 	if found {
@@ -109,7 +109,7 @@ func NightsBetween(nights []string, after, until string) []string {
 	return nights[from:max(from, to)]
 }
 
-// longestGap is how many nights lay between two supports at most.
+// longestGap returns the largest number of nights between two supports.
 func longestGap(nights, dates []string) (longest int) {
 	for i := 1; i < len(dates); i++ {
 		longest = max(longest, len(NightsBetween(nights, dates[i-1], dates[i])))
@@ -117,9 +117,9 @@ func longestGap(nights, dates []string) (longest int) {
 	return longest
 }
 
-// StrengthLeft is how strong a memory is by the evidence that is left, and when that supported
-// it last: from a tentative memory's strength, or from what a person set last, on to each date
-// of evidence that came after. Where nothing is left it is supported as before.
+// StrengthLeft computes a memory's strength from its remaining evidence, and when that last supported it. It starts
+// from the tentative strength, or from the strength that a person set last, and reinforces it by each later date.
+// Without evidence, the time of support stays as before.
 func StrengthLeft(dates int, set *float64, supportedAt *time.Time, before time.Time) (float64, time.Time) {
 	strength := Reinforce(TentativeStrength, dates-1)
 	if set != nil {

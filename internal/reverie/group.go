@@ -7,45 +7,42 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones are compiled in: a scratch container has none
+	_ "time/tzdata" // embeds the time zones: a scratch container has none
 	"unicode/utf8"
 )
 
-// Group is a chat group: the tenant of everything. Its id leads every key.
+// Group is a chat group, the tenant: its id is the first column of every key.
 type Group struct {
 	ID       string `db:"group_id" json:"group_id"`
 	Name     string `db:"name" json:"name"`
 	TimeZone string `db:"time_zone" json:"time_zone"` // IANA name, such as Asia/Shanghai
-	Language string `db:"language" json:"language"`   // "zh", "en", or "" to go by the messages
+	Language string `db:"language" json:"language"`   // "zh", "en", or "": detected from the messages
 	Paused   bool   `db:"paused" json:"paused"`
-	// DayBoundary is the local time, HH:MM, at which a date of this group begins:
-	// "" and "00:00" are midnight, "04:00" counts the small hours to the day before.
+	// DayBoundary is the local time, HH:MM, at which a date of this group begins. "" and "00:00" are midnight; with
+	// "04:00", the hours before 4 belong to the previous date.
 	DayBoundary string `db:"day_boundary" json:"day_boundary"`
-	// Impressions says whether people and things are followed in this group: "on",
-	// "off", or "" as the configuration says.
+	// Impressions is whether the impression job follows people and things in this group: "on", "off", or "" for the
+	// configured setting.
 	Impressions string `db:"impressions" json:"impressions"`
-	// SessionSilence is after how long a silence messages without a session of their
-	// own begin a new one, such as 45m; "" as the configuration says.
+	// SessionSilence is the silence, such as 45m, after which a message without a session id begins a new session; ""
+	// for the configured setting.
 	SessionSilence string `db:"session_silence" json:"session_silence"`
-	// DreamIdle, DreamSessions and DreamInterval say when the group dreams, as in
-	// [DreamRule]: a duration, a number, off for the first two, or "" as the
-	// configuration says.
+	// DreamIdle, DreamSessions and DreamInterval say when the group dreams, as in [DreamRule]. Each is a duration or a
+	// number, "off" for the first two, or "" for the configured setting.
 	DreamIdle     string `db:"dream_idle" json:"dream_idle"`
 	DreamSessions string `db:"dream_sessions" json:"dream_sessions"`
 	DreamInterval string `db:"dream_interval" json:"dream_interval"`
-	// Team is the team whose memories the group recalls beside its own: a name, off, or ""
-	// as the configuration says.
+	// Team is the team whose memories the group recalls beside its own: a name, "off", or "" for the configured
+	// setting.
 	Team string `db:"team" json:"team"`
-	// Private says whether the group is a private chat, of which no other group reads: "on",
-	// "off", or "" where that is so while the accounts of two people at most are known in it.
+	// Private is whether the group is a private chat, which no other group reads: "on" or "off". With "", it is private
+	// while at most two people's accounts are known in it.
 	Private string `db:"private" json:"private"`
-	// Past are the zones and boundaries that the group had before, oldest first.
-	// Only what plans nights reads them.
+	// Past are the group's earlier zones and boundaries, oldest first. Only the planning of nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
 }
 
-// PastCalendar is how a group's dates were divided up to an instant, which is
-// the end of one of those dates.
+// PastCalendar is how a group's dates were divided until ValidUntil, which is the end of one of those dates.
 type PastCalendar struct {
 	TimeZone    string    `db:"time_zone" json:"time_zone"`
 	DayBoundary string    `db:"day_boundary" json:"day_boundary"`
@@ -62,14 +59,14 @@ func (g Group) Location() (*time.Location, error) {
 		return time.UTC, nil
 	}
 	loc, err := time.LoadLocation(g.TimeZone)
-	if err != nil || g.TimeZone == "Local" { // that would depend on the machine
+	if err != nil || g.TimeZone == "Local" { // "Local" would depend on the machine
 		return nil, fmt.Errorf("group %q: time zone %q: %w: use an IANA name such as Asia/Shanghai", g.ID, g.TimeZone, ErrInvalid)
 	}
 	return loc, nil
 }
 
-// Boundary returns how far into the local day the group's dates begin, or an
-// error that names the group and what to write instead. An empty one is midnight.
+// Boundary returns the offset in the local day at which the group's dates begin. An empty DayBoundary is midnight.
+// The error names the group and a valid value.
 func (g Group) Boundary() (time.Duration, error) {
 	if g.DayBoundary == "" {
 		return 0, nil
@@ -81,17 +78,16 @@ func (g Group) Boundary() (time.Duration, error) {
 	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, nil
 }
 
-// HasCalendar tells whether the group's zone and boundary can be read. What writes
-// groups keeps to that; a zone may still go from the time zone data, or be written
-// past us.
+// HasCalendar reports whether the group's zone and boundary are valid. Writers check both. A zone may still vanish
+// from the time zone data, or be written to the database by others.
 func (g Group) HasCalendar() bool {
 	_, err := g.Location()
 	_, err2 := g.Boundary()
 	return err == nil && err2 == nil
 }
 
-// CheckGroupID refuses an id that a group cannot have: what is no text or too long, and
-// the three that are no name in the path of a URL, however they are written there.
+// CheckGroupID refuses an invalid group id: not UTF-8 text, too long, or one of the three that a URL path cannot
+// hold, however they are escaped.
 func CheckGroupID(id string) error {
 	if id == "" || len(id) > MaxGroupIDLength || strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
 		return fmt.Errorf("group id %q: must have 1 to %d bytes of text: %w", id, MaxGroupIDLength, ErrInvalid)
@@ -102,8 +98,8 @@ func CheckGroupID(id string) error {
 	return nil
 }
 
-// Normalize writes an empty day boundary out and checks what a group must keep
-// to. Its errors are ErrInvalid and say what to write.
+// Normalize fills an empty day boundary and checks the group's settings. Its errors are ErrInvalid and name a valid
+// value.
 func (g *Group) Normalize() error {
 	if err := CheckGroupID(g.ID); err != nil {
 		return err
@@ -140,12 +136,11 @@ func (g *Group) Normalize() error {
 	return err
 }
 
-// DefaultSessionSilence is the silence after which a session ends, where nobody
-// says otherwise.
+// DefaultSessionSilence is the silence after which a session ends if nothing is configured.
 const DefaultSessionSilence = 30 * time.Minute
 
-// Silence returns after how long a silence a session of the group ends: its own,
-// or the one given. The error names the group and what to write instead.
+// Silence returns the silence after which a session of the group ends: its own, or otherwise. The error names the
+// group and a valid value.
 func (g Group) Silence(otherwise time.Duration) (time.Duration, error) {
 	if g.SessionSilence == "" {
 		return otherwise, nil
@@ -153,7 +148,7 @@ func (g Group) Silence(otherwise time.Duration) (time.Duration, error) {
 	return g.duration("session silence", g.SessionSilence, 30*24*time.Hour, "720h, such as 30m")
 }
 
-// duration reads a duration of a minute at least; hint says how it may be written.
+// duration parses a duration of at least a minute and at most most; hint shows valid values.
 func (g Group) duration(what, text string, most time.Duration, hint string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Minute || d > most {
@@ -162,8 +157,7 @@ func (g Group) duration(what, text string, most time.Duration, hint string) (tim
 	return d, nil
 }
 
-// SameCalendar tells whether both groups divide time into dates alike, apart
-// from what they did before.
+// SameCalendar reports whether both groups currently divide time into dates alike; past calendars do not count.
 func (g Group) SameCalendar(other Group) bool {
 	zone := func(g Group) string { return cmp.Or(g.TimeZone, "UTC") }
 	mine, err := g.Boundary()
@@ -181,12 +175,12 @@ type GroupEntry struct {
 	Setbacks      []Setback  `json:"setbacks,omitempty"`
 }
 
-// Parked tells whether a job of the group waits for a person.
+// Parked reports whether a job of the group is suspended until a person resumes it.
 func (g GroupEntry) Parked() bool {
 	return slices.ContainsFunc(g.Setbacks, func(s Setback) bool { return s.ParkedAt != nil })
 }
 
-// Setback is what holds a job of the group up, nil if nothing does.
+// Setback returns the failure state of a job, nil if it has none.
 func (g GroupEntry) Setback(job Job) *Setback {
 	if i := slices.IndexFunc(g.Setbacks, func(s Setback) bool { return s.Job == job }); i >= 0 {
 		return &g.Setbacks[i]
@@ -194,7 +188,7 @@ func (g GroupEntry) Setback(job Job) *Setback {
 	return nil
 }
 
-// State is how the group stands: parked comes before paused.
+// State returns the state of the group; parked has priority over paused.
 func (g GroupEntry) State() GroupState {
 	switch {
 	case g.Parked():
@@ -205,10 +199,10 @@ func (g GroupEntry) State() GroupState {
 	return GroupActive
 }
 
-// GroupState is how a group stands, for choosing among groups.
+// GroupState is the state of a group in filters.
 type GroupState string
 
-// The states of a group. A parked one may be paused too.
+// The states of a group. A parked group may be paused too.
 const (
 	GroupActive GroupState = "active" // neither paused nor parked
 	GroupPaused GroupState = "paused" // by a person
@@ -219,12 +213,12 @@ const (
 type GroupQuery struct {
 	GroupID string     // "" = all
 	State   GroupState // "" = all
-	Name    string     // only those whose id or name has this in it, in large or small letters
+	Name    string     // only groups whose id or name contains it, case-insensitively
 	After   string     // only ids after this one
 	Limit   int        // 0 = no limit
 }
 
-// GroupChange is what a person changes about a group, under the names that [Group] has; nil leaves a thing as it is.
+// GroupChange is a person's change of group settings, named as in [Group]; nil leaves a setting unchanged.
 type GroupChange struct {
 	Name        *string
 	TimeZone    *string
@@ -240,7 +234,7 @@ type GroupChange struct {
 	Team, Private *string
 }
 
-// Apply makes the change to a group, unchecked.
+// Apply sets the changed fields without checking them.
 func (c GroupChange) Apply(g *Group) {
 	to := reflect.ValueOf(g).Elem()
 	for field, set := range reflect.ValueOf(c).Fields() {

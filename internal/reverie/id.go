@@ -7,17 +7,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewID returns a new identifier for a memory, lineage, run, change or call: a
-// UUID of version 7, so that ids sort by their time of birth.
+// NewID returns a new identifier for a memory, lineage, run, change or call: a UUID of version 7, so ids sort by
+// creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // IsID tells whether s has the form of an identifier made by [NewID].
 func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }
 
-// IDKind says what an id names.
+// IDKind is the kind of thing that an id names.
 type IDKind string
 
-// What the beginning of an id may stand for.
+// The kinds of things whose ids may be abbreviated.
 const (
 	IDMemory   IDKind = "memory" // any version
 	IDRun      IDKind = "run"
@@ -25,11 +25,10 @@ const (
 	IDConflict IDKind = "conflict"
 )
 
-// MinPrefix is how many characters the beginning of an id has at least.
+// MinPrefix is the minimum number of characters of an abbreviated id.
 const MinPrefix = 8
 
-// IDPrefix returns the first and the last id that begin with s, false where s is no
-// beginning of an id that could stand for one.
+// IDPrefix returns the first and the last id that begin with s; ok is false if s cannot be the beginning of an id.
 func IDPrefix(s string) (first, last string, ok bool) {
 	const form = "00000000-0000-0000-0000-000000000000"
 	s = strings.ToLower(s)
@@ -40,8 +39,8 @@ func IDPrefix(s string) (first, last string, ok bool) {
 	return first, last, IsID(first)
 }
 
-// ShortID is as much of an id as tells it apart from its neighbours, [MinPrefix]
-// characters at least. A neighbour is "" where there is none.
+// ShortID returns the shortest beginning of an id that differs from its neighbours, at least [MinPrefix]
+// characters. A missing neighbour is "".
 func ShortID(id, before, after string) string {
 	n := MinPrefix
 	for _, other := range []string{before, after} {
@@ -57,11 +56,11 @@ func ShortID(id, before, after string) string {
 	return id[:n]
 }
 
-// AmbiguousIDError refuses the beginning of an id that several have. It is an [ErrInvalid].
+// AmbiguousIDError refuses an abbreviated id that fits several ids. It is an [ErrInvalid].
 type AmbiguousIDError struct {
 	Kind       IDKind
 	Given      string
-	Candidates []string // each with what it names, the first ones
+	Candidates []string // the first candidates, each with its kind
 }
 
 func (e *AmbiguousIDError) Error() string {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Reach says how far a fact reaches that a person said of themselves: not beyond its group, or
-// to the groups in which that person is linked with who said it.
+// Reach limits where a fact that a person said of themselves may be recalled: only in its group, or also in groups
+// in which the person is linked.
 type Reach string
 
-// The reaches. A memory of which nobody has said one reaches as far as is configured.
+// The reaches. A memory without one has the configured reach.
 const (
 	ReachGroup  Reach = "group"
 	ReachPerson Reach = "person"
 )
 
-// CheckReach refuses what is neither, or a reach that a memory cannot have.
+// CheckReach refuses an unknown reach, and a reach that the memory cannot have.
 func CheckReach(r Reach, m Memory) error {
 	switch {
 	case r != ReachGroup && r != ReachPerson:
@@ -34,27 +34,28 @@ type EntityEnd struct {
 	EntityID string
 }
 
-// EntityLink says that somebody is somebody in another group. It stands in both.
+// EntityLink says that an entity of one group is the same person as an entity of another. Both groups hold the
+// link.
 type EntityLink struct {
 	GroupID       string    `db:"group_id" json:"-"`
 	EntityID      string    `db:"entity_id" json:"-"`
 	OtherGroupID  string    `db:"other_group_id" json:"group_id"`
 	OtherEntityID string    `db:"other_entity_id" json:"entity_id"`
-	Proved        bool      `db:"proved" json:"proved"` // both had an account of the same id
+	Proved        bool      `db:"proved" json:"proved"` // both entities have the same account id
 	Reason        string    `db:"reason" json:"reason,omitempty"`
 	CreatedAt     time.Time `db:"created_at" json:"created_at"`
 }
 
-// LinkQuery asks to link somebody in one group with somebody in another. Force does so without
-// the same account, for a reason.
+// LinkQuery asks to link a person in one group with a person in another. Force links them without a common account,
+// and needs a reason.
 type LinkQuery struct {
 	A, B     EntityEnd
-	Platform bool // both groups are of one platform, as far as is known
+	Platform bool // as far as is known, both groups are on the same platform
 	Force    bool
 	Reason   string
 }
 
-// LinksReply is an entity with those that it is linked with.
+// LinksReply is an entity with its links.
 type LinksReply struct {
 	Success  bool         `json:"success"`
 	GroupID  string       `json:"group_id"`
@@ -62,15 +63,15 @@ type LinksReply struct {
 	Links    []EntityLink `json:"links"`
 }
 
-// SharedFacts are the facts of a linked group that may reach a group, as far as the database
-// can tell, and the names by which to tell whom they are about.
+// SharedFacts are the facts of a linked group that may be recalled in another group. The database has checked what
+// it can; Names serve to find whom each fact is about.
 type SharedFacts struct {
 	GroupID string
 	Facts   []SharedFact
-	Names   []EntityName // EntityID is that of a person of the facts, "" for everybody else
+	Names   []EntityName // EntityID is set for the persons of the facts, and "" for others
 }
 
-// SharedFact is a version of a memory that rests on one person's words.
+// SharedFact is a memory version whose evidence is one person's words.
 type SharedFact struct {
 	MemoryID  string `db:"memory_id"`
 	Statement string `db:"statement"`

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Kind says what a memory is about.
+// Kind is the scope of a memory.
 type Kind string
 
 // The kinds of memory.
@@ -23,10 +23,10 @@ const (
 	KindTeam    Kind = "team"
 )
 
-// Type is what kind of thing a memory says: it decides whether silence means anything.
+// Type is the sort of statement of a memory. It decides whether silence makes the memory stale.
 type Type string
 
-// The types of memory. What names none is a fact.
+// The types of memory. A memory without a type is a fact.
 const (
 	TypeFact    Type = "fact"
 	TypeHabit   Type = "habit"
@@ -36,43 +36,44 @@ const (
 	TypeCulture Type = "culture"
 )
 
-// Types are all types of memory.
+// Types returns all types of memory.
 func Types() []Type {
 	return []Type{TypeFact, TypeHabit, TypeOpinion, TypeRule, TypePlan, TypeCulture}
 }
 
-// Status says whether a version is what its lineage says now.
+// Status is the state of a memory version.
 type Status string
 
 // The statuses of a memory version.
 const (
-	StatusActive     Status = "active"     // the lineage's head, recalled
-	StatusSuperseded Status = "superseded" // a newer version has taken its place
+	StatusActive     Status = "active"     // the lineage's head; it is recalled
+	StatusSuperseded Status = "superseded" // a newer version replaced it
 	StatusDeprecated Status = "deprecated" // deleted
-	StatusArchived   Status = "archived"   // not before the model at night; said again, it comes back
-	StatusHeld       Status = "held"       // waits for a person
+	// Not shown to the model at night; it becomes active again if the chat repeats it.
+	StatusArchived Status = "archived"
+	StatusHeld     Status = "held" // a person must review it
 )
 
-// Limits of a group's memory.
+// Limits of a group's memories.
 const (
 	MaxStatement  = 500 // characters of a statement
 	MaxReason     = 300 // characters of a change reason
 	MaxTags       = 8   // tags of a memory
 	MaxTagLength  = 32  // characters of a tag
-	TargetActive  = 30  // active group memories to aim for; the prompt asks to merge beyond
-	MaxActive     = 60  // beyond this many active memories the weakest is archived for a new one
-	MaxCreates    = 20  // creates of one answer
+	TargetActive  = 30  // target number of active group memories; beyond it the prompt asks to merge
+	MaxActive     = 60  // maximum number of active memories; a new one archives the weakest
+	MaxCreates    = 20  // creates in one answer
 	MaxShown      = 50  // memories shown to the model for one chunk
 	DefaultWeight = 1.0
 	MaxWeight     = 2.0
-	CoreWeight    = 1.5 // from here a memory is core
+	CoreWeight    = 1.5 // a memory of this weight or more is core
 )
 
-// Memory is one version of one statement. Its JSON is the shape of memory list
-// in the API: created_at is the lineage's birth, updated_at this version's.
+// Memory is one version of one statement. Its JSON is that of memory list in the API: created_at is when the
+// lineage was created, updated_at when this version was.
 type Memory struct {
 	GroupID         string     `db:"group_id" json:"-"`
-	ID              string     `db:"memory_id" json:"memory_id"` // names the version
+	ID              string     `db:"memory_id" json:"memory_id"` // id of this version
 	LineageID       string     `db:"lineage_id" json:"lineage_id"`
 	Kind            Kind       `db:"kind" json:"kind"`
 	SessionID       string     `db:"session_id" json:"session_id,omitempty"`
@@ -81,28 +82,29 @@ type Memory struct {
 	ParentID        *string    `db:"parent_id" json:"parent_id"`
 	CreatedAt       time.Time  `db:"created_at" json:"created_at"`
 	UpdatedAt       time.Time  `db:"updated_at" json:"updated_at"`
-	EndedAt         *time.Time `db:"ended_at" json:"-"` // when the version stopped being active, nil while it is
+	EndedAt         *time.Time `db:"ended_at" json:"-"` // when the version stopped being active, nil if it is active
 	LastSupportedAt time.Time  `db:"last_supported_at" json:"last_supported_at"`
 	Status          Status     `db:"status" json:"status"`
 	Strength        float64    `db:"strength" json:"strength"` // 0..1, see Reinforce
 	Weight          float64    `db:"weight" json:"weight"`     // 0..2, starts at 1
 	Tags            []string   `db:"tags" json:"tags"`
 	ContentHash     string     `db:"content_hash" json:"-"`
-	EmbeddingModel  string     `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
+	EmbeddingModel  string     `db:"embedding_model" json:"-"` // model@dims, "" without an embedding
 	ChangeSummary   string     `db:"change_summary" json:"-"`
-	RunID           *string    `db:"run_id" json:"-"` // nil for an edit by a person
+	RunID           *string    `db:"run_id" json:"-"` // nil: an edit by a person
 	Type            Type       `db:"type" json:"type"`
-	DueOn           *time.Time `db:"due_on" json:"due_on,omitempty"` // a plan's date; nil: it has none
-	SaidAt          time.Time  `db:"said_at" json:"said_at"`         // when the chat said what made this version
-	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil while it stands
-	Author          string     `db:"author" json:"author,omitempty"` // the person who wrote this version, "" for a job
-	Origin          Writer     `db:"origin" json:"origin"`           // whether a person wrote it
-	Reach           Reach      `db:"scope" json:"scope,omitempty"`   // "" where nobody has said: see Reach
-	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
+	DueOn           *time.Time `db:"due_on" json:"due_on,omitempty"` // the date of a plan; nil: none
+	SaidAt          time.Time  `db:"said_at" json:"said_at"`         // when the chat said what this version says
+	SaidUntil       *time.Time `db:"said_until" json:"-"`            // when the chat ended it, nil if it has not
+	// The person who wrote this version, "" if a job did.
+	Author string `db:"author" json:"author,omitempty"`
+	Origin Writer `db:"origin" json:"origin"`         // whether a model or a person wrote it
+	Reach  Reach  `db:"scope" json:"scope,omitempty"` // "" if nobody has set it: see Reach
+	// JudgeAgain is why the next run judges the memory again, "" if it does not.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
 
-// Writer says who wrote a version: a job, with a model, or a person.
+// Writer is who wrote a version: a job, with a model, or a person.
 type Writer string
 
 // The writers of memories.
@@ -111,33 +113,32 @@ const (
 	WriterPerson Writer = "person"
 )
 
-// Text is what no two active memories of a group share: the kind, and what is said.
+// Text is the key that is unique among a group's active memories: the kind and the content hash.
 func (m Memory) Text() string { return string(m.Kind) + "\x00" + m.ContentHash }
 
-// Hit is one search result: a memory and how much it bears on what was asked.
+// Hit is one search result: a memory and how relevant it is to the query.
 type Hit struct {
 	Memory
 	Score  float64  `db:"score"` // 0..1, by meaning and by words; see Calibration
-	Cosine *float64 `db:"-"`     // of the vectors; nil where the memory has none of the model
-	From   string   `db:"-"`     // the linked group whose it is, "" of the group asked and its team
-	Words  float64  `db:"-"`     // share of the query's words that it has, rare ones first, 0..1
+	Cosine *float64 `db:"-"`     // cosine of the vectors; nil if the memory has no vector of the model
+	From   string   `db:"-"`     // the linked group that owns it, "" for the searched group and its team
+	Words  float64  `db:"-"`     // share of the query's words in the memory, rare words weighing more, 0..1
 }
 
-// RelatedScore is the score from which texts are related, whatever the embedding model: the
-// least score of a search unless it names another.
+// RelatedScore is the score from which texts are related, whatever the embedding model. It is the default minimum
+// of a search.
 const RelatedScore = 0.7
 
-// How strength grows: a memory whose evidence lies on one local date is
-// tentative, and each further date of evidence closes 30% of the distance to 1.
+// How strength grows: a memory with evidence on one local date is tentative. Each further date closes 30% of the
+// distance to 1.
 const (
 	TentativeStrength   = 0.3
 	EstablishedStrength = 0.5
 	supportStep         = 0.7
 )
 
-// Reinforce returns strength s after evidence on newDates further local dates:
-// 1 - (1-s) x 0.7 for each. A memory is born with Reinforce(TentativeStrength,
-// dates-1).
+// Reinforce returns strength s after evidence on newDates further local dates: 1 - (1-s) x 0.7 for each. A new
+// memory has Reinforce(TentativeStrength, dates-1).
 func Reinforce(s float64, newDates int) float64 {
 	for range newDates {
 		s = 1 - (1-s)*supportStep
@@ -145,25 +146,24 @@ func Reinforce(s float64, newDates int) float64 {
 	return min(max(s, 0), 1)
 }
 
-// Calibration turns a cosine into a score that means the same for every embedding model: 0
-// at Floor, RelatedScore at Related, 1 at Ceiling, and straight lines between them.
-// Thresholds are always in this unit.
+// Calibration converts a cosine into a score that is comparable between embedding models. The score is 0 at Floor,
+// RelatedScore at Related and 1 at Ceiling, and linear in between. All thresholds are scores.
 type Calibration struct {
-	Floor   float64 // cosine of texts that have nothing in common
-	Related float64 // from here texts bear on each other; 0 = as one line from Floor to Ceiling has it
-	Ceiling float64 // from here they say the same
+	Floor   float64 // cosine of unrelated texts
+	Related float64 // cosine from which texts are related; 0: linear from Floor to Ceiling
+	Ceiling float64 // cosine from which texts say the same
 }
 
-// Calibrator knows the calibration of an embedding model, which may have to be measured at
-// first, on the account of a group ("" = of none).
+// Calibrator provides the calibration of an embedding model. It may have to measure it first, which is billed to a
+// group ("" = none).
 type Calibrator interface {
 	Calibrate(ctx context.Context, groupID string) (Calibration, error)
 }
 
-// Calibrate returns a calibration that is known.
+// Calibrate returns c itself, so that a known calibration is a Calibrator.
 func (c Calibration) Calibrate(context.Context, string) (Calibration, error) { return c, nil }
 
-// Whole is the calibration with each of its points; the zero value takes cosines as they are.
+// Whole returns the calibration with all three points filled in; the zero value leaves cosines unchanged.
 func (c Calibration) Whole() Calibration {
 	if c == (Calibration{}) {
 		c.Ceiling = 1
@@ -174,15 +174,15 @@ func (c Calibration) Whole() Calibration {
 	return c
 }
 
-// Score is what a cosine means, 0..1.
+// Score converts a cosine, to 0..1.
 func (c Calibration) Score(cosine float64) float64 {
 	c = c.Whole()
 	part := func(from, to float64) float64 { return min(max((cosine-from)/(to-from), 0), 1) }
 	return RelatedScore*part(c.Floor, c.Related) + (1-RelatedScore)*part(c.Related, c.Ceiling)
 }
 
-// Cosine returns the cosine whose score is s, for pushing a threshold down to
-// the database. It is -1 for s <= 0, since everything scores at least 0.
+// Cosine returns the cosine whose score is s, so that the database can apply the threshold. It is -1 for s <= 0:
+// every vector scores at least 0.
 func (c Calibration) Cosine(s float64) float64 {
 	c = c.Whole()
 	switch {
@@ -194,17 +194,17 @@ func (c Calibration) Cosine(s float64) float64 {
 	return c.Related + (s-RelatedScore)/(1-RelatedScore)*(c.Ceiling-c.Related)
 }
 
-// ModelCalibration is what was measured of an embedding model.
+// ModelCalibration is the measured calibration of an embedding model.
 type ModelCalibration struct {
 	Calibration
 	Model      string    // name@dims
-	Pairs      int       // version of the pairs that it was measured on
-	Accuracy   float64   // share of the pairs that Related tells apart: half of them by chance
+	Pairs      int       // version of the sentence pairs it was measured with
+	Accuracy   float64   // share of the pairs that Related classifies correctly; chance is one half
 	MeasuredAt time.Time `db:"measured_at"`
 }
 
-// CheckVector refuses vectors whose cosine would be NaN or meaningless: empty,
-// all zero, or with a value that is not finite. Its errors are [ErrInvalid].
+// CheckVector refuses vectors whose cosine is NaN or meaningless: empty, all zero, or with a value that is not
+// finite. Its errors are [ErrInvalid].
 func CheckVector(v []float32) error {
 	if len(v) == 0 {
 		return fmt.Errorf("embedding is empty: %w", ErrInvalid)
@@ -223,8 +223,7 @@ func CheckVector(v []float32) error {
 	return nil
 }
 
-// Cosine is that of two vectors, -1 where there is none: they differ in width, or one
-// has no direction.
+// Cosine returns the cosine of two vectors, -1 if it is undefined: their widths differ, or one is zero.
 func Cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return -1
@@ -240,9 +239,8 @@ func Cosine(a, b []float32) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// ActiveSHA256 names what a group remembers: a hash of lineage, statement, status and
-// tags of memories, in whatever order they come. Two sets with the same hash say the
-// same, whatever their versions, strengths and weights are.
+// ActiveSHA256 identifies what a group remembers. It hashes lineage, statement, status and tags of the memories in
+// any order. Versions, strengths and weights do not count.
 func ActiveSHA256(memories []Memory) string {
 	sorted := slices.SortedFunc(slices.Values(memories), func(a, b Memory) int {
 		return cmp.Or(cmp.Compare(a.LineageID, b.LineageID), cmp.Compare(a.Statement, b.Statement), cmp.Compare(a.Status, b.Status), slices.Compare(a.Tags, b.Tags))
@@ -260,60 +258,57 @@ func ActiveSHA256(memories []Memory) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// field adds a text so that where it ends cannot be mistaken.
+// field writes a text with its length, so that adjacent texts cannot be confused.
 func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
 
-// Edit is a change that a person makes to a lineage's head, without the lease:
-// it locks the head.
+// Edit is a person's change to a lineage's head. It needs no lease, since it locks the head.
 type Edit struct {
 	GroupID  string
 	MemoryID string // must be the lineage's head; "" of a create
 	Action   Action // create, update, delete, restore, strength, weight or scope
-	Reach    Reach  // of a scope
+	Reach    Reach  // for the action scope
 	Value    float64
 	Reason   string
-	Words    // of a create or an update
-	Imported // of a create that brings in what another system remembered
+	Words    // for the actions create and update
+	Imported // for a create that imports a memory of another system
 }
 
-// MemoryPage is what a group remembers, for people to read.
+// MemoryPage is a page of a group's memories for people to read.
 type MemoryPage struct {
 	Group    Group
 	Memories []Memory
 	Evidence map[string][]Evidence // by lineage, oldest first
 }
 
-// Imported says where a memory comes from that no person wrote here. It has no author and is
-// tentative: the nights of its group treat it as they treat what a model made.
+// Imported is the source of a memory that was imported from another system. It has no author and is tentative: the
+// nightly jobs treat it as one that a model wrote.
 type Imported struct {
-	System string    // such as mem0; "" of what a person writes
-	SaidAt time.Time // when the other system learnt it, or says that it began to hold
+	System string    // such as mem0; "" if a person wrote it
+	SaidAt time.Time // when the other system learnt it, or when it says the statement became valid
 }
 
-// Words are what a person writes as a memory. What is left out of an update stays.
+// Words are the content of a memory that a person writes. Fields left out of an update keep their value.
 type Words struct {
 	Statement   string
 	ContentHash string // of Statement
 	Tags        []string
 	Type        Type
-	DueOn       string // the date of a plan; NoDate takes it away
-	Author      string // who writes it
+	DueOn       string // the date of a plan; NoDate removes it
+	Author      string // the person who writes it
 }
 
-// ByPerson tells whether a person wrote what a version says: a model overwrites it only by
-// the quote of a new message.
+// ByPerson reports whether a person wrote the version. A model may overwrite it only if it quotes a new message.
 func (m Memory) ByPerson() bool { return m.Author != "" }
 
-// Unquoted says why an action on what a person wrote is refused.
+// Unquoted returns the reason for refusing an action on a person's memory without such a quote.
 func (m Memory) Unquoted(action string) string {
 	return fmt.Sprintf("%s wrote this memory by hand: to %s it, quote words of a new message that say so", m.Author, action)
 }
 
-// NoDate is a plan's date that is taken away.
+// NoDate is the date that removes the date of a plan.
 const NoDate = "none"
 
-// Wordable says why a person can give a memory no new words, or nil. An error is
-// [ErrInvalid].
+// Wordable returns why a person cannot reword the memory, or nil. The error is an [ErrInvalid].
 func (m Memory) Wordable() error {
 	switch {
 	case m.Kind == KindTeam:
@@ -344,8 +339,7 @@ func (e *NotHeadError) Error() string {
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *NotHeadError) Is(target error) bool { return target == ErrConflict }
 
-// CleanQuery selects active memories that are deleted together. What is zero does
-// not select.
+// CleanQuery selects active memories to be deleted together. Zero fields do not select.
 type CleanQuery struct {
 	GroupID     string
 	Kind        Kind
@@ -356,7 +350,7 @@ type CleanQuery struct {
 	Core        bool      // core memories too
 }
 
-// Empty tells whether nothing is selected by.
+// Empty reports whether no field selects.
 func (q CleanQuery) Empty() bool {
 	return q.Kind == "" && q.SessionID == "" && q.Tag == "" && q.Below == 0 && q.UnusedSince.IsZero()
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Role says who wrote a message.
+// Role is the sort of author of a message.
 type Role string
 
 // The roles of a message's author.
@@ -18,7 +18,7 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Outcome says what became of a message in the run that consumed it.
+// Outcome is what the run that consumed a message did with it.
 type Outcome string
 
 // The outcomes of a consumed message. A message without one is pending.
@@ -28,23 +28,23 @@ const (
 	OutcomeFiltered   Outcome = "filtered"   // never shown: empty, or a tool's output
 )
 
-// Filter says why a message is stored and counted, and never shown to a model: it is
-// consumed from its arrival on, with the outcome filtered and without a run.
+// Filter is why a message is stored and counted, but never shown to a model. Such a message is stored as consumed,
+// with the outcome filtered and without a run.
 type Filter string
 
 // The filters.
 const (
 	FilterNone    Filter = ""
 	FilterEmpty   Filter = "empty"   // no words: a picture, a sticker
-	FilterEvent   Filter = "event"   // nobody's words: a join, a new title, a call
-	FilterCommand Filter = "command" // to a bot
-	FilterBot     Filter = "bot"     // of a bot that is not the group's assistant
+	FilterEvent   Filter = "event"   // not written by anybody: a join, a new title, a call
+	FilterCommand Filter = "command" // a command to a bot
+	FilterBot     Filter = "bot"     // by a bot that is not the group's assistant
 )
 
 // Message is one chat line.
 type Message struct {
 	GroupID   string    `db:"group_id" json:"-"`
-	ID        string    `db:"message_id" json:"id"` // from its platform, unique within the group
+	ID        string    `db:"message_id" json:"id"` // the platform's id, unique within the group
 	AuthorID  string    `db:"author_id" json:"author_id"`
 	Author    string    `db:"author" json:"author"` // display name
 	Role      Role      `db:"role" json:"role"`
@@ -54,28 +54,28 @@ type Message struct {
 	ReplyTo   string    `db:"reply_to" json:"reply_to,omitempty"`
 	Filter    Filter    `db:"filter" json:"filter,omitempty"`
 
-	EditedAt *time.Time `db:"edited_at" json:"edited_at,omitempty"` // since when it has this text; nil: as it was sent
+	// When this text was written; nil: it was never edited.
+	EditedAt *time.Time `db:"edited_at" json:"edited_at,omitempty"`
 	RunID    *string    `db:"run_id" json:"-"`
 	Outcome  *Outcome   `db:"outcome" json:"-"`
 
-	Cut     bool `db:"-" json:"-"` // its text is the beginning of a longer one
-	Deleted bool `db:"-" json:"-"` // its platform says so; what was stored of it is to go
+	Cut     bool `db:"-" json:"-"` // the text is the beginning of a longer one
+	Deleted bool `db:"-" json:"-"` // the platform deleted it: what is stored of it is removed
 
-	Reactions []Reaction `db:"-" json:"-"` // all that it has by its platform; nil: that says nothing of them
+	Reactions []Reaction `db:"-" json:"-"` // all reactions on the platform; nil: unknown
 }
 
-// Bounds of a message, in bytes. They keep one bad line from filling memory;
-// no chat platform comes near them.
+// Bounds of a message, in bytes. They keep one bad line from filling memory; no chat platform comes near them.
 const (
 	MaxMessageIDLength   = 512 // also of author, author id, session id and reply_to
 	MaxMessageTextLength = 1 << 20
-	MaxMessageShown      = 32 << 10 // what rules and models read; the rest is stored, and nothing can be quoted from it
+	MaxMessageShown      = 32 << 10 // rules and models read this much; the rest is stored, and cannot be quoted
 )
 
-// Normalize fills what may be left out (role, author id) and refuses what
-// cannot be stored. Its errors are [ErrInvalid] and name the field.
+// Normalize fills optional fields (role, author id) and refuses what cannot be stored. Its errors are [ErrInvalid]
+// and name the field.
 func (m *Message) Normalize() error {
-	if err := m.checkNames(); err != nil { // before one stands for another
+	if err := m.checkNames(); err != nil { // before one of them is used as the default of another
 		return err
 	}
 	if m.Role == "" {
@@ -87,7 +87,7 @@ func (m *Message) Normalize() error {
 	if m.Author == "" {
 		m.Author = m.AuthorID
 	}
-	m.SentAt = m.SentAt.UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
+	m.SentAt = m.SentAt.UTC().Truncate(time.Microsecond) // the precision of PostgreSQL
 	if m.EditedAt != nil {
 		if at := m.EditedAt.UTC().Truncate(time.Microsecond); at != *m.EditedAt {
 			m.EditedAt = &at
@@ -110,8 +110,8 @@ func (m *Message) Normalize() error {
 	return nil
 }
 
-// Since is what became of the message since it was stored with these reactions and a text as of then, or the same
-// text, if its platform says so.
+// Since returns how the message differs from its stored version, which has these reactions and was edited at
+// editedAt. With same, the stored text is the same.
 func (m Message) Since(editedAt *time.Time, had []Reaction, same bool) MessageChange {
 	c := MessageChange{ID: m.ID, Deleted: m.Deleted && !same}
 	if m.Deleted {
@@ -130,7 +130,7 @@ func (m Message) Since(editedAt *time.Time, had []Reaction, same bool) MessageCh
 	return c
 }
 
-// checkNames refuses what cannot be stored of the strings.
+// checkNames refuses strings that cannot be stored.
 func (m *Message) checkNames() error {
 	for _, f := range []struct {
 		name, is string
@@ -147,10 +147,10 @@ func (m *Message) checkNames() error {
 	return nil
 }
 
-// Pending tells whether no run has consumed the message yet.
+// Pending reports whether no run has consumed the message yet.
 func (m Message) Pending() bool { return m.RunID == nil && m.Outcome == nil }
 
-// State is what became of the message in a word: its outcome, or pending.
+// State returns the outcome of the message, or "pending".
 func (m Message) State() string {
 	if m.Outcome == nil {
 		return "pending"
@@ -158,6 +158,5 @@ func (m Message) State() string {
 	return string(*m.Outcome)
 }
 
-// Speaks tells whether a message is shown to models: an empty one says nothing, and a
-// tool's output is nobody's word.
+// Speaks reports whether a message is shown to models. Empty messages and tool output are not.
 func (m Message) Speaks() bool { return m.Role != RoleTool && strings.TrimSpace(m.Text) != "" }

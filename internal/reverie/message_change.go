@@ -9,20 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// MessageChange is what became of a message after it was sent: any of a newer text,
-// reactions, and that it was deleted.
+// MessageChange is a change of a message after it was sent: a newer text, reactions, or its deletion.
 type MessageChange struct {
 	ID        string
-	By        string  // if not "", it counts only for a message that is there, and is of this author
-	Text      *string // nil: as it is
-	Filter    Filter  // FilterCommand where that text is a command
+	By        string  // if not "", the change applies only to a stored message of this author
+	Text      *string // nil: unchanged
+	Filter    Filter  // FilterCommand if the new text is a command
 	EditedAt  time.Time
 	Deleted   bool
 	Reactions []Reaction
 }
 
-// Reaction is that somebody has reacted to a message, or that so many have where nobody is
-// named. A Count of 0 takes it back.
+// Reaction is a reaction of one author to a message, or a number of reactions if no author is named. A Count of 0
+// removes it.
 type Reaction struct {
 	Emoji    string `json:"emoji"`
 	AuthorID string `json:"author_id,omitempty"`
@@ -31,7 +30,7 @@ type Reaction struct {
 
 // Bounds of reactions.
 const (
-	MaxReactions = 1000 // of one message; of more, the last in order are dropped
+	MaxReactions = 1000 // of one message; the last in order are dropped
 	maxEmoji     = 100  // bytes
 	maxReaction  = 1_000_000_000
 )
@@ -64,7 +63,7 @@ func (c *MessageChange) Normalize() error {
 	return nil
 }
 
-// Nothing tells whether it changes nothing.
+// Nothing reports whether the change is empty.
 func (c MessageChange) Nothing() bool { return c.Text == nil && !c.Deleted && len(c.Reactions) == 0 }
 
 func (r Reaction) check() error {
@@ -84,8 +83,8 @@ func (r Reaction) check() error {
 	return nil
 }
 
-// Merge takes in what another change of the message says: the newest text, each reaction as
-// it was said last.
+// Merge combines the change with another one of the same message: the newest text, and the latest state of each
+// reaction.
 func (c MessageChange) Merge(o MessageChange) MessageChange {
 	if o.Text != nil && (c.Text == nil || o.EditedAt.After(c.EditedAt)) {
 		c.Text, c.Filter, c.EditedAt = o.Text, o.Filter, o.EditedAt
@@ -95,7 +94,7 @@ func (c MessageChange) Merge(o MessageChange) MessageChange {
 	return c
 }
 
-// MergeReactions are reactions with others that came later, in order of emoji and author.
+// MergeReactions merges later reactions into earlier ones, sorted by emoji and author.
 func MergeReactions(have, later []Reaction) []Reaction {
 	all := slices.Concat(have, later)
 	slices.Reverse(all)
@@ -107,18 +106,18 @@ func MergeReactions(have, later []Reaction) []Reaction {
 	return all[:min(len(all), MaxReactions)]
 }
 
-// Reacted are the reactions that were not taken back.
+// Reacted returns the reactions that were not removed.
 func Reacted(list []Reaction) []Reaction {
 	return slices.DeleteFunc(slices.Clone(list), func(r Reaction) bool { return r.Count == 0 })
 }
 
-// StorableReactions are those that can be stored, in order of emoji and author.
+// StorableReactions returns the reactions that can be stored, sorted by emoji and author.
 func StorableReactions(list []Reaction) []Reaction {
 	list = slices.DeleteFunc(slices.Clone(list), func(r Reaction) bool { return r.check() != nil })
 	return MergeReactions(nil, list)
 }
 
-// CountReactions says how often each emoji was given.
+// CountReactions counts reactions by emoji.
 func CountReactions(list []Reaction) map[string]int {
 	var by map[string]int
 	for _, r := range list {
@@ -130,20 +129,21 @@ func CountReactions(list []Reaction) map[string]int {
 	return by
 }
 
-// ChangeResult counts what became of changes of messages.
+// ChangeResult counts changes of messages by their effect.
 type ChangeResult struct {
-	Edited  int `json:"edited,omitempty"`  // have a newer text
-	Deleted int `json:"deleted,omitempty"` // are gone, and do not come in again
-	Reacted int `json:"reacted,omitempty"` // have other reactions
-	Same    int `json:"same,omitempty"`    // stood so already, or the message is gone
-	Waiting int `json:"waiting,omitempty"` // of these: done when the message has come, or the group's run has ended
+	Edited  int `json:"edited,omitempty"`  // got a newer text
+	Deleted int `json:"deleted,omitempty"` // were deleted, and are not imported again
+	Reacted int `json:"reacted,omitempty"` // got other reactions
+	Same    int `json:"same,omitempty"`    // nothing to change, or the message was deleted
+	// Of these: applied later, when the message has arrived or the group's run has ended.
+	Waiting int `json:"waiting,omitempty"`
 }
 
-// Add adds those of other changes.
+// Add adds the counts of another result.
 func (r *ChangeResult) Add(o ChangeResult) {
 	r.Edited, r.Deleted, r.Reacted = r.Edited+o.Edited, r.Deleted+o.Deleted, r.Reacted+o.Reacted
 	r.Same, r.Waiting = r.Same+o.Same, r.Waiting+o.Waiting
 }
 
-// Taken is how many were new.
+// Taken returns the number of changes that had an effect.
 func (r ChangeResult) Taken() int { return r.Edited + r.Deleted + r.Reacted }

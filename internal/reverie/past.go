@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// When is an instant of the past, as something is read as of it: by when the chat said
-// things, or by when they were written. The zero value is now.
+// When is the instant as of which something is read, in the chat's time or in the time of writing. The zero value
+// is now.
 type When struct {
 	At       time.Time
-	Recorded bool // by the time of writing
+	Recorded bool // in the time of writing
 }
 
-// IsZero tells whether it is now.
+// IsZero reports whether it is now.
 func (w When) IsZero() bool { return w.At.IsZero() }
 
-// What was, at an instant. A version is active from its said_at on, that instant included,
-// up to its said_until, that instant excluded; as written, from updated_at to ended_at.
+// The past. In the chat's time, a version is active from its said_at (inclusive) to its said_until (exclusive). In
+// the time of writing, it is active from updated_at to ended_at.
 
-// span is from when to when a version was active; nil: it is still, or its end is not known.
+// span returns when a version was active; a nil until: it still is, or its end is unknown.
 func (m Memory) span(recorded bool) (from time.Time, until *time.Time) {
 	if recorded {
 		return m.UpdatedAt, m.EndedAt
@@ -26,21 +26,21 @@ func (m Memory) span(recorded bool) (from time.Time, until *time.Time) {
 	return m.SaidAt, m.SaidUntil
 }
 
-// OnChat is a version with the chat's times in place of those of writing.
+// OnChat returns the version with the chat's times instead of those of writing.
 func (m Memory) OnChat() Memory {
 	m.UpdatedAt, m.EndedAt = m.span(false)
 	return m
 }
 
-// Then is a version as it stood when it was active.
+// Then returns the version as it was while it was active.
 func (m Memory) Then() Memory {
 	m.Status, m.JudgeAgain = StatusActive, ""
 	return m
 }
 
-// AsOf is what stood behind a memory at an instant: the versions begun by then, each
-// with the status that it had then, and what had befallen them. Evidence and sources are
-// those that count today. A memory that was not there yet is [ErrNotFound].
+// AsOf returns the history of a memory as of an instant: the versions begun by then, with their status and later
+// changes of that time. Evidence and sources are those that count today. A memory that did not exist yet is
+// [ErrNotFound].
 func (w Why) AsOf(when When) (Why, error) {
 	past, at := Why{Since: w.Since, Usage: w.Usage, Versions: []WhyVersion{}}, when.At
 	for i, v := range w.Versions {
@@ -73,8 +73,8 @@ func (w Why) AsOf(when When) (Why, error) {
 	return past, nil
 }
 
-// cameAt is when something became of a version: in the chat's time, when its newest
-// evidence was sent, or, of what ended the version, when the chat ended it.
+// cameAt returns when a later change of a version happened. In the chat's time, that is when its newest evidence
+// was sent, or when the chat ended the version.
 func (v WhyVersion) cameAt(l WhyLater, recorded bool) time.Time {
 	said := NewestSent(l.Evidence)
 	switch {
@@ -88,13 +88,13 @@ func (v WhyVersion) cameAt(l WhyLater, recorded bool) time.Time {
 	return said
 }
 
-// statusAt is what a version was at an instant. What is deleted or replaced by now may have
-// been archived or held before: from when it stopped being active until it was deleted, or
-// another version took its place.
+// statusAt returns the status of a version at an instant. A version that is deleted or superseded now may have been
+// archived or held before. It was so from when it stopped being active until it was deleted or another version
+// replaced it.
 func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
 	m, at := v.Memory, when.At
 	_, until := m.span(when.Recorded)
-	var begins time.Time // the next version
+	var begins time.Time // of the next version
 	if next != nil {
 		begins, _ = next.Memory.span(when.Recorded)
 	}
@@ -115,7 +115,7 @@ func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
 		switch {
 		case l.Action == ActionArchive:
 			was = StatusArchived
-		case l.Ends: // and does not only take back support, or a strength
+		case l.Ends: // the change ends the version, and does not only revert support or strength
 			if came := v.cameAt(l, when.Recorded); over == nil || came.Before(*over) {
 				over, end = &came, StatusDeprecated
 			}
@@ -127,21 +127,20 @@ func (v WhyVersion) statusAt(when When, next *WhyVersion) Status {
 	return was
 }
 
-// OneChange tells whether two times are of one change: those of the versions and of the
-// row in the change log that one transaction writes may be some microseconds apart.
+// OneChange reports whether two times belong to the same change. The times of the versions and of the change log
+// row that one transaction writes may differ by some microseconds.
 func OneChange(a, b time.Time) bool { return b.Sub(a).Abs() < time.Second }
 
-// BetweenQuery asks how what a group remembers differs between two instants.
+// BetweenQuery asks how a group's memories differ between two instants.
 type BetweenQuery struct {
 	GroupID  string
 	From     time.Time
 	To       time.Time // zero = now
-	Recorded bool      // by the time of writing, and not by the chat's
+	Recorded bool      // in the time of writing instead of the chat's time
 	Kind     Kind      // "" = all
 }
 
-// Until sets an end that is zero or still to come to now, and refuses a beginning that
-// does not come before the end.
+// Until sets an end that is zero or in the future to now. It refuses a beginning that is not before the end.
 func (q *BetweenQuery) Until(now time.Time) error {
 	if q.To.IsZero() || q.To.After(now) {
 		q.To = now
@@ -157,18 +156,18 @@ func (q *BetweenQuery) Until(now time.Time) error {
 	return nil
 }
 
-// Between is what two instants are compared by: of the memories that changed from the
-// one on, up to the other and at it, the versions that there were, by the birth of their
-// lineage, and what made or ended them.
+// Between is the input for comparing two instants: the memories that changed after the first instant, up to and
+// including the second. It holds their versions, by creation of the lineage, and the changes that created or ended
+// them.
 type Between struct {
 	BetweenQuery
-	Active   int                 // memories that were active at the end
-	Versions []Memory            // whose times are those that are compared
-	Made     map[string]DiffStep // by the version that it made
-	Ended    map[string]DiffStep // by the version that it ended without another in its place
+	Active   int                 // memories active at the end
+	Versions []Memory            // with the times that are compared
+	Made     map[string]DiffStep // by the version that the step created
+	Ended    map[string]DiffStep // by the version that the step ended without replacing it
 }
 
-// MemoryDiff is how what a group remembers differs between two instants.
+// MemoryDiff is how a group's memories differ between two instants.
 type MemoryDiff struct {
 	GroupID string      `json:"group_id"`
 	From    time.Time   `json:"from"`
@@ -177,8 +176,7 @@ type MemoryDiff struct {
 	Added   []DiffEntry `json:"added"`
 	Changed []DiffEntry `json:"changed"`
 	Gone    []DiffEntry `json:"gone"`
-	// Passing are those that came and went in between, or changed and changed back: no
-	// difference.
+	// Passing are memories that were created and ended in between, or changed and changed back: they do not differ.
 	Passing []DiffEntry `json:"passing,omitempty"`
 }
 
@@ -187,20 +185,20 @@ type DiffCounts struct {
 	Added     int `json:"added"`
 	Changed   int `json:"changed"`
 	Gone      int `json:"gone"`
-	Unchanged int `json:"unchanged"` // say at both instants the same
-	Passing   int `json:"passing"`   // of no difference, whatever became of them in between
+	Unchanged int `json:"unchanged"` // the same at both instants
+	Passing   int `json:"passing"`   // not different, but changed in between
 }
 
 // DiffEntry is one memory that differs.
 type DiffEntry struct {
 	LineageID string       `json:"lineage_id"`
 	Kind      Kind         `json:"kind"`
-	Back      bool         `json:"back,omitempty"`   // added: it had been remembered earlier
+	Back      bool         `json:"back,omitempty"`   // added: it had been active earlier
 	Before    *DiffVersion `json:"before,omitempty"` // what was active at the first instant
 	After     *DiffVersion `json:"after,omitempty"`  // what was active at the second
-	// Marked is how the statement became another one, word by word: [-gone-]{+new+}.
+	// Marked shows the change of the statement word by word: [-old-]{+new+}.
 	Marked string     `json:"marked,omitempty"`
-	Steps  []DiffStep `json:"steps"` // what became of it in between, oldest first
+	Steps  []DiffStep `json:"steps"` // its changes in between, oldest first
 }
 
 // DiffVersion is one version that is compared.
@@ -211,11 +209,10 @@ type DiffVersion struct {
 	Tags      []string `json:"tags"`
 }
 
-// ActionHold is what a [DiffStep] says of a memory that was held: the change log has no
-// row of that.
+// ActionHold is the action of a [DiffStep] that held a memory. The change log has no row for that.
 const ActionHold Action = "hold"
 
-// DiffStep is what made a version, or ended it.
+// DiffStep is a change that created or ended a version.
 type DiffStep struct {
 	At          time.Time `json:"at"`
 	Action      Action    `json:"action"`
@@ -223,13 +220,13 @@ type DiffStep struct {
 	MemoryID    string    `json:"memory_id"`
 	Reason      string    `json:"change_reason,omitempty"`
 	RunID       string    `json:"run_id,omitempty"` // "" = a person
-	Job         Job       `json:"job,omitempty"`    // of that run, or of the one that was taken back
+	Job         Job       `json:"job,omitempty"`    // of that run, or of the run that was undone
 	UndoneRunID string    `json:"undone_run_id,omitempty"`
 }
 
-// DiffReply is a difference as it is answered and printed.
+// DiffReply is a difference as the API answers and the command prints it.
 type DiffReply struct {
 	Success bool `json:"success"`
 	MemoryDiff
-	Cut bool `json:"cut,omitempty"` // there are more than an answer holds; the counts are of all
+	Cut bool `json:"cut,omitempty"` // some entries were left out; the counts cover all
 }

@@ -5,56 +5,55 @@ import (
 	"time"
 )
 
-// RecordType names what a record of an export is a row of.
+// RecordType is the table that an exported record is a row of.
 type RecordType string
 
 // The types of records.
 const (
-	RecordGroup    RecordType = "group"     // a group's settings, with the calendars it had before
-	RecordRun      RecordType = "run"       // that something below came from
-	RecordChunk    RecordType = "chunk"     // of such a run, without the model's answer
-	RecordHeld     RecordType = "held_plan" // what waits for a person, or waited
-	RecordMemory   RecordType = "memory"    // one version
-	RecordSource   RecordType = "source"    // another version that one rests on
-	RecordTaken    RecordType = "taken"     // a version that a job has taken in: it is not new to it
+	RecordGroup    RecordType = "group"     // a group's settings and its earlier calendars
+	RecordRun      RecordType = "run"       // a run that a later record refers to
+	RecordChunk    RecordType = "chunk"     // a chunk of such a run, without the model's answer
+	RecordHeld     RecordType = "held_plan" // a plan held for a person, now or earlier
+	RecordMemory   RecordType = "memory"    // one memory version
+	RecordSource   RecordType = "source"    // a version that another one rests on
+	RecordTaken    RecordType = "taken"     // a version that a job has used: it is not new to that job
 	RecordEvidence RecordType = "evidence"
 	RecordChange   RecordType = "change" // a row of the change log
 	RecordDecision RecordType = "decision"
 	RecordUsage    RecordType = "usage" // how often a lineage was offered and used
-	RecordNight    RecordType = "night" // on which the group talked
+	RecordNight    RecordType = "night" // an active night
 )
 
-// RecordTypes are all types in the order in which a group's records come: each
-// refers only to what is before it.
+// RecordTypes are all types in the order of a group's records: each record refers only to earlier ones.
 var RecordTypes = []RecordType{RecordGroup, RecordRun, RecordChunk, RecordHeld, RecordMemory, RecordSource, RecordTaken,
 	RecordEvidence, RecordChange, RecordDecision, RecordUsage, RecordNight}
 
-// Record is one row of a group on its way out of one database and into another.
+// Record is one row of a group that is exported from one database and imported into another.
 type Record struct {
 	GroupID string
 	Type    RecordType
-	Row     json.RawMessage // an object: the row's columns by name. A group's has its id; the others have none
+	Row     json.RawMessage // the row as a JSON object, by column; only a group's row holds the group id
 	Vector  []float32       // of a memory version; nil: none
 }
 
-// ExportQuery says what is exported.
+// ExportQuery selects what is exported.
 type ExportQuery struct {
 	GroupID   string // "" = all groups
-	NoVectors bool   // they can be had again from an embedding model
+	NoVectors bool   // leave vectors out; an embedding model can recompute them
 }
 
-// RecordCount says what became of records of one type in a database.
+// RecordCount counts imported records of one type.
 type RecordCount struct {
 	New   int `json:"new"`
-	Known int `json:"known"` // were there already, the same
-	// Erased are of a message or a memory that was forgotten, and did not come in again.
+	Known int `json:"known"` // the same record was there already
+	// Erased counts records of an erased message or memory, which are not imported again.
 	Erased int `json:"erased,omitempty"`
 }
 
-// RecordResult says what became of records.
+// RecordResult is the result of an import of records.
 type RecordResult struct {
 	Counts map[RecordType]RecordCount
-	Kept   []string // groups that were there and keep settings of their own; each says which
+	Kept   []string // existing groups that keep their own settings; each entry says which
 }
 
 // Add adds the counts of another result.
@@ -69,13 +68,13 @@ func (r *RecordResult) Add(other RecordResult) {
 	r.Kept = append(r.Kept, other.Kept...)
 }
 
-// Pull is how far a chat has been pulled from a server that hands it over.
+// Pull is the progress of pulling a chat from a server.
 type Pull struct {
 	GroupID  string    `db:"group_id" json:"group_id"`
 	Source   string    `db:"source" json:"source"`     // the server's address, without secrets
-	ChatID   string    `db:"chat_id" json:"chat_id"`   // as the server calls it
-	Since    time.Time `db:"since" json:"since"`       // from here on is asked for next; zero: from the beginning
-	Messages int       `db:"messages" json:"messages"` // that were new
-	Error    string    `db:"error" json:"error"`       // of the last pull, "" where it succeeded
+	ChatID   string    `db:"chat_id" json:"chat_id"`   // the server's id of the chat
+	Since    time.Time `db:"since" json:"since"`       // the next pull starts here; zero: at the beginning
+	Messages int       `db:"messages" json:"messages"` // new messages so far
+	Error    string    `db:"error" json:"error"`       // of the last pull, "" if it succeeded
 	PulledAt time.Time `db:"pulled_at" json:"pulled_at"`
 }

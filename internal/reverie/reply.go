@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// The shapes that the command line prints under --json and the HTTP API
-// answers with. Times are RFC 3339 in UTC.
+// The JSON of the command line (--json) and of the HTTP API. Times are RFC 3339 in UTC.
 
-// RunSummary is what the replies of all jobs say of a run.
+// RunSummary holds the fields that the replies of all jobs share.
 type RunSummary struct {
 	Success  bool          `json:"success"`
 	GroupID  string        `json:"group_id"`
@@ -22,7 +21,7 @@ type RunSummary struct {
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
-// EvolveReply says what one run of evolve did to a group.
+// EvolveReply is the result of one run of evolve in a group.
 type EvolveReply struct {
 	RunSummary
 	EvolutionTime *time.Time    `json:"evolution_time,omitempty"`
@@ -30,8 +29,7 @@ type EvolveReply struct {
 	Changes       []ChangeReply `json:"changes"`
 }
 
-// EvolveStats counts memories. Kept are those that were active when the run
-// began and are unchanged at its end.
+// EvolveStats counts memories. Kept are those that were active at the start of the run and unchanged at its end.
 type EvolveStats struct {
 	Kept    int `json:"kept"`
 	Updated int `json:"updated"`
@@ -40,16 +38,16 @@ type EvolveStats struct {
 	Refused int `json:"refused"`
 	Held    int `json:"held"`
 
-	Archived int `json:"archived,omitempty"` // for their silence, or for room
+	Archived int `json:"archived,omitempty"` // archived as stale, or to make room
 }
 
-// Evolve is what of a run's figures counts memories.
+// Evolve returns the counts of memories.
 func (s Stats) Evolve() EvolveStats {
 	return EvolveStats{Kept: s.Kept, Updated: s.Updated, Created: s.Created, Deleted: s.Deleted,
 		Refused: s.Refused, Held: s.Held, Archived: s.Archived}
 }
 
-// MessageStats counts the messages of a window; the four add up to all of them.
+// MessageStats counts the messages of a window; the sum of the four is the number of all messages.
 type MessageStats struct {
 	Cited      int `json:"cited"`
 	Considered int `json:"considered"`
@@ -57,8 +55,8 @@ type MessageStats struct {
 	Deferred   int `json:"deferred"` // still pending
 }
 
-// ChangeReply is a change as a run reports it. A create has a statement, an
-// update an old and a new one, a delete an old one.
+// ChangeReply is a change in the report of a run. A create has a statement, an update an old and a new one, a
+// delete an old one.
 type ChangeReply struct {
 	Action       Action          `json:"action"`
 	OldID        string          `json:"old_id,omitempty"`
@@ -78,7 +76,7 @@ type EvidenceReply struct {
 	Quote     string `json:"quote"`
 }
 
-// Reply is the change in the shape that a run reports.
+// Reply converts the change for the report of a run.
 func (c Change) Reply() ChangeReply {
 	r := ChangeReply{Action: c.Action, ChangeReason: c.Summary, Version: c.Version, Evidence: []EvidenceReply{}}
 	if c.OldID != nil {
@@ -98,7 +96,7 @@ func (c Change) Reply() ChangeReply {
 	return r
 }
 
-// ChangeReplies are changes in the shape that a run reports.
+// ChangeReplies converts changes for the report of a run.
 func ChangeReplies(changes []Change) []ChangeReply {
 	list := make([]ChangeReply, len(changes))
 	for i, c := range changes {
@@ -111,7 +109,7 @@ func ChangeReplies(changes []Change) []ChangeReply {
 type ListReply struct {
 	Success  bool     `json:"success"`
 	GroupID  string   `json:"group_id"`
-	Total    int      `json:"total"` // of all pages
+	Total    int      `json:"total"` // on all pages together
 	Memories []Memory `json:"memories"`
 }
 
@@ -120,12 +118,12 @@ type SearchReply struct {
 	Success  bool           `json:"success"`
 	Query    string         `json:"query"`
 	Results  []SearchResult `json:"results"`
-	Message  string         `json:"message,omitempty"` // why there are none, or none that is related
+	Message  string         `json:"message,omitempty"` // why nothing, or nothing related, was found
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
-// SearchResult is one memory found. Score is how much it bears on the query, 0..1; from
-// [RelatedScore] they are related.
+// SearchResult is one memory found. Score is its relevance to the query, 0..1; from [RelatedScore] on it is
+// related.
 type SearchResult struct {
 	MemoryID  string    `json:"memory_id"`
 	Statement string    `json:"statement"`
@@ -135,17 +133,17 @@ type SearchResult struct {
 	Kind      Kind      `json:"kind"`
 	Status    Status    `json:"status"` // active, or archived
 	UpdatedAt time.Time `json:"updated_at"`
-	// FromGroupID is the linked group whose it is, "" of the group asked and its team.
+	// FromGroupID is the linked group that owns the memory, "" for the searched group and its team.
 	FromGroupID string `json:"from_group_id,omitempty"`
 }
 
-// HistoryReply is a lineage, oldest version first.
+// HistoryReply holds the versions of a lineage, oldest first.
 type HistoryReply struct {
 	Success        bool           `json:"success"`
 	MemoryID       string         `json:"memory_id"`
 	CurrentVersion int            `json:"current_version"`
 	History        []HistoryEntry `json:"history"`
-	Cut            bool           `json:"cut,omitempty"` // there are older ones than an answer holds
+	Cut            bool           `json:"cut,omitempty"` // older versions were left out
 }
 
 // HistoryEntry is one version. The first has created_at, the others updated_at.
@@ -159,7 +157,7 @@ type HistoryEntry struct {
 	SaidAt        time.Time  `json:"said_at"` // when the chat said it
 	ParentID      *string    `json:"parent_id"`
 	ChangeSummary string     `json:"change_summary,omitempty"`
-	Author        string     `json:"author,omitempty"` // the person who wrote it, "" for a job
+	Author        string     `json:"author,omitempty"` // the person who wrote it, "" if a job did
 	JudgeAgain    string     `json:"judge_again,omitempty"`
 }
 
@@ -181,20 +179,20 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 	return r
 }
 
-// ShowReply is a memory with the words that it rests on, oldest first, and its versions.
+// ShowReply is a memory with its quotes, oldest first, and its versions.
 type ShowReply struct {
 	Success  bool           `json:"success"`
 	GroupID  string         `json:"group_id"`
 	Memory   Memory         `json:"memory"` // the lineage's newest version
 	Evidence []Evidence     `json:"evidence"`
-	Sources  []SourceMemory `json:"sources"` // memories that its newest version rests on
+	Sources  []SourceMemory `json:"sources"` // memories that the newest version rests on
 	Usage    UsageCount     `json:"usage"`
 	History  []HistoryEntry `json:"history"`
-	Cut      bool           `json:"cut,omitempty"` // there are older versions than an answer holds
+	Cut      bool           `json:"cut,omitempty"` // older versions were left out
 }
 
-// NewShowReply shapes what stands behind a memory. Of a message that bears several
-// versions out, each quote is listed once.
+// NewShowReply shapes the history of a memory. If a message supports several versions, each of its quotes is listed
+// once.
 func NewShowReply(w Why) ShowReply {
 	r := ShowReply{Success: true, GroupID: w.Memory.GroupID, Memory: w.Memory, Evidence: []Evidence{},
 		Sources: []SourceMemory{}, Usage: w.Usage}
@@ -225,12 +223,12 @@ func NewShowReply(w Why) ShowReply {
 	return r
 }
 
-// WhyReply is what stands behind a memory.
+// WhyReply is the history of a memory.
 type WhyReply struct {
 	Success bool   `json:"success"`
 	GroupID string `json:"group_id"`
 	Why
-	Cut bool `json:"cut,omitempty"` // there are older versions than an answer holds
+	Cut bool `json:"cut,omitempty"` // older versions were left out
 }
 
 // ChangesReply is a group's change log over a period of days.
@@ -247,7 +245,7 @@ type MemoryReply struct {
 	Memory
 }
 
-// ClearReply says of how many messages the short-term memory of a session was cleared.
+// ClearReply counts the messages that were cleared from the short-term memory of a session.
 type ClearReply struct {
 	Success   bool   `json:"success"`
 	GroupID   string `json:"group_id"`
@@ -255,40 +253,40 @@ type ClearReply struct {
 	Cleared   int    `json:"cleared"`
 }
 
-// RunDetail is everything that the ledger knows about a run.
+// RunDetail is a run with everything recorded about it.
 type RunDetail struct {
 	Run     Run
 	Chunks  []Chunk
 	Held    []HeldPlan
 	Changes []Change
-	// Decisions are on the facts that a run would create.
+	// Decisions are about the facts that the run proposed.
 	Decisions []Decision
-	// Entities is what a run of impressions changed, Names those that it is about, by id.
+	// Entities are the changes of a run of the impression job. Names are the names of the changed entities, by id.
 	Entities []EntityChange
 	Names    map[string]string
 	Calls    []Call
-	Spend    Spend // what the calls have cost, those that were left out included
-	Cut      bool  // it has more of a part than was asked for
+	Spend    Spend // cost of all calls, also of those left out
+	Cut      bool  // a part has more entries than were asked for
 }
 
-// RunReply is a run and everything that the ledger knows about it.
+// RunReply is a run for clients, with everything recorded about it.
 type RunReply struct {
 	Success bool          `json:"success"`
 	Run     Run           `json:"run"`
 	Spend   Spend         `json:"spend"`
-	Setback *Setback      `json:"setback,omitempty"` // of the job, as it stands now
+	Setback *Setback      `json:"setback,omitempty"` // current failure state of the job
 	Chunks  []Chunk       `json:"chunks"`
 	Changes []ChangeReply `json:"changes"`
-	// Decisions are on the facts that the run would create.
+	// Decisions are about the facts that the run proposed.
 	Decisions []Decision `json:"decisions"`
 	// Entities are the changes of a run of the impression job.
 	Entities []EntityChangeReply `json:"entities,omitempty"`
 	Held     []HeldReply         `json:"held"`
 	Calls    []Call              `json:"calls"`
-	Cut      bool                `json:"cut,omitempty"` // there is more of a part than an answer holds
+	Cut      bool                `json:"cut,omitempty"` // some entries of a part were left out
 }
 
-// HeldReply is a plan that waits for a person, or did.
+// HeldReply is a plan held for a person, now or earlier.
 type HeldReply struct {
 	ChunkNo int        `json:"chunk_no"`
 	Whole   bool       `json:"whole"`
@@ -297,7 +295,7 @@ type HeldReply struct {
 	Steps   []Step     `json:"steps"`
 }
 
-// Reply is the run as clients see it, in its group as that stands now.
+// Reply converts the run for clients; g is the current state of its group.
 func (d RunDetail) Reply(g GroupEntry) RunReply {
 	r := RunReply{Success: true, Run: d.Run, Spend: d.Spend, Setback: g.Setback(d.Run.Job), Chunks: d.Chunks, Changes: ChangeReplies(d.Changes),
 		Decisions: append([]Decision{}, d.Decisions...), Entities: EntityChangeReplies(d.Entities, d.Names), Held: []HeldReply{},
@@ -308,14 +306,14 @@ func (d RunDetail) Reply(g GroupEntry) RunReply {
 	return r
 }
 
-// RejectReply says what became of a run that a person has refused or cancelled.
+// RejectReply is the result of rejecting or cancelling a run.
 type RejectReply struct {
 	Success  bool   `json:"success"`
 	RunID    string `json:"run_id"`
-	Requeued int    `json:"requeued"` // messages pending again, or memories new to dreams again
+	Requeued int    `json:"requeued"` // messages that are pending again, or memories that are new to dreams again
 }
 
-// ExtractReply says what one run of extraction did with a session.
+// ExtractReply is the result of one extraction of a session.
 type ExtractReply struct {
 	RunSummary
 	Job            Job             `json:"job"` // extract
@@ -323,11 +321,11 @@ type ExtractReply struct {
 	ExtractionTime *time.Time      `json:"extraction_time,omitempty"`
 	Stats          EvolveStats     `json:"stats"` // of memories of kind session
 	Changes        []ChangeReply   `json:"changes"`
-	Summary        string          `json:"summary,omitempty"` // the session's summary memory, as it was renewed
-	Folded         *SessionSummary `json:"folded,omitempty"`  // its rolling summary, as it was renewed
+	Summary        string          `json:"summary,omitempty"` // the new version of the session's summary memory
+	Folded         *SessionSummary `json:"folded,omitempty"`  // the new rolling summary
 }
 
-// DreamReply says what one run of dream did with a group.
+// DreamReply is the result of one dream of a group.
 type DreamReply struct {
 	RunSummary
 	Job       Job           `json:"job"` // dream
@@ -335,20 +333,20 @@ type DreamReply struct {
 	DreamTime *time.Time    `json:"dream_time,omitempty"`
 	Reason    string        `json:"reason,omitempty"`   // why it was due
 	Stats     EvolveStats   `json:"stats"`              // of memories of kind dream
-	Sources   *DreamCounts  `json:"material,omitempty"` // what it took in; nothing, where it was not applied
+	Sources   *DreamCounts  `json:"material,omitempty"` // the material that it used; nil if it was not applied
 	Narrative string        `json:"narrative,omitempty"`
 	Changes   []ChangeReply `json:"changes"`
 }
 
-// DreamCounts counts what a dream took in, and how.
+// DreamCounts counts the material of a dream, and its questions.
 type DreamCounts struct {
 	Sessions int `json:"sessions"`
-	Memories int `json:"memories"` // versions that were new
-	Batches  int `json:"batches"`  // chunks that they were put in, a question each
-	Calls    int `json:"calls"`    // questions asked in all, those that were answered before an interruption included
+	Memories int `json:"memories"` // new memory versions
+	Batches  int `json:"batches"`  // chunks of the material, with one question each
+	Calls    int `json:"calls"`    // all questions, including those answered before an interruption
 }
 
-// DreamPage is the JSON of what a group's dreams have left.
+// DreamPage is the JSON of the result of a group's dreams.
 type DreamPage struct {
 	Success   bool         `json:"success"`
 	GroupID   string       `json:"group_id"`
@@ -357,29 +355,29 @@ type DreamPage struct {
 	DreamTime *time.Time   `json:"dream_time,omitempty"`
 	Status    RunStatus    `json:"status,omitempty"`    // of the last dream
 	Sources   *DreamCounts `json:"material,omitempty"`  // what it took in
-	Message   string       `json:"message,omitempty"`   // where there is nothing to show
+	Message   string       `json:"message,omitempty"`   // set if there is nothing to show
 	Held      []string     `json:"held_runs,omitempty"` // dreams that wait for a person
 	Narrative *DreamItem   `json:"narrative"`
 	Items     []DreamItem  `json:"items"`
 }
 
-// DreamCounts is what a dream took in, and how.
+// DreamCounts returns the counts of a dream's material, nil if there are none.
 func (st Stats) DreamCounts() *DreamCounts {
 	return &DreamCounts{Sessions: st.Sessions, Memories: st.Material, Batches: st.Batches, Calls: st.Asked}
 }
 
-// Nothing tells whether a group has not dreamt, and nothing is there to show. Of a group
-// that was imported there may be something without a dream.
+// Nothing reports whether the group has not dreamt and there is nothing to show. An imported group may have items
+// without a dream.
 func (d Dream) Nothing() bool {
 	return d.Run == nil && len(d.Waiting) == 0 && d.Narrative == nil && len(d.Items) == 0
 }
 
-// NothingLeft tells whether a group has dreamt, and nothing of it stands or waits.
+// NothingLeft reports whether the group has dreamt, but no item is active and none is held.
 func (d Dream) NothingLeft() bool {
 	return d.Run != nil && d.Narrative == nil && len(d.Items)+len(d.Waiting) == 0
 }
 
-// BecameOf says what has become of dreams of which nothing is left.
+// BecameOf says why nothing is left of a group's dreams.
 func (d Dream) BecameOf() string {
 	if d.Gone {
 		return "what it left was archived or deleted: memory list has it, with --status archived or deprecated"
@@ -387,8 +385,7 @@ func (d Dream) BecameOf() string {
 	return "nothing that lasts has come of it"
 }
 
-// Page is what dreams have left as clients see it. The message is for a group that has
-// not dreamt.
+// Page converts the result of dreams for clients. The message is used for a group that has not dreamt.
 func (d Dream) Page(message string) DreamPage {
 	if d.NothingLeft() {
 		message = d.BecameOf()
@@ -404,7 +401,7 @@ func (d Dream) Page(message string) DreamPage {
 	return page
 }
 
-// ImpressionsReply says what one run of the impression job did to a group.
+// ImpressionsReply is the result of one run of the impression job in a group.
 type ImpressionsReply struct {
 	RunSummary
 	Job            Job                 `json:"job"` // impression
@@ -413,8 +410,7 @@ type ImpressionsReply struct {
 	Changes        []EntityChangeReply `json:"changes"`
 }
 
-// ImpressionStats counts entities, and what was observed and is not part of one:
-// what waits to be sure whom it is about, and what was refused.
+// ImpressionStats counts entities, and observations that were not added to one: postponed and refused ones.
 type ImpressionStats struct {
 	Created   int `json:"created"`
 	Updated   int `json:"updated"`
@@ -422,13 +418,13 @@ type ImpressionStats struct {
 	Refused   int `json:"refused"`
 }
 
-// EntityChangeReply is a change with the name of what it changed.
+// EntityChangeReply is a change with the name of the changed entity.
 type EntityChangeReply struct {
 	Subject string `json:"subject,omitempty"`
 	EntityChange
 }
 
-// EntityChangeReplies are changes with the names of what they changed, by id.
+// EntityChangeReplies adds to changes the names of their entities, by id.
 func EntityChangeReplies(changes []EntityChange, names map[string]string) []EntityChangeReply {
 	var list []EntityChangeReply
 	for _, c := range changes {
@@ -440,24 +436,25 @@ func EntityChangeReplies(changes []EntityChange, names map[string]string) []Enti
 	return list
 }
 
-// ContextReply is what a bot is given for its next turn. Text is all of it in one
-// piece, ready to stand in a prompt; the other fields say what is in it.
+// ContextReply is the context for a bot's next turn. Text holds all of it, ready for a prompt; the other fields are
+// its parts.
 type ContextReply struct {
-	Success   bool              `json:"success"`
-	GroupID   string            `json:"group_id"`
-	SessionID string            `json:"session_id,omitempty"`
-	Query     string            `json:"query"`
-	UsageID   string            `json:"usage_id,omitempty"` // to report which memories the answer used; "" where none is offered
-	Text      string            `json:"text"`               // "" where there is nothing to say
-	Memories  []ContextMemory   `json:"memories"`           // best first
+	Success   bool   `json:"success"`
+	GroupID   string `json:"group_id"`
+	SessionID string `json:"session_id,omitempty"`
+	Query     string `json:"query"`
+	// The id for reporting which memories the answer used; "" if no memory is offered.
+	UsageID   string            `json:"usage_id,omitempty"`
+	Text      string            `json:"text"`     // "" if the context is empty
+	Memories  []ContextMemory   `json:"memories"` // best first
 	Entities  []ContextEntity   `json:"entities"`
-	Quotes    []ContextQuote    `json:"quotes"` // messages from outside of the session, best first
+	Quotes    []ContextQuote    `json:"quotes"` // messages from outside the session, best first
 	ShortTerm *ContextShortTerm `json:"short_term,omitempty"`
 	Counts    ContextCounts     `json:"counts"`
 	Tokens    int               `json:"tokens"`     // estimated, of Text
-	MaxTokens int               `json:"max_tokens"` // that Text may have
-	// Skipped says why no memories were looked up: first_round, query_too_short,
-	// no_keyword, not_similar, trigger_never; "" where they were.
+	MaxTokens int               `json:"max_tokens"` // the limit of Tokens
+	// Skipped says why memories were not searched: first_round, query_too_short, no_keyword, not_similar,
+	// trigger_never; "" if they were.
 	Skipped  string   `json:"skipped,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -465,7 +462,7 @@ type ContextReply struct {
 // ContextMemory is a memory that is offered.
 type ContextMemory struct {
 	GroupID         string    `json:"-"`                       // the group, its team, or a linked group
-	FromGroupID     string    `json:"from_group_id,omitempty"` // where it is a linked group's
+	FromGroupID     string    `json:"from_group_id,omitempty"` // set for a memory of a linked group
 	MemoryID        string    `json:"memory_id"`
 	LineageID       string    `json:"lineage_id"`
 	Kind            Kind      `json:"kind"`
@@ -479,31 +476,30 @@ type ContextMemory struct {
 	LastSupportedAt time.Time `json:"last_supported_at"`
 }
 
-// ContextEntity is somebody or something that the query names.
+// ContextEntity is an entity that the query names.
 type ContextEntity struct {
 	EntityID string     `json:"entity_id"`
 	Kind     EntityKind `json:"kind"`
 	Subject  string     `json:"subject"`
-	Lines    []string   `json:"lines"` // what is said of it, strongest first
+	Lines    []string   `json:"lines"` // its claims, strongest first
 }
 
-// ContextQuote is an earlier message that bears on the query.
+// ContextQuote is an earlier message that is relevant to the query.
 type ContextQuote struct {
 	MessageID string    `json:"message_id"`
 	Author    string    `json:"author"`
 	SentAt    time.Time `json:"sent_at"`
 	Text      string    `json:"text"`
-	Score     float64   `json:"score"` // share of the query's words that it has, 0..1
+	Score     float64   `json:"score"` // share of the query's words in it, 0..1
 }
 
-// ContextShortTerm is what was said in the session: a summary of the older turns,
-// and the newest ones word for word.
+// ContextShortTerm is the session's dialogue: a summary of the older turns, and the newest turns verbatim.
 type ContextShortTerm struct {
 	Summary *SessionSummary  `json:"summary,omitempty"`
 	Turns   []ContextMessage `json:"turns"` // oldest first
 }
 
-// ContextMessage is a message of a newest turn.
+// ContextMessage is a message of one of the newest turns.
 type ContextMessage struct {
 	MessageID string    `json:"message_id"`
 	Author    string    `json:"author"`
@@ -512,19 +508,18 @@ type ContextMessage struct {
 	SentAt    time.Time `json:"sent_at"`
 }
 
-// ContextCounts counts what a context was made of.
+// ContextCounts counts the parts of a context.
 type ContextCounts struct {
-	Candidates int `json:"candidates"` // memories near enough to be ranked
-	LongTerm   int `json:"long_term"`  // memories offered
+	Candidates int `json:"candidates"` // memories similar enough to be ranked
+	LongTerm   int `json:"long_term"`  // offered memories
 	Entities   int `json:"entities"`
 	Quotes     int `json:"quotes"`
-	ShortTerm  int `json:"short_term"` // messages given word for word
-	Summarized int `json:"summarized"` // messages that the summary covers
-	Dropped    int `json:"dropped"`    // memories, entities, quotes and messages that the budget left no room for
+	ShortTerm  int `json:"short_term"` // verbatim messages
+	Summarized int `json:"summarized"` // messages covered by the summary
+	Dropped    int `json:"dropped"`    // memories, entities, quotes and messages that did not fit the token budget
 }
 
-// FeedbackReply says which of the offered memories an answer used, and where their
-// weights are now.
+// FeedbackReply says which of the offered memories an answer used, and their new weights.
 type FeedbackReply struct {
 	Success    bool             `json:"success"`
 	GroupID    string           `json:"group_id"`
@@ -532,17 +527,17 @@ type FeedbackReply struct {
 	UsageID    string           `json:"usage_id,omitempty"`
 	Offered    int              `json:"offered"`
 	Referenced int              `json:"referenced"`
-	Known      bool             `json:"known,omitempty"` // it was reported before: nothing has moved
+	Known      bool             `json:"known,omitempty"` // it was reported before: no weight has changed
 	Message    string           `json:"message,omitempty"`
 	Memories   []FeedbackMemory `json:"memories"`
 	Warnings   []string         `json:"warnings,omitempty"`
 }
 
-// FeedbackMemory is a memory that had been offered.
+// FeedbackMemory is a memory that was offered.
 type FeedbackMemory struct {
 	MemoryID       string  `json:"memory_id"`
 	Statement      string  `json:"statement"`
 	WasReferenced  bool    `json:"was_referenced"`
 	ReferenceScore float64 `json:"reference_score"` // 0..1
-	Weight         float64 `json:"weight"`          // after it
+	Weight         float64 `json:"weight"`          // after the change
 }

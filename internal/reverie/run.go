@@ -11,15 +11,15 @@ type Job string
 // The jobs.
 const (
 	JobEvolve     Job = "evolve"
-	JobImpression Job = "impression" // who is who: after evolve, on the messages that it has consumed
+	JobImpression Job = "impression" // people and things: runs after evolve, on the messages that evolve consumed
 	JobExtract    Job = "extract"    // a session's facts and summary, and its short-term memory
-	JobSummarize  Job = "summarize"  // has no runs: it marks messages that a rolling summary covers
-	JobDream      Job = "dream"      // what sessions and nights have left, condensed
-	JobMaintain   Job = "maintain"   // archive, retention
-	JobPropose    Job = "propose"    // what an agent would have remembered or forgotten: held from the beginning
+	JobSummarize  Job = "summarize"  // has no runs: it marks messages covered by a rolling summary
+	JobDream      Job = "dream"      // condenses the results of sessions and nights
+	JobMaintain   Job = "maintain"   // archives, and applies retention
+	JobPropose    Job = "propose"    // an agent's proposal: held from the start
 )
 
-// Jobs are those that a run can be of.
+// Jobs are all jobs that have runs.
 var Jobs = []Job{JobEvolve, JobImpression, JobExtract, JobDream, JobMaintain, JobPropose}
 
 // RunStatus is how a run stands.
@@ -29,17 +29,16 @@ type RunStatus string
 const (
 	RunRunning   RunStatus = "running"
 	RunSucceeded RunStatus = "succeeded"
-	RunHeld      RunStatus = "held"     // applied, but a plan or a line waits for a person
-	RunDeferred  RunStatus = "deferred" // a passing fault; messages pending
+	RunHeld      RunStatus = "held"     // applied, but a plan or a line is held for a person
+	RunDeferred  RunStatus = "deferred" // a transient fault; messages stay pending
 	RunFailed    RunStatus = "failed"
-	RunRejected  RunStatus = "rejected" // a person refused what it held
+	RunRejected  RunStatus = "rejected" // a person rejected what it held
 )
 
 // RunStatuses are all statuses.
 var RunStatuses = []RunStatus{RunRunning, RunSucceeded, RunHeld, RunDeferred, RunFailed, RunRejected}
 
-// EndOf is the status of a run that ended with an error, or without one and with so
-// much that waits for a person.
+// EndOf returns the final status of a run from its error and its number of held steps.
 func EndOf(err error, held int) RunStatus {
 	switch {
 	case err == nil && held > 0:
@@ -52,10 +51,9 @@ func EndOf(err error, held int) RunStatus {
 	return RunFailed
 }
 
-// Stats counts what a run did. Its JSON is part of the run row and, split in
-// two, of the API's reply.
+// Stats counts what a run did. Its JSON is part of the run's row and, split in two, of the API's reply.
 type Stats struct {
-	Kept       int `json:"kept"` // heads active when the run began and unchanged at its end
+	Kept       int `json:"kept"` // heads active at the start of the run and unchanged at its end
 	Updated    int `json:"updated"`
 	Created    int `json:"created"`
 	Deleted    int `json:"deleted"`
@@ -64,47 +62,43 @@ type Stats struct {
 	Cited      int `json:"cited"`
 	Considered int `json:"considered"`
 	Filtered   int `json:"filtered"`
-	Cut        int `json:"cut,omitempty"` // messages of which only the beginning was read: see [MaxMessageShown]
+	Cut        int `json:"cut,omitempty"` // messages read only in part: see [MaxMessageShown]
 	Deferred   int `json:"deferred"`      // messages of the window still pending at the end
 	Chunks     int `json:"chunks"`
-	Compared   int `json:"compared,omitempty"`  // questions asked to compare facts with memories
-	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
-	Folded     int `json:"folded,omitempty"`    // messages that a rolling summary covers now
+	Compared   int `json:"compared,omitempty"`  // questions that compared facts with memories
+	Postponed  int `json:"postponed,omitempty"` // observations that wait until their subject is certain
+	Folded     int `json:"folded,omitempty"`    // messages newly covered by a rolling summary
 	Archived   int `json:"archived,omitempty"`  // memories
 	Pruned     int `json:"pruned,omitempty"`    // rows whose text was removed, or that were counted and removed
-	Sessions   int `json:"sessions,omitempty"`  // that a dream covers
-	Material   int `json:"material,omitempty"`  // memory versions that a dream took in, each for the first time
-	Batches    int `json:"batches,omitempty"`   // questions that those were put in
-	Asked      int `json:"asked,omitempty"`     // questions of a dream in all, not those that compare
-	// Base and Rewritten are what the limit on deletes and rewrites is counted
-	// with: active memories when the run began, and how many of those it has
-	// deleted or rewritten. Closed is how many of Rewritten are todos that a dream has closed.
+	Sessions   int `json:"sessions,omitempty"`  // sessions that a dream covers
+	Material   int `json:"material,omitempty"`  // memory versions that a dream used for the first time
+	Batches    int `json:"batches,omitempty"`   // questions that these were divided into
+	Asked      int `json:"asked,omitempty"`     // all questions of a dream, except comparing ones
+	// Base and Rewritten are for the limit on deletes and updates: active memories at the start of the run, and how
+	// many of them it deleted or updated. Closed counts the todos among Rewritten that a dream has closed.
 	Base      int `json:"base"`
 	Rewritten int `json:"rewritten"`
 	Closed    int `json:"closed,omitempty"`
-	// Limit is how many messages a chunk of the run may have by now, 0 while
-	// none was asked about: cut-off answers halve it. OpenEnded says that the
-	// window's end came from the clock. A run that is taken up again needs both.
+	// Limit is the current maximum of messages per chunk, 0 before the first question: truncated answers halve it.
+	// OpenEnded says that the clock set the end of the window. A run that resumes needs both.
 	Limit     int  `json:"limit,omitempty"`
 	OpenEnded bool `json:"open_ended,omitempty"`
-	// Days of messages that were shown again as context: a replay shows them, too.
+	// Days counts the days of messages shown again as context, so that a replay shows them too.
 	Days int `json:"days,omitempty"`
-	// Unanswered says that nothing of a session was answered when its run began:
-	// then what users say is taken without an answer.
+	// Unanswered says that no message of the session was answered when the run began. Then facts are extracted from
+	// users' messages without an answer.
 	Unanswered bool `json:"unanswered,omitempty"`
-	// Through says that all has been taken of a session that was to be: what its run
-	// may still fail at is the fold.
+	// Through says that the session is fully extracted: only the fold can still fail.
 	Through bool `json:"through,omitempty"`
-	// Plan is the hash of the plan file that was applied, "" where none was. Edited says
-	// that a person changed it, or what the run held, before. Runs of today set neither it
-	// nor Approved: both are read for old runs.
+	// Plan is the hash of the applied plan file, "" if there was none. Edited says that a person edited it, or edited
+	// what the run held. Current runs set neither Edited nor Approved: they are read from old runs.
 	Plan   string `json:"plan,omitempty"`
 	Edited bool   `json:"edited,omitempty"`
-	// Approved is how many steps of that plan a person let pass that would have been held.
+	// Approved counts the steps of that plan that a person approved and that would have been held.
 	Approved int `json:"approved,omitempty"`
 }
 
-// Add adds what another run counts: all but Base, Rewritten and Closed, which are one run's.
+// Add adds the counts of another run, except Base, Rewritten and Closed, which belong to one run.
 func (s *Stats) Add(o Stats) {
 	for _, n := range []struct{ to, from *int }{
 		{&s.Kept, &o.Kept}, {&s.Updated, &o.Updated}, {&s.Created, &o.Created}, {&s.Deleted, &o.Deleted}, {&s.Refused, &o.Refused},
@@ -117,17 +111,17 @@ func (s *Stats) Add(o Stats) {
 	}
 }
 
-// Run is one attempt at one job for one group and window: the ledger row that
-// everything else points to.
+// Run is one attempt at one job for one group and window. All other records of a run refer to this row.
 type Run struct {
-	GroupID       string     `db:"group_id" json:"group_id"`
-	ID            string     `db:"run_id" json:"run_id"`
-	Job           Job        `db:"job" json:"job"`
-	SessionID     string     `db:"session_id" json:"session_id,omitempty"` // of a run on one session; of a dream, the last one that it covers
+	GroupID string `db:"group_id" json:"group_id"`
+	ID      string `db:"run_id" json:"run_id"`
+	Job     Job    `db:"job" json:"job"`
+	// Of a run on one session; for a dream, the last session that it covers.
+	SessionID     string     `db:"session_id" json:"session_id,omitempty"`
 	WindowSince   time.Time  `db:"window_since" json:"window_since"`
 	WindowUntil   time.Time  `db:"window_until" json:"window_until"` // exclusive
 	Status        RunStatus  `db:"status" json:"status"`
-	Attempt       int        `db:"attempt" json:"attempt"` // counts from 1 for the same job and window
+	Attempt       int        `db:"attempt" json:"attempt"` // counts from 1 for each job and window
 	Model         string     `db:"model" json:"model"`     // provider/model
 	PromptVersion string     `db:"prompt_version" json:"prompt_version"`
 	PromptSHA256  string     `db:"prompt_sha256" json:"prompt_sha256"`
@@ -135,67 +129,67 @@ type Run struct {
 	Error         string     `db:"error" json:"error,omitempty"`
 	StartedAt     time.Time  `db:"started_at" json:"started_at"`
 	FinishedAt    *time.Time `db:"finished_at" json:"finished_at"`
-	UndoneAt      *time.Time `db:"undone_at" json:"undone_at,omitempty"` // its work was taken back: see [UndoQuery]
+	UndoneAt      *time.Time `db:"undone_at" json:"undone_at,omitempty"` // when it was undone: see [UndoQuery]
 }
 
-// ChunkStatus is how far a chunk came.
+// ChunkStatus is the state of a chunk.
 type ChunkStatus string
 
-// The statuses of a chunk. Answered is the one that saves a second bill: the
-// next run takes it up again.
+// The statuses of a chunk. A run that resumes applies an answered chunk without asking, and paying, again.
 const (
-	ChunkOpen     ChunkStatus = "open"     // messages chosen, model not yet heard
-	ChunkAnswered ChunkStatus = "answered" // answer stored, not yet applied
+	ChunkOpen     ChunkStatus = "open"     // messages chosen, no answer yet
+	ChunkAnswered ChunkStatus = "answered" // answer stored, not applied yet
 	ChunkApplied  ChunkStatus = "applied"
-	ChunkHeld     ChunkStatus = "held" // consumed; its whole plan waits for a person
+	ChunkHeld     ChunkStatus = "held" // messages consumed; the whole plan is held for a person
 	ChunkFailed   ChunkStatus = "failed"
 )
 
-// Chunk is the unit of commit: some messages of a run, in order, or memories, and
-// the model's answer to them.
+// Chunk is the unit of commit: some messages of a run, in order, or memories, with the model's answer.
 type Chunk struct {
-	GroupID     string      `db:"group_id" json:"-"`
-	RunID       string      `db:"run_id" json:"-"`
-	No          int         `db:"chunk_no" json:"chunk_no"`         // counts from 1
-	InputSHA256 string      `db:"input_sha256" json:"input_sha256"` // of model and rendered prompt
-	MessageIDs  []string    `db:"message_ids" json:"message_ids"`
-	MemoryIDs   []string    `db:"memory_ids" json:"memory_ids,omitempty"` // versions: of a dream, what it is about; of evolve, what was shown as m1..mN
-	Answer      string      `db:"answer" json:"answer"`
-	Status      ChunkStatus `db:"status" json:"status"`
-	Refusals    []Refusal   `db:"refusals" json:"refusals"`
-	Limit       int         `db:"-" json:"-"`          // kept in the run's stats when the chunk is saved
-	CreatedAt   time.Time   `db:"created_at" json:"-"` // when it was first saved: before the model was asked; kept by the store
-	Call        *Call       `db:"-" json:"-"`          // that was answered with it, and is written with it; nil: none is
+	GroupID     string   `db:"group_id" json:"-"`
+	RunID       string   `db:"run_id" json:"-"`
+	No          int      `db:"chunk_no" json:"chunk_no"`         // counts from 1
+	InputSHA256 string   `db:"input_sha256" json:"input_sha256"` // of model and rendered prompt
+	MessageIDs  []string `db:"message_ids" json:"message_ids"`
+	// Versions: the material of a dream; for evolve, what was shown as m1..mN.
+	MemoryIDs []string    `db:"memory_ids" json:"memory_ids,omitempty"`
+	Answer    string      `db:"answer" json:"answer"`
+	Status    ChunkStatus `db:"status" json:"status"`
+	Refusals  []Refusal   `db:"refusals" json:"refusals"`
+	Limit     int         `db:"-" json:"-"` // stored in the run's stats when the chunk is saved
+	// When the chunk was first saved, before the model was asked; the store sets it.
+	CreatedAt time.Time `db:"created_at" json:"-"`
+	// The answered call, which is written together with the answer; nil: none.
+	Call *Call `db:"-" json:"-"`
 }
 
-// Lease is the right to write a group: one holder at a time, for every kind of
-// run. Fence rises with each holder, so that one which overslept cannot write.
+// Lease is the right to write to a group: it has one holder at a time, for runs of all jobs. Fence increases with
+// each holder, so that a holder whose lease has expired cannot write.
 type Lease struct {
 	GroupID   string
 	Name      string // LeaseGroup
-	Holder    string // host:pid:something, for people to read
+	Holder    string // host:pid, for people to read
 	Fence     int64
 	ExpiresAt time.Time // on the database's clock
-	// TakenOver tells that the holder before did not release it: its time ran out.
+	// TakenOver says that the previous holder's lease expired and was not released.
 	TakenOver bool
-	// Quiet tells that no change of the group's messages waited when it was taken.
+	// Quiet says that no message change of the group was queued when the lease was acquired.
 	Quiet bool
-	// GiveBack, where nothing is done under the lease behind the run that is under way, is set by
-	// what ends that run if it has released the lease as well. nil: more is done.
+	// GiveBack is not nil if nothing follows the current run under this lease. The store sets it if it releases the
+	// lease when it ends that run. nil: more work follows.
 	GiveBack *bool
 }
 
 // LeaseGroup is the name of the one lease of a group.
 const LeaseGroup = "group"
 
-// How long a lease lives unless renewed, and how often it is renewed.
+// How long a lease is valid unless renewed, and how often it is renewed.
 const (
 	LeaseTTL   = 15 * time.Second
 	LeaseRenew = 5 * time.Second
 )
 
-// Call is one request to a model, failed and retried ones included: a row of
-// llm_calls.
+// Call is one request to a model, including failed and retried ones: a row of llm_calls.
 type Call struct {
 	GroupID      string        `db:"group_id" json:"group_id"`
 	RunID        *string       `db:"run_id" json:"run_id"` // nil for a dry run or a search
@@ -205,7 +199,7 @@ type Call struct {
 	Model        string        `db:"model" json:"model"`
 	InputTokens  int           `db:"input_tokens" json:"input_tokens"`
 	OutputTokens int           `db:"output_tokens" json:"output_tokens"`
-	CachedTokens int           `db:"cached_tokens" json:"cached_tokens"` // of input_tokens
+	CachedTokens int           `db:"cached_tokens" json:"cached_tokens"` // part of input_tokens
 	Tier         string        `db:"tier" json:"tier"`                   // standard, flex or batch
 	CostUSD      float64       `db:"cost_usd" json:"cost_usd"`
 	Latency      time.Duration `db:"-" json:"-"`             // stored as latency_ms
@@ -215,13 +209,14 @@ type Call struct {
 
 type keeperKey struct{}
 
-// KeepingCalls returns a context in which the row of a call that was answered is handed to keep,
-// who has it written with the answer, or by itself where that cannot be kept.
+// KeepingCalls returns a context in which successful calls are passed to keep, not written at once. keep must write
+// the row with the answer, or by itself if the answer cannot be stored.
 func KeepingCalls(ctx context.Context, keep func(Call)) context.Context {
 	return context.WithValue(ctx, keeperKey{}, keep)
 }
 
-// Keep hands the call to whoever keeps those of the context, if anybody does.
+// Keep passes a successful call to the context's keep function. It returns false if there is none or the call
+// failed.
 func (c Call) Keep(ctx context.Context) bool {
 	keep, _ := ctx.Value(keeperKey{}).(func(Call))
 	if keep == nil || c.Outcome != "ok" {
@@ -231,57 +226,56 @@ func (c Call) Keep(ctx context.Context) bool {
 	return true
 }
 
-// RunEffect is what a run did to a lineage, or would have done if a person let it: a change,
-// or support, which is no change.
+// RunEffect is what a run did to a lineage, or would do if a person approved it: a change, or support.
 type RunEffect struct {
 	ChunkNo      int       `db:"chunk_no"`
 	Action       Action    `db:"action"` // create, update, delete; keep is support
 	LineageID    string    `db:"lineage_id"`
-	MemoryID     string    `db:"memory_id"` // the version after it; of what ended or was supported, the one that was
+	MemoryID     string    `db:"memory_id"` // the version after it, or the version that ended or was supported
 	OldStatement string    `db:"old_statement"`
-	NewStatement string    `db:"new_statement"` // "" of what ended
-	Held         bool      `db:"-"`             // it waits for a person, or waited
+	NewStatement string    `db:"new_statement"` // "" if the lineage ended
+	Held         bool      `db:"-"`             // it is or was held for a person
 	At           time.Time `db:"created_at"`
 }
 
-// Spend is what calls to models have cost.
+// Spend is the cost of calls to models.
 type Spend struct {
 	Calls        int     `db:"calls" json:"calls"`
 	InputTokens  int     `db:"input_tokens" json:"input_tokens"`
 	OutputTokens int     `db:"output_tokens" json:"output_tokens"`
-	CachedTokens int     `db:"cached_tokens" json:"cached_tokens"` // of input_tokens
+	CachedTokens int     `db:"cached_tokens" json:"cached_tokens"` // part of input_tokens
 	CostUSD      float64 `db:"cost_usd" json:"cost_usd"`
 }
 
-// Add counts one call.
+// Add adds one call.
 func (s *Spend) Add(c Call) {
 	*s = s.Plus(Spend{1, c.InputTokens, c.OutputTokens, c.CachedTokens, c.CostUSD})
 }
 
-// Plus is both together.
+// Plus returns the sum.
 func (s Spend) Plus(o Spend) Spend {
 	return Spend{Calls: s.Calls + o.Calls, InputTokens: s.InputTokens + o.InputTokens,
 		OutputTokens: s.OutputTokens + o.OutputTokens, CachedTokens: s.CachedTokens + o.CachedTokens,
 		CostUSD: s.CostUSD + o.CostUSD}
 }
 
-// RunEntry is a run in a list, with what it has spent.
+// RunEntry is a run in a list, with its cost.
 type RunEntry struct {
 	Run
 	Spend Spend `json:"spend"`
 }
 
-// Window is a half-open interval [Since, Until) of sent_at. A nightly one is a
-// date of the group's own calendar; one that a person asked for need not be.
+// Window is a half-open interval [Since, Until) of sent_at. A nightly window is a date of the group's own calendar;
+// a person may ask for any other.
 type Window struct {
-	Date  string    `json:"date,omitempty"` // YYYY-MM-DD, "" for one that is no date
-	Since time.Time `json:"since"`          // zero: from the first pending message on
-	Until time.Time `json:"until"`          // zero: up to now, whenever that is
-	// SessionID narrows it down to one session; "" is all messages.
+	Date  string    `json:"date,omitempty"` // YYYY-MM-DD, "" if the window is not a date
+	Since time.Time `json:"since"`          // zero: from the first pending message
+	Until time.Time `json:"until"`          // zero: up to now
+	// SessionID limits the window to one session; "" is all messages.
 	SessionID string `json:"session_id,omitempty"`
 }
 
-// WindowLoad is a window with the pending messages in it.
+// WindowLoad is a window and the size of its pending messages.
 type WindowLoad struct {
 	Window
 	Messages   int `json:"messages"`
@@ -289,53 +283,51 @@ type WindowLoad struct {
 	Bytes      int `json:"bytes"`      // of their texts, in UTF-8
 }
 
-// DueGroup is a group with pending messages, and what a job must know before it
-// works on it.
+// DueGroup is a group with pending messages, and what a job needs to know before it starts.
 type DueGroup struct {
 	Group
 	FirstPending time.Time // sent_at of the oldest pending message
-	Setback      *Setback  // nil: the job's last run of the group did not fail
+	Setback      *Setback  // nil: the job's last run in the group did not fail
 }
 
 // DueQuery selects groups with pending messages, by id.
 type DueQuery struct {
 	Job     Job
-	GroupID string // "" = all; one that is named is found paused or not
+	GroupID string // "" = all; a named group is selected even if paused
 	After   string // only ids after this one
 	Limit   int    // 0 = no limit
 }
 
-// Setback is what repeated failure of a job has led to for a group.
+// Setback is the failure state of a job in a group.
 type Setback struct {
 	GroupID   string     `db:"group_id" json:"-"`
 	Job       Job        `db:"job" json:"job"`
-	SessionID string     `db:"-" json:"session_id,omitempty"`        // where it is that session's alone
-	Failures  int        `db:"failures" json:"failures"`             // in a row
+	SessionID string     `db:"-" json:"session_id,omitempty"`        // set if it concerns only that session
+	Failures  int        `db:"failures" json:"failures"`             // consecutive failures
 	Error     string     `db:"error" json:"error"`                   // of the last one
-	RetryAt   time.Time  `db:"retry_at" json:"retry_at"`             // not before, unless a person says so
-	ParkedAt  *time.Time `db:"parked_at" json:"parked_at,omitempty"` // set: not until a person says so
+	RetryAt   time.Time  `db:"retry_at" json:"retry_at"`             // not before then, unless a person asks
+	ParkedAt  *time.Time `db:"parked_at" json:"parked_at,omitempty"` // set: suspended until a person resumes it
 	UpdatedAt time.Time  `db:"updated_at" json:"updated_at,omitzero"`
 }
 
-// MaxRetryAfter is the longest that anything is left alone after a failure, whatever is
-// configured. A retry that is further ahead is of before a clock was set back: it is due.
+// MaxRetryAfter bounds the delay of every retry, whatever is configured. A retry time further in the future was set
+// before a clock was set back, and counts as due.
 const MaxRetryAfter = 7 * 24 * time.Hour
 
-// LeftAlone tells whether what is tried again at retry is not tried yet.
+// LeftAlone reports whether it is too early for a retry that is due at retry.
 func LeftAlone(retry, now time.Time) bool {
 	return retry.After(now) && !retry.After(now.Add(MaxRetryAfter))
 }
 
-// ParkRule says how long a group is left alone after a failure of a job, and
-// when it is left to a person.
+// ParkRule says how long a job of a group is delayed after a failure, and when it is suspended.
 type ParkRule struct {
-	After         int           // failures in a row after which it is parked
+	After         int           // consecutive failures after which the job is suspended
 	RetryAfter    time.Duration // after the first failure; each further one doubles it
-	MaxRetryAfter time.Duration // but never longer than this
+	MaxRetryAfter time.Duration // maximum of the delay
 }
 
-// Next is what one more failure, at that instant, makes of a setback. The zero
-// Setback stands for none so far. One that is parked stays so.
+// Next returns the failure state after one more failure. The zero Setback means no failure so far. A suspended job
+// stays suspended.
 func (r ParkRule) Next(s Setback, reason string, at time.Time) Setback {
 	s.Failures++
 	s.Error = reason

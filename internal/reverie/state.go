@@ -6,83 +6,81 @@ import (
 	"time"
 )
 
-// GatherQuery asks for what one chunk needs: a group's heads, its oldest
-// pending messages of the window, and consumed ones as context.
+// GatherQuery asks for the state that one chunk needs: a group's heads, the window's oldest pending messages, and
+// consumed ones as context.
 type GatherQuery struct {
 	GroupID      string
 	Kind         Kind
 	Since, Until time.Time // half-open over sent_at; a zero Since is the beginning
-	Limit        int       // pending messages at most
-	Skip         int       // the oldest pending messages to pass over (a dry run has planned for them)
-	MessageIDs   []string  // instead of Limit: exactly these, those still pending
+	Limit        int       // maximum number of pending messages
+	Skip         int       // the oldest pending messages to skip: a dry run has planned for them
+	MessageIDs   []string  // instead of Limit: exactly these, if still pending
 	ContextSince time.Time // zero: no context
-	ContextLimit int       // newest consumed messages at most
-	RunID        string    // that asks, "" for none: what its own changes have queued to be judged again waits for the next
+	ContextLimit int       // maximum number of the newest consumed messages
+	// The asking run, "" for none: memories that its own changes queued to be judged again wait for the next run.
+	RunID string
 }
 
-// PastQuery asks for a group as a chunk of a past run of evolve found it.
+// PastQuery asks for a group's state as a chunk of an earlier evolve run saw it.
 type PastQuery struct {
 	GroupID      string
 	RunID        string
-	At           time.Time // when the chunk was asked about
-	MessageIDs   []string  // of the chunk
-	MemoryIDs    []string  // versions that it was shown
-	Days         int       // of consumed messages that it was shown besides; 0: none
-	Until        time.Time // the end of the run's window, for those
-	ContextLimit int       // newest of those at most
+	At           time.Time // when the chunk's question was asked
+	MessageIDs   []string  // messages of the chunk
+	MemoryIDs    []string  // versions that the chunk was shown
+	Days         int       // days of consumed messages that it was also shown; 0: none
+	Until        time.Time // the end of the run's window, for these messages
+	ContextLimit int       // maximum number of the newest of them
 }
 
-// State is a group as one chunk sees it, read in one snapshot.
+// State is the input of one chunk, read in one snapshot.
 type State struct {
 	Group  Group
-	Nights []string    // the newest dates on which the group talked, sorted
+	Nights []string    // the newest active nights, sorted
 	Heads  []HeadState // active, oldest lineage first
-	// Archived are archived heads of the same kind, those supported last first: what says
-	// one of them again brings it back.
+	// Archived are archived heads of the same kind, latest support first. A statement that repeats one makes it active
+	// again.
 	Archived []HeadState
-	// Again are the further memories to be judged again: those that are held until then,
-	// and active ones of other kinds. Of the heads those are that say why.
+	// Again are further memories to be judged again: held ones, and active ones of other kinds. Heads that have a
+	// JudgeAgain reason are not among them.
 	Again []HeadState
-	// Taken is what active memories of the kinds say that are held or to be judged again
-	// beside the heads': see [Memory.Text].
+	// Taken are the texts ([Memory.Text]) of active memories of the kinds in Again, other than the heads' kind.
 	Taken   map[string]bool
 	Pending []Message // by sent_at, then by order of arrival
-	More    bool      // there are further pending messages in the window
+	More    bool      // the window has further pending messages
 	Context []Message // consumed, sent in [ContextSince, Until), oldest first
 }
 
-// HeadState is a lineage's head, active, archived or held, and the local dates its lineage has
-// evidence on.
+// HeadState is a lineage's head, active, archived or held, and the local dates of its evidence.
 type HeadState struct {
 	Memory
 	SupportDates []string   `db:"support_dates"` // YYYY-MM-DD, sorted
-	UsedAt       *time.Time `db:"used_at"`       // when it was used in an answer last, nil for never
-	// Awaits are, where it is to be judged again, the pending messages that are or were
-	// its evidence.
+	UsedAt       *time.Time `db:"used_at"`       // last use in an answer, nil for never
+	// Awaits are the pending messages that are or were evidence of a memory that is to be judged again.
 	Awaits []string
-	Waits  string // the run whose plan for it waits for a person, "" for none
-	// Rejected is what a person has refused to do with it, and with what it rests on: an action,
-	// and the hash of what it would say.
+	Waits  string // the run that holds a plan for it for a person, "" for none
+	// Rejected lists what a person has rejected for it and its present sources: an action, and the hash of the
+	// statement.
 	Rejected []string
 }
 
-// Refused tells whether a person has refused a step on the memory as it is.
+// Refused reports whether a person has rejected this step on the memory as it is.
 func (h HeadState) Refused(s Step) bool {
 	return h.JudgeAgain == "" && slices.Contains(h.Rejected, strings.TrimSpace(string(s.Action)+" "+s.ContentHash))
 }
 
-// Held tells whether nobody recalls it until it has been judged again.
+// Held reports whether the memory is not recalled until it is judged again.
 func (h HeadState) Held() bool { return h.Status == StatusHeld }
 
-// ImportResult counts what became of a batch of messages.
+// ImportResult is the result of importing a batch of messages.
 type ImportResult struct {
 	New   int `json:"new"`
-	Known int `json:"known"` // same id already stored; left as it was
-	// Changed are those of the known ones that have another text now.
+	Known int `json:"known"` // the id is already stored; left unchanged
+	// Changed counts the known messages whose text differs.
 	Changed int `json:"changed,omitempty"`
-	// Erased had been forgotten with their author, and did not come in again.
+	// Erased counts messages that were erased with their author, and are not stored again.
 	Erased int `json:"erased,omitempty"`
-	// Changes are newer texts of known ones, which are stored by themselves, and deletions.
+	// Changes are newer texts of known messages, and deletions. They are stored separately.
 	Changes []MessageChange `json:"-"`
 }
 
@@ -91,62 +89,61 @@ type MemoryQuery struct {
 	GroupID   string
 	Status    Status    // "" = all
 	Kind      Kind      // "" = all
-	At        time.Time // zero = now; else what was active at that instant (Status is then ignored)
-	Recorded  bool      // At is of the time of writing, and not of the chat's
-	SessionID string    // "" = all; else only what is of this session
-	Tag       string    // "" = all; else only what bears this tag
-	Core      bool      // only what weighs CoreWeight or more
+	At        time.Time // zero = now; else memories active at that instant, whatever Status says
+	Recorded  bool      // At is in the time of writing, not in the chat's time
+	SessionID string    // "" = all; else only memories of this session
+	Tag       string    // "" = all; else only memories with this tag
+	Core      bool      // only memories of weight CoreWeight or more
 	Type      Type      // "" = all
-	Text      string    // only what has all words of it in it, in large or small letters
+	Text      string    // only memories that contain all of its words, case-insensitively
 	Order     MemoryOrder
 	Limit     int
 	Offset    int
 }
 
-// MemoryOrder is what memories are listed by.
+// MemoryOrder is the sort order of a list of memories.
 type MemoryOrder string
 
-// The orders. The empty one has the oldest lineage first; the others what there is most
-// of first.
+// The orders. The default has the oldest lineage first; the others have the highest value first.
 const (
-	OrderChanged   MemoryOrder = "changed"   // the version
-	OrderSupported MemoryOrder = "supported" // the last support
+	OrderChanged   MemoryOrder = "changed"   // by the version's time
+	OrderSupported MemoryOrder = "supported" // by the last support
 	OrderStrength  MemoryOrder = "strength"
 	OrderWeight    MemoryOrder = "weight"
-	OrderOldest    MemoryOrder = "oldest" // as the empty one
+	OrderOldest    MemoryOrder = "oldest" // the same as the default
 )
 
 // MemoryOrders are all orders.
 var MemoryOrders = []MemoryOrder{OrderChanged, OrderSupported, OrderStrength, OrderWeight, OrderOldest}
 
-// SearchQuery ranks the memories of one group by what a text means and by its words,
-// exactly. Vectors of other models or widths are never compared.
+// SearchQuery ranks the memories of one group by meaning and by words, without an approximate index. It compares
+// only vectors of the same model and width.
 type SearchQuery struct {
 	GroupID     string
 	Kinds       []Kind      // empty = all
-	Texts       []string    // the text as it was written, then in other scripts; none: the vector alone counts
-	Vector      []float32   // nil: the words alone count
+	Texts       []string    // the text as written, then in other scripts; empty: only the vector counts
+	Vector      []float32   // nil: only words count
 	Model       string      // model@dims of Vector
 	Calibration Calibration // of Model; the zero value takes cosines as they are
-	At          time.Time   // zero = now; else what was active at that instant
-	Recorded    bool        // At is of the time of writing, and not of the chat's
+	At          time.Time   // zero = now; else memories active at that instant
+	Recorded    bool        // At is in the time of writing, not in the chat's time
 	Limit       int         // 0 = all
 	Only        []string    // ids of versions; nil = any
 
-	// Archived memories that score at least Reaching are looked for, too, where fewer active ones
-	// than so many do; 0 = never. Of an instant there are none.
+	// If fewer than Fewer active memories score at least Reaching, archived ones that do are returned too; 0 = never.
+	// With At, there are none.
 	Fewer    int
 	Reaching float64
 }
 
-// Ranking is what a search found: the best, and how many there are.
+// Ranking is the result of a search: the best memories, and how many there are.
 type Ranking struct {
 	Hits     []Hit // best first
 	Archived []Hit // best first
 	Total    int   // active memories that were compared
-	Unseen   int   // of them: without a vector of the model
+	Unseen   int   // those without a vector of the model
 
-	// What the group says about its team, and whether it has links; not told where nothing was found.
+	// The group's team setting, and whether it has links; unset if nothing was found.
 	Team   string
 	Linked bool
 }
@@ -155,48 +152,47 @@ type Ranking struct {
 type RunQuery struct {
 	GroupID string    // "" = all
 	Job     Job       // "" = all
-	Status  RunStatus // "" = all; held is all of which a plan waits, however they ended, too
+	Status  RunStatus // "" = all; held also selects ended runs with a waiting plan
 	Since   time.Time
 	Before  string // run id: only older ones; "" = from the newest on
-	Held    bool   // only those of which a plan waits
+	Held    bool   // only runs with a waiting plan
 	Limit   int
 }
 
-// StatsBars is how many parts a distribution has.
+// StatsBars is the number of bars of a distribution.
 const StatsBars = 10
 
-// StatsDays is how many days of changes are counted.
+// StatsDays is the number of days for which changes are counted.
 const StatsDays = 30
 
-// MemoryStats says how the memories of a group stand, or of all groups together.
+// MemoryStats are statistics of the memories of a group, or of all groups.
 type MemoryStats struct {
 	GroupID     string      `json:"group_id,omitempty"` // "" = all groups
 	Groups      int         `json:"groups"`
-	Kinds       []KindStats `json:"kinds"`    // those that there are
-	Lineages    int         `json:"lineages"` // each with one version or more
+	Kinds       []KindStats `json:"kinds"`    // kinds that have memories
+	Lineages    int         `json:"lineages"` // each has one or more versions
 	Versions    int         `json:"versions"`
 	Active      int         `json:"active"`
-	Core        int         `json:"core"`        // of them: weight from CoreWeight on
-	Established int         `json:"established"` // of them: strength from EstablishedStrength on
-	Tentative   int         `json:"tentative"`   // of them: the others
+	Core        int         `json:"core"`        // active memories of weight CoreWeight or more
+	Established int         `json:"established"` // active memories of strength EstablishedStrength or more
+	Tentative   int         `json:"tentative"`   // the other active memories
 	// Strength and Weight count the active ones by tenths of the range.
 	Strength  []int              `json:"strength"`
 	Weight    []int              `json:"weight"`
-	Oldest    *time.Time         `json:"oldest"` // birth of the oldest active lineage
-	Newest    *time.Time         `json:"newest"` // of the newest active version
-	Days      []DayStats         `json:"days"`   // StatsDays of them, the last one is today, in UTC
+	Oldest    *time.Time         `json:"oldest"` // creation of the oldest active lineage
+	Newest    *time.Time         `json:"newest"` // creation of the newest active version
+	Days      []DayStats         `json:"days"`   // StatsDays entries; the last one is today, in UTC
 	Vectors   VectorStats        `json:"vectors"`
-	Sessions  int                `json:"sessions"`  // that active memories are of
-	Summaries int                `json:"summaries"` // active memories that sum one up
+	Sessions  int                `json:"sessions"`  // sessions with active memories
+	Summaries int                `json:"summaries"` // active summaries of sessions
 	Usage     UsageStats         `json:"usage"`
-	Used      []MemoryUsageStats `json:"most_used"` // by how often answers used them, at most StatsUsed
+	Used      []MemoryUsageStats `json:"most_used"` // most used first, at most StatsUsed
 }
 
-// StatsUsed is how many of the most used memories are named.
+// StatsUsed is the number of most used memories in MemoryStats.
 const StatsUsed = 5
 
-// KindStats counts memories of one kind: lineages by the status of their newest
-// version, where one that is deprecated was deleted.
+// KindStats counts the lineages of one kind by the status of their newest version. Deprecated means deleted.
 type KindStats struct {
 	Kind     Kind `json:"kind" db:"kind"`
 	Active   int  `json:"active" db:"active"`
@@ -206,25 +202,25 @@ type KindStats struct {
 	Versions int  `json:"versions" db:"versions"`
 }
 
-// DayStats counts what changed on one day.
+// DayStats counts the changes of one day.
 type DayStats struct {
 	Date    string         `json:"date"`
 	Changes int            `json:"changes"`
 	Actions map[Action]int `json:"actions,omitempty"`
 }
 
-// VectorStats says which active memories can be searched.
+// VectorStats counts active memories with and without vectors.
 type VectorStats struct {
 	Present int            `json:"present"`
 	Missing int            `json:"missing"`
 	Models  map[string]int `json:"models"` // name@dims
 }
 
-// UsageStats counts uses: rows of the usage log, and those pruned from it.
+// UsageStats counts rows of the usage log, including pruned ones.
 type UsageStats struct {
 	Offered    int `json:"offered"`
-	Referenced int `json:"referenced"` // of them: the answer used it
-	Ignored    int `json:"ignored"`    // of them: it did not
+	Referenced int `json:"referenced"` // the answer used the memory
+	Ignored    int `json:"ignored"`    // the answer did not use it
 	Never      int `json:"never"`      // active memories that were never offered
 }
 

@@ -5,61 +5,62 @@ import (
 	"time"
 )
 
-// Webhook is an address that is told of changes, of one group or of all.
+// Webhook is a URL that receives events of one group or of all.
 type Webhook struct {
 	ID           string     `json:"webhook_id" db:"webhook_id"`
 	GroupID      string     `json:"group_id" db:"group_id"` // "" = all groups
 	URL          string     `json:"url"`
 	Secret       string     `json:"-"`
-	Events       []string   `json:"events"`     // types of events; none = all
-	Statements   bool       `json:"statements"` // bodies repeat what memories say
+	Events       []string   `json:"events"`     // event types; empty = all
+	Statements   bool       `json:"statements"` // bodies include the statements of memories
 	CreatedAt    time.Time  `json:"created_at" db:"created_at"`
-	Failures     int        `json:"failures"` // in a row
+	Failures     int        `json:"failures"` // consecutive failures
 	FailingSince *time.Time `json:"failing_since,omitempty" db:"failing_since"`
 	RetryAt      time.Time  `json:"-" db:"retry_at"`
 	LastError    string     `json:"last_error,omitempty" db:"last_error"`
 	DisabledAt   *time.Time `json:"disabled_at,omitempty" db:"disabled_at"`
-	Waiting      int        `json:"waiting"` // events
+	Waiting      int        `json:"waiting"` // events not sent yet
 	OldestAt     *time.Time `json:"oldest_at,omitempty" db:"oldest_at"`
 }
 
-// WebhookEventTypes are what a webhook can be told of.
+// WebhookEventTypes are the types of events that a webhook can receive.
 var WebhookEventTypes = []string{"memory.created", "memory.updated", "memory.deleted", "memory.reviewed",
 	"run.succeeded", "run.held", "run.deferred", "run.failed", "run.rejected", "run.undone"}
 
-// WebhookTest is the type of an event that is sent by hand.
+// WebhookTest is the type of an event that a person sends as a test.
 const WebhookTest = "webhook.test"
 
-// WebhookLane is the events of one group for one webhook: they go one after another.
+// WebhookLane is the events of one group for one webhook: they are sent in order.
 type WebhookLane struct {
 	GroupID   string `db:"group_id"`
 	WebhookID string `db:"webhook_id"`
 }
 
-// WebhookEvent is an event that is to be sent, with its webhook.
+// WebhookEvent is an event to be sent, with its webhook.
 type WebhookEvent struct {
 	WebhookLane
 	ID        string    `db:"event_id"`
 	Type      string    `db:"type"`
 	Attempts  int       `db:"attempts"`
-	Gone      bool      `db:"gone"` // its memory was erased: there is nothing to tell
+	Gone      bool      `db:"gone"` // its memory was erased: it is not sent
 	CreatedAt time.Time `db:"created_at"`
-	QueuedAt  time.Time `db:"queued_at"` // since when it is to be sent
-	TakenFor  time.Time `db:"due_at"`    // until then it is nobody else's; what is noted of it later counts if that has not changed
-	Hook      Webhook   `db:"hook"`
-	Data      EventData `db:"data"`
+	QueuedAt  time.Time `db:"queued_at"` // when it was queued to be sent
+	// The sender's claim ends then; a result is stored only if this value is unchanged.
+	TakenFor time.Time `db:"due_at"`
+	Hook     Webhook   `db:"hook"`
+	Data     EventData `db:"data"`
 }
 
-// WebhookFailure is what follows from an event that could not be sent.
+// WebhookFailure is the consequence of an event that could not be sent.
 type WebhookFailure struct {
 	Why        string
-	EventAgain time.Time // when the event is tried again,
-	HookAgain  time.Time // and any of its webhook
+	EventAgain time.Time // next try of the event
+	HookAgain  time.Time // next try of any event of the webhook
 	GiveUp     bool      // the event is not tried again
-	Disable    bool      // the webhook is sent nothing more
+	Disable    bool      // the webhook is disabled
 }
 
-// EventData is what the body of an event says.
+// EventData is the content of an event's body.
 type EventData struct {
 	WebhookID   string     `json:"webhook_id,omitempty" db:"webhook_id"` // of a test
 	GroupID     string     `json:"group_id,omitempty" db:"group_id"`
@@ -76,7 +77,7 @@ type EventData struct {
 	WindowUntil *time.Time `json:"window_until,omitempty" db:"window_until"`
 }
 
-// Body is the event as it is sent.
+// Body returns the event as it is sent.
 func (e WebhookEvent) Body() ([]byte, error) {
 	return json.Marshal(struct {
 		Type      string    `json:"type"`
@@ -85,28 +86,28 @@ func (e WebhookEvent) Body() ([]byte, error) {
 	}{e.Type, e.CreatedAt.UTC(), e.Data})
 }
 
-// WebhookReply is a webhook; its secret is told once.
+// WebhookReply is a webhook; Secret is set only once.
 type WebhookReply struct {
 	Success bool   `json:"success"`
 	Secret  string `json:"secret,omitempty"`
 	Webhook
 }
 
-// WebhooksReply is webhooks.
+// WebhooksReply lists webhooks.
 type WebhooksReply struct {
 	Success  bool      `json:"success"`
 	Webhooks []Webhook `json:"webhooks"`
 }
 
-// WebhookTestReply is what became of a test.
+// WebhookTestReply is the result of a test event.
 type WebhookTestReply struct {
-	Success    bool   `json:"success"` // it was answered 2xx
+	Success    bool   `json:"success"` // the answer was 2xx
 	WebhookID  string `json:"webhook_id"`
 	HTTPStatus int    `json:"http_status,omitempty"` // 0: no answer
 	Error      string `json:"error,omitempty"`
 }
 
-// WebhookReplayReply is how many events are sent again.
+// WebhookReplayReply counts the events that are sent again.
 type WebhookReplayReply struct {
 	Success   bool   `json:"success"`
 	WebhookID string `json:"webhook_id"`

@@ -10,10 +10,9 @@ import (
 	"reverie/internal/text"
 )
 
-// CleanTags brings a model's tags into shape: white space folded, visible
-// characters only, each once (whatever its case and width), none longer than
-// [reverie.MaxTagLength] characters, none that would be refused as a statement, at most
-// [reverie.MaxTags] of them, in the order given. It never returns nil.
+// CleanTags normalises a model's tags. It folds white space and removes invisible characters, duplicates (ignoring
+// case and width), and tags that would be refused as a statement. A tag keeps at most [reverie.MaxTagLength]
+// characters; the result keeps at most [reverie.MaxTags] tags in the given order. It never returns nil.
 func CleanTags(tags []string) []string {
 	clean := []string{}
 	seen := map[string]bool{}
@@ -31,9 +30,9 @@ func CleanTags(tags []string) []string {
 	return clean
 }
 
-// CleanReason makes a model's reason fit to be stored and shown: one line,
-// invisible and control characters removed, secrets masked, at most
-// [reverie.MaxReason] characters. One without a word is none: small models copy the dots of a prompt.
+// CleanReason makes a model's reason fit to be stored and shown. It removes line breaks and invisible and control
+// characters, masks secrets, and keeps at most [reverie.MaxReason] characters. A reason without a word becomes "":
+// small models copy the dots of a prompt.
 func CleanReason(s string) string {
 	if !strings.ContainsFunc(s, text.IsWord) {
 		return ""
@@ -41,10 +40,9 @@ func CleanReason(s string) string {
 	return text.Excerpt(MaskSecrets(text.VisibleLine(s)), reverie.MaxReason)
 }
 
-// CleanSummary makes a text of several sentences that a model wrote fit to be
-// stored and shown: one line, invisible and control characters removed, secrets
-// masked, at most n characters, cut where a sentence ends if one does in the later
-// half. Whether it may become a memory is for [CheckStatement] to say.
+// CleanSummary makes a model's text of several sentences fit to be stored and shown. It removes line breaks and
+// invisible and control characters, and masks secrets. It keeps at most n characters, and cuts at the end of a
+// sentence if one ends in the second half. [CheckStatement] decides whether the text may become a memory.
 func CleanSummary(s string, n int) string {
 	s = strings.Join(strings.Fields(MaskSecrets(text.VisibleLine(s))), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -65,8 +63,8 @@ func CleanSummary(s string, n int) string {
 	return text.Excerpt(s, n)
 }
 
-// endsSentence tells whether a sentence ends with r, before rest. A point ends one
-// only before a space: 3.5 goes on.
+// endsSentence reports whether a sentence ends with r, before rest. A full stop ends one only before a space: 3.5
+// is one word.
 func endsSentence(r rune, rest string) bool {
 	switch r {
 	case '。', '！', '？', '；', '…':
@@ -77,17 +75,15 @@ func endsSentence(r rune, rest string) bool {
 	return false
 }
 
-// Cite verifies citations of messages, which are numbered from 1. Each must name
-// one that a member wrote, and a quote that is given must stand in it; the others
-// are left out. One with its author whose number is wrong means the one message of that author
-// which the quote stands in: small models miscount, but they copy well.
-// Of a message that is cited several times, the first quote counts.
-// quoted says whether any was quoted, and not only named.
+// Cite verifies citations of messages, which are numbered from 1. A citation must name a message by a member, and
+// its quote, if any, must occur in the message; others are dropped. If author and number disagree, Cite takes the
+// only message of that author that contains the quote: small models miscount, but copy well. If a message is cited
+// several times, its first quote is used. quoted reports whether any citation has a valid quote.
 func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Location) (evidence []reverie.Evidence, quoted bool) {
 	place, words := map[string]int{}, map[string]bool{} // of a message in evidence
 	for _, c := range cited {
 		quote := strings.TrimSpace(c.Quote)
-		n, _ := strconv.Atoi(c.Message) // 0 is none
+		n, _ := strconv.Atoi(c.Message) // 0 is invalid
 		said := func(m reverie.Message) bool {
 			return m.Role == reverie.RoleUser && (quote == "" || text.VerifyQuote(quote, m.Text))
 		}
@@ -103,15 +99,15 @@ func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Locati
 		case !again:
 			place[m.ID], words[m.ID] = len(evidence), quote != ""
 			evidence = append(evidence, EvidenceOf(m, quote, loc))
-		case quote != "" && !words[m.ID]: // the words say more than the number did
+		case quote != "" && !words[m.ID]: // a quote is better evidence than a bare number
 			evidence[at], words[m.ID] = EvidenceOf(m, quote, loc), true
 		}
 	}
 	return evidence, quoted
 }
 
-// soleBy is the number of the one message of an author that has something said, 0 where there is
-// none or another.
+// soleBy returns the number of the only message of an author for which said is true; 0 if there is none or more
+// than one.
 func soleBy(author string, messages []reverie.Message, said func(reverie.Message) bool) (n int) {
 	for i, m := range messages {
 		if author != "" && text.Visible(m.Author) == author && said(m) {
@@ -124,8 +120,8 @@ func soleBy(author string, messages []reverie.Message, said func(reverie.Message
 	return n
 }
 
-// EvidenceOf is a message as evidence, by a quote that stands in it or, where that
-// is "", by its beginning. Secrets in it are masked.
+// EvidenceOf makes evidence of a message and a quote from it. If the quote is "", it uses the beginning of the
+// message. Secrets are masked.
 func EvidenceOf(m reverie.Message, quote string, loc *time.Location) reverie.Evidence {
 	if quote == "" {
 		quote = m.Text

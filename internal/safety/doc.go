@@ -1,4 +1,3 @@
-// Package safety says what may become a memory, and what a model may be shown: it finds
-// secrets, personal data, instructions addressed to a model and markup in texts, masks or
-// refuses them, and verifies what a model cites.
+// Package safety decides what may become a memory and what a model may see. It finds secrets, personal data,
+// instructions to a model and markup in texts, masks or refuses them, and verifies what a model cites.
 package safety

@@ -10,11 +10,11 @@ import (
 	"reverie/internal/text"
 )
 
-// maxAuthor is how many characters of an author's name are kept.
+// maxAuthor is the maximum number of characters of an author's name.
 const maxAuthor = 100
 
-// Written is what a person writes, or writes anew, as it may be remembered: under the rules
-// of every statement. Its errors are [reverie.ErrInvalid].
+// Written checks a person's edit by the rules for statements and returns it as it may be stored. Its errors are
+// [reverie.ErrInvalid].
 func (p Privacy) Written(e reverie.Edit) (reverie.Edit, error) {
 	invalid := func(format string, args ...any) (reverie.Edit, error) {
 		return e, fmt.Errorf(format+": %w", append(args, reverie.ErrInvalid)...)

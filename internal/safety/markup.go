@@ -8,16 +8,14 @@ import (
 	"reverie/internal/text"
 )
 
-// findLink returns the first address in plain text, "" without one: anything
-// with a scheme, www., Markdown links and images, data URIs, and domains that
-// are followed by a path, port or query. Names with points in them pass
-// (Node.js, v1.2.3, main.go), and so does a bare domain.
+// findLink returns the first address in plain text, "" if there is none. Addresses are anything with a scheme,
+// www., Markdown links and images, data URIs, and domains followed by a path, port or query. Names with dots
+// (Node.js, v1.2.3, main.go) and bare domains are not addresses.
 func findLink(text string) string { return rulesOf()[RuleLink].find(text) }
 
-// findMarkup returns the first piece of markup in plain text, "" without one:
-// HTML and role tags, the control words of chat templates, role prefixes, code
-// fences and headings. Comparisons (a < b), hearts (<3), generic types (List<String>)
-// and names to be filled in (install <package>) pass.
+// findMarkup returns the first piece of markup in plain text, "" if there is none: HTML and role tags, control
+// words of chat templates, role prefixes, code fences and headings. Comparisons (a < b), hearts (<3), generic types
+// (List<String>) and placeholders (install <package>) are not markup.
 func findMarkup(s string) string {
 	if m := rulesOf()[RuleMarkup].find(s); m != "" {
 		return m
@@ -40,5 +38,5 @@ func findMarkup(s string) string {
 
 var tags = text.NewPattern(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
-// dangerousTags are never taken for a name to be filled in.
+// dangerousTags are tags that are never placeholders.
 var dangerousTags = sync.OnceValue(func() []string { return strings.Fields(plainFile().DangerousTags) })

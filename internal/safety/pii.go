@@ -8,9 +8,9 @@ import (
 	"reverie/internal/text"
 )
 
-// FindPII returns the personal data in text that has a shape of its own: e-mail
-// addresses and phone numbers, by position, none overlapping another. Names have none.
-// Numbers that identify a person or pay for one are secrets: see [FindSecrets].
+// FindPII returns e-mail addresses and phone numbers in text, by position and without overlaps. Names are not
+// found, since they have no shape of their own. Numbers that identify a person or pay for that person are secrets:
+// see [FindSecrets].
 func FindPII(text string) []Finding {
 	found := lookForPII(nil, text)
 	if r := newReading(text); r != nil {
@@ -22,10 +22,10 @@ func FindPII(text string) []Finding {
 	return withoutOverlaps(found)
 }
 
-// piiReach is how many bytes around an @ may be an address.
+// piiReach is the number of bytes around an @ that may belong to an address.
 const piiReach = 254
 
-// piiFile has the shapes, and what tells other numbers from those of phones.
+// piiFile holds the expressions, and the words that distinguish other numbers from phone numbers.
 type piiFile struct {
 	Email, Account string
 	Phone          []string
@@ -82,7 +82,7 @@ func lookForPII(found []located, text string) []located {
 	return found
 }
 
-// hasDomain tells whether a text may begin with a domain: that of an address has a point.
+// hasDomain reports whether a text may begin with a domain: the domain of an address has a dot.
 func hasDomain(text string) bool {
 	for i := range min(len(text), piiReach) {
 		if c := text[i]; c == '.' {
@@ -94,26 +94,26 @@ func hasDomain(text string) bool {
 	return false
 }
 
-// continues tells what stands inside a longer number, a word or an address.
+// continues reports whether a match beside c is part of a longer number, a word or an address.
 func continues(c byte) bool {
 	return isASCIIWord(c) || strings.IndexByte("._-/=#$@%&+(", c) >= 0
 }
 
-// accountOfHost tells git@github.com:… and root@10.0.0.5 from addresses of people.
+// accountOfHost recognises git@github.com:… and root@10.0.0.5, which are no addresses of people.
 func accountOfHost(part string, m []int) bool {
 	address := part[m[0]:m[1]]
 	return strings.HasPrefix(address, "git@") || strings.HasPrefix(part[m[1]:], ":/") || !strings.ContainsAny(address[strings.IndexByte(address, '@'):], ".")
 }
 
-// inAddress tells whether the account of a host follows, as in http://user@example.com or
-// behind its name and a colon, rather than somebody's address.
+// inAddress reports whether the account of a host follows, not a person's address. It does in
+// http://user@example.com, and after a user name and a colon.
 func inAddress(before string) bool {
 	m := piiShapes().account.FindStringSubmatch(before)
 	return m != nil && !strings.EqualFold(m[1], "mailto")
 }
 
-// isPhone looks at what stands around a phone number, and whether it has the digits of
-// one: not the beginning of something longer, a price or a count.
+// isPhone checks the digits of a phone number and the text around it. It refuses the beginning of something longer,
+// prices and counts.
 func isPhone(text string, start, end int) bool {
 	digits := 0
 	for i := start; i < end; i++ {

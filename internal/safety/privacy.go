@@ -12,31 +12,28 @@ import (
 	"reverie/internal/text"
 )
 
-// PII says what becomes of personal data (see [FindPII]) in what becomes memory.
+// PII is the policy for personal data (see [FindPII]) in texts that become memory.
 type PII string
 
-// The policies, [privacy] pii in the configuration.
+// The policies: [privacy] pii in the configuration.
 const (
-	PIIAllow  PII = "allow"  // it is remembered like anything else
-	PIIMask   PII = "mask"   // its rule's name stands in its place: [pii:email]
-	PIIRefuse PII = "refuse" // it is treated like a secret
+	PIIAllow  PII = "allow"  // remembered like anything else
+	PIIMask   PII = "mask"   // replaced by the name of its rule: [pii:email]
+	PIIRefuse PII = "refuse" // treated like a secret
 )
 
-// Privacy is how texts are treated on their way into memory. The zero value masks personal
-// data. Secrets never pass, whatever it says.
+// Privacy is the treatment of texts that may become memory. The zero value masks personal data. It never lets
+// secrets pass.
 //
-// It works at three places, so that no room needs rules of its own: messages are masked
-// before a model is shown them ([Privacy.Messages]), answers before anything is made of
-// them or they are kept (package llm), and what people hand in is held against it
-// ([Privacy.Statement]). A mask of a secret in a statement is refused by [CheckStatement]
-// like the secret itself.
+// It applies at three places, so that no other package needs such rules. Messages are masked before a model sees
+// them ([Privacy.Messages]). Answers are masked before they are stored or used (package llm). Statements by people
+// are checked ([Privacy.Statement]). [CheckStatement] refuses a masked secret like the secret itself.
 type Privacy struct {
 	PII PII
 }
 
-// Mask returns a text without its secrets and, unless the policy allows it, without
-// personal data. Secrets come first: the end of a password and the host behind it read as
-// an address. It is idempotent.
+// Mask returns a text without secrets and, unless the policy allows them, without personal data. It masks secrets
+// first: the end of a password and the host after it look like an address. It is idempotent.
 func (p Privacy) Mask(s string) string {
 	s = MaskSecrets(s)
 	if p.PII == PIIAllow {
@@ -46,8 +43,8 @@ func (p Privacy) Mask(s string) string {
 	if p.PII == PIIRefuse {
 		open = maskOpen
 	}
-	// What is left beside a mask can read as something in its turn. Every round leaves less
-	// that is not mask, so the loop ends.
+	// The text beside a mask can look like personal data again. Every round leaves less unmasked text, so the loop
+	// ends.
 	for round := 1; ; round++ {
 		found := FindPII(s)
 		if len(found) == 0 {
@@ -57,8 +54,7 @@ func (p Privacy) Mask(s string) string {
 	}
 }
 
-// Messages returns the messages with masked texts, as a model may be shown them and
-// quotes are taken from: see [Privacy.Shown]. Those given are left as they are.
+// Messages returns copies of the messages with masked texts, for models and for quotes: see [Privacy.Shown].
 func (p Privacy) Messages(list []reverie.Message) []reverie.Message {
 	list = slices.Clone(list)
 	for i := range list {
@@ -67,7 +63,7 @@ func (p Privacy) Messages(list []reverie.Message) []reverie.Message {
 	return list
 }
 
-// Shown is what a model may be shown of a message: masked, and of a very long one the beginning.
+// Shown returns the part of a message that a model may see: masked, and only the beginning of a very long one.
 func (p Privacy) Shown(s string) string {
 	if len(s) <= reverie.MaxMessageShown {
 		return p.Mask(s)
@@ -75,15 +71,15 @@ func (p Privacy) Shown(s string) string {
 	return p.Mask(s[:shownEnd(s)]) + "…"
 }
 
-// cutMargin is how many bytes behind a cut are looked at for what it would take apart, and
-// cutWord how many of a word are given up before it: half a secret has no shape.
+// A cut must not split a secret, since half a secret has no recognisable shape. cutMargin is the number of bytes
+// after a cut that are searched for one. cutWord is the maximum number of bytes that are given up to cut between
+// words.
 const (
 	cutMargin = 4 << 10
 	cutWord   = 256
 )
 
-// shownEnd is where a long text is cut: between words where one ends near, outside of what is
-// masked.
+// shownEnd returns where a long text is cut: between words if possible, and outside of masked text.
 func shownEnd(s string) int {
 	end := runeStart(s, reverie.MaxMessageShown)
 	if i := strings.LastIndexFunc(s[:end], unicode.IsSpace); i >= end-cutWord {
@@ -97,7 +93,7 @@ func shownEnd(s string) int {
 	return end
 }
 
-// runeStart is the last byte up to i at which a character begins, or the end of the text.
+// runeStart returns the last byte up to i at which a character begins, or the end of the text.
 func runeStart(s string, i int) int {
 	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
 		i--
@@ -105,9 +101,8 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-// Statement returns s as it may be remembered, its personal data masked where the policy
-// says so, or why it may not: see [CheckStatement]. Its errors are *[StatementError], whose
-// details are without secrets and personal data.
+// Statement returns s as it may be stored, with personal data masked if the policy says so, or the reason why it
+// may not: see [CheckStatement]. Its errors are *[StatementError], whose details hold no secrets or personal data.
 func (p Privacy) Statement(s string) (string, error) {
 	secret := FindSecrets(s)
 	if len(secret) == 0 && p.PII != PIIAllow && len(FindSecrets(text.Normalize(s))) == 0 {

@@ -15,10 +15,9 @@ import (
 	"reverie/internal/text"
 )
 
-// readings are the ways in which a model may read a text, folded, each for the rules to be
-// tried on: as it stands; with letters that only look like others, with digits for
-// letters; without marks put between letters; backwards or rotated, where that gives words
-// of orders; and what is encoded in it. The first is always the text itself.
+// readings returns the ways in which a model may read a text, folded, so that the rules can try each. They are the
+// text itself, which is first; with lookalike letters and digits replaced; without marks between letters; backwards
+// or rotated, if that gives words of orders; and with encoded text decoded.
 func readings(body string) []string {
 	folded := closeHan(text.Simplify(text.FoldCase(body)))
 	list := []string{folded}
@@ -51,10 +50,10 @@ func readings(body string) []string {
 	return list
 }
 
-// dealtHan is Chinese with a mark after every character.
+// dealtHan matches Chinese with a mark after every character.
 var dealtHan = text.NewPattern(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
 
-// dealt tells whether there may be such Chinese.
+// dealt reports whether the text may hold such Chinese.
 func dealt(s string) bool {
 	n, before := 0, ' '
 	for _, r := range s {
@@ -75,12 +74,12 @@ func onlyLetters(s string) string {
 	}, s)
 }
 
-// findBroken returns the first order in text whose words are taken apart, "" without one.
-// Whole words are for the other rules.
+// findBroken returns the first order in text whose words are split into letters, "" if there is none. The other
+// rules find whole words.
 func findBroken(s string) string {
 	folded := text.FoldCase(s)
 	var letters strings.Builder
-	var places []int // in folded, of each byte of letters
+	var places []int // the byte in folded of each byte of letters
 	for i, r := range folded {
 		if r >= 'a' && r <= 'z' {
 			letters.WriteByte(byte(r))
@@ -101,14 +100,13 @@ func findBroken(s string) string {
 	return ""
 }
 
-// mayDisguise tells runes for which there may be a plainer one: marks on letters, and the
-// scripts and symbols that have letters like the Latin ones.
+// mayDisguise reports whether there may be a plainer form of a rune: for marks on letters, and for scripts and
+// symbols with letters like the Latin ones.
 func mayDisguise(r rune) bool {
 	return r >= 0x131 && r < 0x590 || r >= 0x1D00 && r < 0x1DC0 || r >= 0x1F130 && r <= 0x1F189 || r >= 0x1F1E6 && r <= 0x1F1FF || r >= 0xA720 && r < 0xA800
 }
 
-// dropMarks takes the marks off Latin letters (ṉ, o̶) and turns letters in boxes into
-// letters.
+// dropMarks removes the marks of Latin letters (ṉ, o̶) and turns boxed letters into letters.
 func dropMarks(s string) string {
 	before := 'x'
 	return norm.NFC.String(strings.Map(func(r rune) rune {
@@ -129,10 +127,10 @@ func dropMarks(s string) string {
 	}, norm.NFD.String(s)))
 }
 
-// A word with digits between its letters, as in 1gn0r3.
+// digitInWord matches a word with digits between its letters, as in 1gn0r3.
 var digitInWord = text.NewPattern(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
 
-// asLetters reads the digits of a word as letters. A1 is too short to be a disguise.
+// asLetters replaces the digits of a word by letters. A1 is too short to be a disguise.
 func asLetters(word string) string {
 	if len(word) < 3 {
 		return word
@@ -140,9 +138,9 @@ func asLetters(word string) string {
 	return disguises().digits.Replace(word)
 }
 
-// disguise is what uncovers hidden orders.
+// disguise holds the tables that uncover hidden orders.
 type disguise struct {
-	letters, digits *strings.Replacer // that look like others, and that stand for letters
+	letters, digits *strings.Replacer // lookalikes of letters, and digits that stand for letters
 	words           *text.Keywords    // 0: words of orders backwards, 1: rotated by 13 letters
 	whole           []string          // words that the rules of class broken are made of
 }
@@ -155,7 +153,7 @@ var disguises = sync.OnceValue(func() disguise {
 		strings.Fields(file.Whole)}
 })
 
-// replacer puts letters in the place of what looks like them.
+// replacer replaces lookalikes by their letters.
 func replacer(alike map[string]string) *strings.Replacer {
 	var pairs []string
 	for letter, others := range alike {
@@ -180,8 +178,8 @@ var (
 	notHex     = text.NewPattern(`[^0-9A-Fa-f]+`)
 )
 
-// findEncoded returns the first piece of text that hides text: what decodes to words from
-// base64, hexadecimal, escapes or bits, and Morse. Nobody needs it in a memory.
+// findEncoded returns the first piece of text that hides other text: base64, hexadecimal, escapes or bits that
+// decode to words, and Morse. No memory needs them.
 func findEncoded(s string) string {
 	if at := rulesOf()[RuleEncoded].find(s); at != "" {
 		return at
@@ -195,7 +193,7 @@ func decoded(s string) string {
 	return closeHan(text.Simplify(text.Fold(words)))
 }
 
-// decodeBlob returns a piece of text that decodes to words, and these.
+// decodeBlob returns a piece of text that decodes to words, and the words.
 func decodeBlob(text string) (blob, words string) {
 	if !hasRun(text, 16) {
 		return "", ""
@@ -227,8 +225,8 @@ func decodeBlob(text string) (blob, words string) {
 	return "", ""
 }
 
-// hasRun tells whether n characters of base64, digits of bits and hexadecimal with what
-// parts them included, follow each other in text.
+// hasRun reports whether text has a run of n characters of base64, or of 2n bits or hexadecimal digits, whose
+// separators do not count.
 func hasRun(text string, n int) bool {
 	run, digits := 0, 0
 	for i := range len(text) {
@@ -249,7 +247,7 @@ func hasRun(text string, n int) bool {
 	return false
 }
 
-// readable tells whether bytes are text: letters for the most part, and no controls.
+// readable reports whether bytes are text: mostly letters, and no control characters.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) {
 		return false
@@ -266,8 +264,8 @@ func readable(b []byte) bool {
 	return all >= 4 && 10*letters >= 8*all
 }
 
-// closeHan takes out what stands between two Han characters to keep them from
-// being matched: spaces, middle dots, strokes.
+// closeHan removes spaces, middle dots and strokes between two Han characters, which would hide them from the
+// rules.
 func closeHan(s string) string {
 	if !strings.ContainsAny(s, " ·•*_|-~^`") {
 		return s
@@ -291,11 +289,11 @@ func closeHan(s string) string {
 	return string(out)
 }
 
-// findInstruction returns the first piece of a text that tells the reading model what to
-// do, "" without one. The text has been through [text.Normalize].
+// findInstruction returns the first piece of a text that instructs the reading model, "" if there is none. The
+// caller must have applied [text.Normalize].
 //
-// The rules know general phrases, not intentions. They are one fence among several, beside
-// the marking of memories as data wherever they are shown to a model.
+// The rules know common phrases, not intentions. They are one of several safeguards: memories are also marked as
+// data wherever a model sees them.
 func findInstruction(s string) string {
 	if at := findInReadings(rulesOf()[RuleInstruction], s); at != "" {
 		return at
@@ -303,8 +301,8 @@ func findInstruction(s string) string {
 	return findBroken(s)
 }
 
-// findSuspicious returns the first piece of a text that may plant trust, rights, payment
-// details or consent, "" without one. Some could be true of a group.
+// findSuspicious returns the first piece of a text that may plant trust, rights, payment details or consent, "" if
+// there is none. Such a text can also be true of a group.
 func findSuspicious(s string) string { return findInReadings(rulesOf()[RuleSuspicious], s) }
 
 func findInReadings(of *rules, s string) string {

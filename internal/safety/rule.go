@@ -14,8 +14,8 @@ import (
 //go:embed rules/*.toml
 var ruleFiles embed.FS
 
-// readFile reads a file of rules, in which nothing may stand that is not known. It is
-// compiled in: one that is wrong is a mistake in the program.
+// readFile parses an embedded file of rules and refuses unknown keys. It panics on an error, which is a mistake in
+// the program.
 func readFile(name string, into any) {
 	file, err := ruleFiles.Open("rules/" + name + ".toml")
 	if err == nil {
@@ -26,22 +26,22 @@ func readFile(name string, into any) {
 	}
 }
 
-// rule is an expression that is tried only where one of its keywords occurs and, if it has
-// a second list, one of those too. An expression costs some twenty times what the words
-// do. The heads of the files say what the keys mean.
+// rule is an expression that is tried only if one of its keywords occurs in the text. If it has a second list of
+// keywords, one of those must occur too. An expression costs about twenty times as much as the keywords. The heads
+// of the files explain the keys.
 type rule struct {
 	ID       string
 	Class    Rule
 	Keywords []string // lower case
 	And      []string
 	Expr     string
-	Match    []string // must be found by this rule
-	NoMatch  []string `toml:"no_match"` // must not be
+	Match    []string // the rule must find these
+	NoMatch  []string `toml:"no_match"` // the rule must not find these
 
 	re *text.Pattern
 }
 
-// ruleFile is a file of such rules, with the lists that its functions need.
+// ruleFile is a file of rules, with the lists that its functions need.
 type ruleFile struct {
 	Terms map[string]string // building blocks
 	Rule  []rule
@@ -52,7 +52,7 @@ type ruleFile struct {
 	Lookalikes, Digits map[string]string
 }
 
-// readRules reads a file and puts the building blocks into the expressions.
+// readRules parses a file and inserts the building blocks into its expressions.
 func readRules(name string) (file ruleFile) {
 	readFile(name, &file)
 	terms := newTerms(file.Terms)
@@ -61,19 +61,19 @@ func readRules(name string) (file ruleFile) {
 		if r.Keywords[0] == "(domains)" {
 			r.Keywords = domainEnds(file.Terms["domain"])
 		}
-		r.re = text.NewPattern(terms.Replace(terms.Replace(r.Expr))) // a block may name another
+		r.re = text.NewPattern(terms.Replace(terms.Replace(r.Expr))) // a block may contain another
 	}
 	return file
 }
 
-// The files, read when they are first needed.
+// The files, parsed at first use.
 var (
 	injectionFile = sync.OnceValue(func() ruleFile { return readRules("injection") })
 	plainFile     = sync.OnceValue(func() ruleFile { return readRules("plain") })
 	disguiseFile  = sync.OnceValue(func() ruleFile { return readRules("disguise") })
 )
 
-// newTerms puts building blocks in the place of their names in braces.
+// newTerms replaces the names of building blocks, in braces, by the blocks.
 func newTerms(blocks map[string]string) *strings.Replacer {
 	var pairs []string
 	for name, expr := range blocks {
@@ -82,8 +82,7 @@ func newTerms(blocks map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// domainEnds are the words that make a domain with a path, port or query worth
-// a look: .com/ and so on.
+// domainEnds returns the keywords after which a domain with a path, port or query may occur: .com/ and so on.
 func domainEnds(domains string) (ends []string) {
 	for domain := range strings.SplitSeq(strings.ReplaceAll(domains, "games?", "game|games"), "|") {
 		for _, next := range []string{"/", ":", "?"} {
@@ -93,7 +92,7 @@ func domainEnds(domains string) (ends []string) {
 	return ends
 }
 
-// rulesOf are the rules of each class.
+// rulesOf returns the rules of each class.
 var rulesOf = sync.OnceValue(func() map[Rule]*rules {
 	lists := map[Rule][]rule{}
 	for _, r := range slices.Concat(injectionFile().Rule, plainFile().Rule, disguiseFile().Rule) {
@@ -106,10 +105,10 @@ var rulesOf = sync.OnceValue(func() map[Rule]*rules {
 	return of
 })
 
-// rules is a list of them, ready for use.
+// rules is a list of rules, ready for use.
 type rules struct {
 	list  []rule
-	words *text.Keywords // rule 2i stands for the keywords of rule i, 2i+1 for its second list
+	words *text.Keywords // number 2i stands for the keywords of rule i, 2i+1 for its second list
 }
 
 func newRules(list []rule) *rules {
@@ -120,7 +119,7 @@ func newRules(list []rule) *rules {
 	return &rules{list: list, words: text.NewKeywords(words)}
 }
 
-// find returns the match of the first rule that has one, "" without.
+// find returns the match of the first matching rule, "" if none matches.
 func (p *rules) find(text string) string {
 	at, _ := p.findAt(text)
 	return strings.TrimSpace(at)

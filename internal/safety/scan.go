@@ -8,8 +8,8 @@ import (
 	"reverie/internal/text"
 )
 
-// Scan returns the secrets and the personal data of a text, by position. Where a piece
-// is both, it is a secret. Their Where is left for the caller.
+// Scan returns the secrets and personal data in a text, by position. A piece that is both counts as a secret. The
+// caller sets Where.
 func Scan(text string) []reverie.ScanFinding {
 	places := ScanPlaces(text)
 	found := make([]reverie.ScanFinding, len(places))
@@ -19,13 +19,13 @@ func Scan(text string) []reverie.ScanFinding {
 	return found
 }
 
-// ScanPlace is a finding with the bytes [Start, End) of the text that it takes.
+// ScanPlace is a finding and its bytes [Start, End) in the text.
 type ScanPlace struct {
 	reverie.ScanFinding
 	Start, End int
 }
 
-// ScanPlaces is [Scan] with the places of what is found.
+// ScanPlaces is [Scan] with positions.
 func ScanPlaces(text string) []ScanPlace {
 	marks := markAll(text)
 	found := make([]ScanPlace, len(marks))
@@ -41,7 +41,7 @@ type mark struct {
 	class reverie.FindingClass
 }
 
-// markAll finds secrets and personal data, by position, none overlapping another.
+// markAll finds secrets and personal data, by position and without overlaps.
 func markAll(text string) []mark {
 	var marks []mark
 	personal := FindPII(text)
@@ -60,7 +60,7 @@ func markAll(text string) []mark {
 	return marks
 }
 
-// excerptReach is how many characters of its line an excerpt shows on each side.
+// excerptReach is the number of characters of the line that an excerpt shows on each side.
 const excerptReach = 24
 
 func excerpt(s string, marks []mark, i int) string {
@@ -97,7 +97,7 @@ func excerpt(s string, marks []mark, i int) string {
 	return Privacy{}.Mask(text.Normalize(b.String()))
 }
 
-// text is what stands in the place of what was found.
+// text returns the replacement of the finding.
 func (m mark) text() string {
 	if m.class == reverie.ClassPII {
 		return maskPII + m.Rule + "]"

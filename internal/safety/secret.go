@@ -9,22 +9,21 @@ import (
 	"reverie/internal/text"
 )
 
-// Finding is a secret or a piece of personal data in a text: which rule knows its
-// shape, and the bytes [Start, End) that it takes.
+// Finding is a secret or a piece of personal data in a text: the rule that found it, and its bytes [Start, End).
 type Finding struct {
 	Rule       string
 	Start, End int
 }
 
-// Detector finds secrets that this package has no rule for. It is safe for concurrent
-// use, and what it returns need be in no order.
+// Detector finds secrets for which this package has no rule. It must be safe for concurrent use; its result may be
+// in any order.
 type Detector func(text string) []Finding
 
-// RegisterDetector adds a detector to [FindSecrets]. It is for init functions: package
-// secret registers the rules of gitleaks, for whoever imports it.
+// RegisterDetector adds a detector to [FindSecrets]. Only init functions may call it: importing package secret
+// registers the rules of gitleaks.
 func RegisterDetector(name string, d Detector) { detectors = append(detectors, namedDetector{name, d}) }
 
-// Detectors are the names of those that are registered.
+// Detectors returns the names of the registered detectors.
 func Detectors() []string {
 	names := make([]string, len(detectors))
 	for i, d := range detectors {
@@ -56,11 +55,9 @@ func newSecretFinder(rules []secretRule) *secretFinder {
 	return &secretFinder{rules: rules, words: text.NewKeywords(words)}
 }
 
-// FindSecrets returns the well-known shapes of keys, tokens and passwords in
-// text, by position, none overlapping another. What [MaskSecrets] has put into
-// the text is none, nor what [MaskPII] has; what such a mask of an e-mail address has left
-// of a password in an address is one. It takes time linear in the text, and one pass over
-// what holds no secret's keyword.
+// FindSecrets returns the keys, tokens and passwords in text that have a well-known shape, by position and without
+// overlaps. Masks by [MaskSecrets] and [MaskPII] are not secrets. The remains of a password beside a mask of an
+// e-mail address are one. The time is linear in the text; a text without keywords takes one pass.
 func FindSecrets(text string) []Finding {
 	if !strings.Contains(text, maskOpen) && !strings.Contains(text, maskPII) {
 		return secrets().find(text)
@@ -80,8 +77,8 @@ func FindSecrets(text string) []Finding {
 	return found
 }
 
-// withRemains adds the beginning of a password at the end of a text, as in postgres://app:s3
-// before a mask that has taken the rest of it and the host for an e-mail address.
+// withRemains adds the beginning of a password at the end of a text. In postgres://app:s3 before a mask, the mask
+// has replaced the rest of the password and the host, which looked like an e-mail address.
 func withRemains(found []Finding, text string) []Finding {
 	from := max(0, len(text)-anchoredReach)
 	m := passwordRemains.FindStringSubmatchIndex(text[from:])
@@ -93,11 +90,10 @@ func withRemains(found []Finding, text string) []Finding {
 
 var passwordRemains = text.NewPattern(`://[^\s:/?#@]*:([^\s/]+)$`)
 
-// MaskSecrets replaces each secret by its rule's name, as [secret:aws-key], so
-// that a text may be logged, stored or sent to a model. It is idempotent.
+// MaskSecrets replaces each secret by the name of its rule, as in [secret:aws-key]. The result may be logged,
+// stored or sent to a model. It is idempotent.
 func MaskSecrets(text string) string {
-	// What a mask leaves beside it can read as a secret in its turn. Every round
-	// leaves less that is not mask, so the loop ends.
+	// The text beside a mask can look like a secret again. Every round leaves less unmasked text, so the loop ends.
 	for round := 1; ; round++ {
 		found := FindSecrets(text)
 		if len(found) == 0 {
@@ -107,11 +103,11 @@ func MaskSecrets(text string) string {
 	}
 }
 
-// maxRounds is after how many rounds of masking a stretch that still holds something is
-// masked whole. Nobody writes such a text but to keep the rules busy.
+// maxRounds is the number of rounds of masking after which a stretch that still holds a finding is masked as a
+// whole. Only texts that attack the rules get there.
 const maxRounds = 8
 
-// widen makes findings of a late round the stretches between masks that they stand in.
+// widen extends findings of a late round to the whole stretch between two masks.
 func widen(text string, found []Finding, round int) []Finding {
 	if round < maxRounds {
 		return found
@@ -131,7 +127,7 @@ func widen(text string, found []Finding, round int) []Finding {
 	return wide
 }
 
-// maskFound replaces findings by open, their rule and a bracket.
+// maskFound replaces each finding by open, its rule and a bracket.
 func maskFound(text string, found []Finding, open string) string {
 	var b strings.Builder
 	at := 0
@@ -154,8 +150,8 @@ var (
 	anyMask = text.NewPattern(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
 )
 
-// find looks at the text as it is and, where that differs, as it reads: with full-width
-// letters as ASCII ones, and without characters that are not seen.
+// find searches the text as it is. If its reading differs (full-width letters as ASCII, no invisible characters),
+// it searches that too.
 func (s *secretFinder) find(text string) []Finding {
 	found := s.look(nil, text)
 	if r := newReading(text); r != nil {
@@ -168,7 +164,7 @@ func (s *secretFinder) find(text string) []Finding {
 }
 
 func (s *secretFinder) look(found []located, text string) []located {
-	var done []int // rule -> where its last match ended; nil while there was no keyword
+	var done []int // rule -> end of its last match; nil until a keyword is found
 	s.words.Each(text, func(i, start, end int) {
 		if done == nil {
 			done = make([]int, len(s.rules))
@@ -196,14 +192,14 @@ func (s *secretFinder) look(found []located, text string) []located {
 	return found
 }
 
-// denied tells whether a word begins with no-, as NOPASSWD does: it says that there is none.
+// denied reports whether a word begins with no-, as NOPASSWD does: it says that there is no password.
 func denied(before string) bool {
 	n := len(before)
 	return n >= 2 && strings.EqualFold(before[n-2:], "no") && (n == 2 || !isASCIIWord(before[n-3]))
 }
 
-// surroundings are what the gate of a rule sees: what stands behind a keyword or, where the
-// secret comes first, before it.
+// surroundings returns the text that the gate of a rule sees: after the keyword, or before it if the secret comes
+// first.
 func (r *secretRule) surroundings(text string, start, end int) string {
 	if r.Back > 0 {
 		return text[max(0, start-r.Back):start]
@@ -211,11 +207,11 @@ func (r *secretRule) surroundings(text string, start, end int) string {
 	return text[end:min(len(text), end+gateReach)]
 }
 
-// gateReach is how many bytes behind a keyword its gate sees.
+// gateReach is the number of bytes after a keyword that its gate sees.
 const gateReach = 160
 
-// match tries an anchored rule at the beginning of text. Where the next try may
-// begin is behind the match, whether or not its value is good.
+// match tries an anchored rule at the beginning of text. The next try begins after the match, even if the value is
+// not valid.
 func (r *secretRule) match(text string) []int {
 	for reach := anchoredReach; ; reach *= 16 {
 		m := r.re.FindStringSubmatchIndex(text[:min(len(text), reach)])
@@ -230,12 +226,11 @@ func (r *secretRule) match(text string) []int {
 
 var noMatch = []int{-1, 0}
 
-// anchoredReach is how many bytes an anchored rule sees at first, so that a text made of
-// nothing but keywords still takes linear time. What runs into its end may go on.
+// anchoredReach is the number of bytes that an anchored rule sees at first, so that a text of nothing but keywords
+// still takes linear time. A match that reaches the end of them is tried again with more.
 const anchoredReach = 256
 
-// around tries a rule that begins before its keyword, and returns up to where it has
-// looked.
+// around tries a rule that begins before its keyword, and returns where its search ended.
 func (r *secretRule) around(found []located, text string, from, end, rule int) ([]located, int) {
 	to := min(len(text), end+anchoredReach)
 	if r.gate != nil {
@@ -258,7 +253,7 @@ type located struct {
 	rule int
 }
 
-// add appends the secret in match m of text[at:], if it is one.
+// add appends the secret in match m of text[at:] if it is valid.
 func (r *secretRule) add(found []located, text string, at int, m []int, rule int) []located {
 	if m[0] < 0 || m[2*r.Group] < 0 || r.vetoed(text, at, m) {
 		return found
@@ -271,8 +266,8 @@ func (r *secretRule) add(found []located, text string, at int, m []int, rule int
 	return append(found, located{Finding{r.Name, start, start + len(value)}, rule})
 }
 
-// beginsWord tells whether no ASCII letter or digit stands before byte i, or
-// none at it. Underscores part words here: DB_PASSWORD.
+// beginsWord reports whether a word of ASCII letters or digits begins at byte i, or none is there. Underscores
+// separate words: DB_PASSWORD.
 func beginsWord(text string, i int) bool {
 	return i == 0 || !isASCIIWord(text[i-1]) || !isASCIIWord(text[i])
 }
@@ -281,9 +276,8 @@ func isASCIIWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// withoutOverlaps sorts the findings and joins those that overlap under the
-// name of the first; of two that start together that is the earlier rule's,
-// since the table has the specific ones first.
+// withoutOverlaps sorts the findings and joins overlapping ones under the name of the first. If two begin together,
+// the earlier rule wins: the table lists specific rules first.
 func withoutOverlaps(found []located) []Finding {
 	slices.SortFunc(found, func(a, b located) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.rule, b.rule))

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// findNumbers appends the numbers that are secret by themselves and carry their proof:
-// payment cards, Chinese identity numbers, accounts (IBAN), American social security
-// numbers, and private keys of wallets.
+// findNumbers appends numbers that are secret and can be verified: payment cards, Chinese identity numbers, bank
+// accounts (IBAN), American social security numbers, and private keys of wallets.
 func findNumbers(found []located, text string) []located {
 	for i := 0; i < len(text); i++ {
 		if !isASCIIWord(text[i]) {
@@ -32,7 +31,7 @@ func findNumbers(found []located, text string) []located {
 	return found
 }
 
-// identity knows a resident's number: place, birthday, order and a check digit.
+// identity recognises a Chinese identity number: place, birthday, sequence number and check digit.
 func identity(text string, i, end int) (string, int) {
 	n := text[i:end]
 	if len(n) != 18 || !is("identity", n) {
@@ -61,14 +60,13 @@ func allDigits(s string) bool {
 	return s != ""
 }
 
-// card knows a payment card: 13 to 19 digits that begin as some network's do, with the
-// check digit of Luhn, in one row or in groups. Of several that begin there it is the
-// longest. More groups may follow.
+// card recognises a payment card: 13 to 19 digits with a network's prefix and a Luhn check digit, in one row or in
+// groups. It takes the longest such number at i, since more groups may follow.
 func card(text string, i, end int) (rule string, ends int) {
 	if !allDigits(text[i:end]) || i > 0 && strings.ContainsRune(".-_/:=#@&!", rune(text[i-1])) && !cardAhead(text, i) {
 		return "", 0
 	}
-	if i > 0 && text[i-1] == ':' && strings.HasPrefix(text[end:], ">") { // a picture of a chat: <:name:…>
+	if i > 0 && text[i-1] == ':' && strings.HasPrefix(text[end:], ">") { // an emoji of a chat: <:name:…>
 		return "", 0
 	}
 	var number [19]byte
@@ -93,22 +91,21 @@ func card(text string, i, end int) (rule string, ends int) {
 	}
 }
 
-// isCard tells whether the digits of text[i:to] are a card's.
+// isCard reports whether the digits of text[i:to] are a card number.
 func isCard(text string, i, to int, digits string) bool {
 	return (to == len(text) || !isASCIIWord(text[to]) && text[to] != '-' && text[to] != '_') &&
 		cardNetwork(digits) && luhn(digits) && (to-i == len(digits) || is("cardGroups", text[i:to])) &&
 		!numberOfElse(text[max(0, i-numberName):i])
 }
 
-// cardAhead tells whether what stands before a number lets it be a card's all the same:
-// a mark behind a word, as in "card:4111…" or "card #4111…".
+// cardAhead reports whether the mark before a number allows a card number, as in "card:4111…" or "card #4111…".
 func cardAhead(text string, i int) bool { return strings.ContainsRune(":=#", rune(text[i-1])) }
 
-// numberName is how many bytes before a number may say what it numbers.
+// numberName is the number of bytes before a number that may say what the number is.
 const numberName = 30
 
-// numberOfElse tells whether the words before a number call it that of an order, a parcel
-// or the like, which pass Luhn's check by chance as often as one time in ten.
+// numberOfElse reports whether the words before a number call it an order, a parcel or the like. One such number in
+// ten passes Luhn's check by chance.
 func numberOfElse(before string) bool {
 	before = strings.ToLower(before)
 	at := -1
@@ -118,7 +115,7 @@ func numberOfElse(before string) bool {
 	return at >= 0 && !strings.Contains(before[at:], "卡") && !strings.Contains(before[at:], "card") && !strings.ContainsAny(before[at:], ".。，;；\n")
 }
 
-// cardNetwork tells whether a number begins as some network's do, and is as long.
+// cardNetwork reports whether a number has the prefix and the length of a network's cards.
 func cardNetwork(number string) bool {
 	for _, n := range readSecrets().Card {
 		if begins := number[:len(n.First)]; begins >= n.First && begins <= n.Last {
@@ -128,7 +125,7 @@ func cardNetwork(number string) bool {
 	return false
 }
 
-// luhn is the check of ISO/IEC 7812-1. A row of one digit, or of few, is none.
+// luhn is the check of ISO/IEC 7812-1. Numbers that repeat one digit, or few digits, fail.
 func luhn(n string) bool {
 	sum := 0
 	for i := range len(n) {
@@ -143,7 +140,7 @@ func luhn(n string) bool {
 	return sum%10 == 0 && distinct(n) > 1
 }
 
-// socialSecurity knows 123-45-6789, but for what is never given out.
+// socialSecurity recognises 123-45-6789, except numbers that are never issued.
 func socialSecurity(text string, i, end int) (string, int) {
 	to := i + 11
 	if end-i != 3 || to > len(text) || text[end] != '-' || i > 0 && strings.IndexByte("-.+", text[i-1]) >= 0 ||
@@ -156,19 +153,18 @@ func socialSecurity(text string, i, end int) (string, int) {
 	return "ssn", to
 }
 
-// iban knows an account's number of ISO 13616, in one row or in groups of four, by its
-// check digits.
+// iban recognises a bank account number of ISO 13616, in one row or in groups of four, by its check digits.
 func iban(text string, i, end int) (string, int) {
 	if end-i < 4 || !upper(text[i]) || !upper(text[i+1]) || !allDigits(text[i+2:i+4]) {
 		return "", 0
 	}
 	n, to := text[i:end], end
 	if len(n) == 4 {
-		rest := strings.ReplaceAll(text[end:min(len(text), end+48)], "_", ".") // which ends a group
+		rest := strings.ReplaceAll(text[end:min(len(text), end+48)], "_", ".") // an underscore ends a group
 		groups := valueTests()["ibanGroups"].FindString(rest)
 		n, to = n+strings.ReplaceAll(groups, " ", ""), end+len(groups)
 	}
-	for ; len(n) >= 15; n, to = n[:len(n)-4], to-5 { // what follows may be words in capitals
+	for ; len(n) >= 15; n, to = n[:len(n)-4], to-5 { // words in capitals may follow
 		if len(n) <= 34 && mod97(n) {
 			return "iban", to
 		}
@@ -197,7 +193,7 @@ func mod97(n string) bool {
 	return rest == 1
 }
 
-// walletKey knows a Bitcoin key as wallets import it: 51 or 52 characters of base 58.
+// walletKey recognises a Bitcoin key in the wallet import format: 51 or 52 characters of base 58.
 func walletKey(text string, i, end int) (string, int) {
 	n := text[i:end]
 	if len(n) != 51 && len(n) != 52 || !strings.Contains("5KL9c", n[:1]) || strings.ContainsAny(n, "0OIl") || !random(n) {
@@ -206,8 +202,7 @@ func walletKey(text string, i, end int) (string, int) {
 	return "wallet-key", end
 }
 
-// seedText is the list of words that wallets make their seed phrases of; its first line
-// says where it comes from.
+// seedText is the word list of wallets' seed phrases; its first line names its source.
 //
 //go:embed seedwords.txt
 var seedText string
@@ -222,21 +217,21 @@ var seedWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// seedPhrase is how many words of the list in a row are a phrase. Sentences do not come
-// near it: the list has no "the", "and", "of" or "to".
+// seedPhrase is the number of consecutive words of the list that make a seed phrase. Sentences have fewer: the list
+// has no "the", "and", "of" or "to".
 const (
 	seedPhrase   = 12
-	seedDistinct = 8 // of which so many are different: a word that is said on and on is none
+	seedDistinct = 8 // minimum number of different words, since a word that is repeated is not a phrase
 )
 
-// findSeedPhrases appends the rows of words that are a wallet's seed phrase, with spaces,
-// commas, numbers or line breaks between them.
+// findSeedPhrases appends seed phrases of wallets: rows of words from the list, separated by spaces, commas,
+// numbers or line breaks.
 func findSeedPhrases(found []located, text string) []located {
 	if len(text) < seedPhrase*4 {
 		return found
 	}
 	row, start, end := 0, 0, 0
-	different := make([]string, 0, seedDistinct) // the first of the row
+	different := make([]string, 0, seedDistinct) // the first different words of the row
 	flush := func() {
 		if row >= seedPhrase && len(different) == seedDistinct {
 			found = append(found, located{Finding{"seed-phrase", start, end}, 0})

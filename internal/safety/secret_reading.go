@@ -9,15 +9,14 @@ import (
 	"reverie/internal/text"
 )
 
-// reading is a text as a person reads it, where that differs from its bytes in what
-// secrets are written with: letters, digits and symbols of other widths and styles are
-// ASCII ones, and characters that are not seen are left out.
+// reading is a text as a person reads it. Letters, digits and symbols of other widths and styles become ASCII, and
+// invisible characters are removed.
 type reading struct {
 	text string
 	from []int // byte of the reading -> byte of the text; one more for the end
 }
 
-// newReading returns the reading of a text, nil where it is the text itself.
+// newReading returns the reading of a text, nil if it equals the text.
 func newReading(s string) *reading {
 	if strings.IndexFunc(s, readsOtherwise) < 0 {
 		return nil
@@ -43,13 +42,13 @@ func newReading(s string) *reading {
 	return &reading{b.String(), append(from, len(s))}
 }
 
-// original returns the bytes of the text that some of the reading stand for.
+// original returns the bytes of the text for a range of the reading.
 func (r *reading) original(start, end int) (int, int) {
 	return r.from[start], r.from[end]
 }
 
-// readsOtherwise tells what a reading changes. Chinese punctuation is full-width too, and
-// stays: it is no part of a secret.
+// readsOtherwise reports whether a reading changes the character. Chinese punctuation is full-width too, but stays:
+// it is never part of a secret.
 func readsOtherwise(c rune) bool {
 	switch {
 	case c < 0xAD, c >= 0x3001 && c <= 0x9FFF, c >= 0xAC00 && c <= 0xD7A3:
@@ -57,12 +56,12 @@ func readsOtherwise(c rune) bool {
 	case c >= 0xFF01 && c <= 0xFF5E:
 		return !strings.ContainsRune("！，：；？（）", c)
 	case c >= 0x1D400 && c <= 0x1D7FF, c >= 0x2460 && c <= 0x24FF, c >= 0x1F130 && c <= 0x1F149, c >= 0x2070 && c <= 0x209C:
-		return true // mathematical, circled and squared letters and digits, raised and lowered ones
+		return true // mathematical, circled and squared letters and digits, superscripts and subscripts
 	}
 	return text.IsInvisible(c)
 }
 
-// asRead is the ASCII that a character reads as, itself where there is none.
+// asRead returns the ASCII form of a character, or the character itself.
 func asRead(c rune) string {
 	s := norm.NFKC.String(string(c))
 	for i := range len(s) {

@@ -10,15 +10,15 @@ import (
 	"reverie/internal/text"
 )
 
-// secretRule knows the shape of one sort of secret. The file's head says what the keys mean.
+// secretRule recognises one kind of secret. The head of the file explains the keys.
 type secretRule struct {
 	Name        string
-	Keywords    []string // lower case; the expression is tried where one of them occurs
+	Keywords    []string // lower case; the expression is tried if one of them occurs
 	Expr        string
-	Group       int    // the capturing group that is the secret, 0 for all
-	Valid, Gate string // the names of two functions, "" where there is nothing to ask
-	Back        int    // how many bytes before its keyword a match can begin; 0: it begins with it
-	Next        string // what follows its keyword, behind white space
+	Group       int    // the capturing group of the secret, 0 for the whole match
+	Valid, Gate string // names of functions in secretTests, "" for none
+	Back        int    // bytes before its keyword at which a match can begin; 0: it begins with the keyword
+	Next        string // what must follow the keyword after white space
 	Inside      bool
 	Trim        string
 	UnlessGroup int      `toml:"unless_group"`
@@ -28,13 +28,12 @@ type secretRule struct {
 	re    *text.Pattern
 	valid func(value string) bool // nil: the shape is proof enough
 
-	// gate says at a glance whether what stands around a keyword can hold a value: it
-	// spares most expressions, which cost a hundred times as much. nil: always.
+	// Gate checks cheaply whether the text around a keyword can hold a value. It avoids most expressions, which cost a
+	// hundred times as much. nil: always.
 	gate func(around string) bool
 }
 
-// secretTests are the functions that the file names, for values and for what stands around
-// a keyword.
+// secretTests are the functions that the file names, for values and for the text around a keyword.
 var secretTests = map[string]func(string) bool{
 	"":     nil,
 	"code": code, "commandPassword": commandPassword, "credentials": credentials, "doorCode": doorCode,
@@ -61,7 +60,7 @@ var readSecrets = sync.OnceValue(func() (file secretFile) {
 	return file
 })
 
-// valueTests are the expressions that values are held against.
+// valueTests are the expressions that values are tested with.
 var valueTests = sync.OnceValue(func() map[string]*text.Pattern {
 	tests := map[string]*text.Pattern{}
 	for name, expr := range readSecrets().Tests {
@@ -70,7 +69,7 @@ var valueTests = sync.OnceValue(func() map[string]*text.Pattern {
 	return tests
 })
 
-// is tells whether a value is what a test of the file says.
+// is reports whether a value passes a named test of the file.
 func is(test, value string) bool { return valueTests()[test].MatchString(value) }
 
 // secretRules returns the rules of the file, in its order.
@@ -91,7 +90,7 @@ func secretRules() []secretRule {
 	return file.Rule
 }
 
-// vetoed tells whether a match m of text[at:] holds what it must not.
+// vetoed reports whether a match m of text[at:] contains something that excludes it.
 func (r *secretRule) vetoed(text string, at int, m []int) bool {
 	if r.UnlessGroup == 0 {
 		return false
@@ -109,11 +108,11 @@ func secretTest(name string) func(string) bool {
 	return test
 }
 
-// notPort tells a password from the port or path behind a host.
+// notPort rejects the port or path after a host, which is no password.
 func notPort(value string) bool { return !is("portAndPath", value) }
 
-// discordStarts are the first four characters that a bot token can have: it
-// begins with the base64 of its id, which is a row of digits.
+// discordStarts returns the first four characters that a bot token can have: it begins with the base64 of its id,
+// which consists of digits.
 func discordStarts() (starts []string) {
 	const digits = "0123456789"
 	for _, a := range digits {
@@ -126,7 +125,7 @@ func discordStarts() (starts []string) {
 	return starts
 }
 
-// credentials tells the base64 of a name, a colon and a password from a word after basic.
+// credentials recognises the base64 of name:password. It rejects an ordinary word after "basic".
 func credentials(value string) bool {
 	plain, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {
@@ -143,14 +142,14 @@ func credentials(value string) bool {
 	return true
 }
 
-// commandPassword refuses ports, paths and variables behind -p.
+// commandPassword rejects ports, paths and variables after -p.
 func commandPassword(value string) bool {
 	return notPlaceholder(value) && !strings.ContainsAny(value[:1], "/.-") &&
 		(len(value) > 5 || strings.Trim(value, "0123456789") != "")
 }
 
-// pairPassword tells a password behind an account and a slash from a path or a package: it
-// has letters, digits and a mark.
+// pairPassword recognises a password after an account and a slash: it has letters, digits and a mark. Paths and
+// packages do not.
 func pairPassword(value string) bool {
 	return farPassword(value) && hasDigit(value) &&
 		strings.ContainsAny(value, "@#$!^&*") && !strings.ContainsAny(value, "?=") &&
@@ -166,5 +165,5 @@ func hasDigit(value string) bool {
 	return false
 }
 
-// doorCode tells the code of a lock from a number of doors.
+// doorCode recognises the code of a lock and rejects a number of doors.
 func doorCode(value string) bool { return len(value) >= 4 || value[len(value)-1] == '#' }

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// mixed tells a random token from words: letters and digits, or letters of both cases in
-// disorder, and more than a few different ones.
+// mixed recognises a random token: letters and digits, or letters of both cases out of order, and more than a few
+// different ones.
 func mixed(value string) bool {
 	return notPlaceholder(value) && distinct(value) >= 8 && strings.ContainsFunc(value, unicode.IsLetter) &&
 		(strings.ContainsFunc(value, unicode.IsDigit) || len(value) >= 20 && changes(value)*4 >= len(value))
 }
 
-// random tells what was drawn from what was named: its characters change between
-// letters and digits, or small and capital ones, more often than words and years do.
+// random recognises generated values. They change between letters and digits, or between cases, more often than
+// words and years do.
 func random(value string) bool { return mixed(value) && changes(value)*8 >= len(value) }
 
-// changes counts where letters become digits, or small ones capital, and the other way
-// round. A capital that begins a word is one change, a dash or a dot none.
+// changes counts the changes between letters and digits and between cases. A capital that begins a word counts as
+// one change; dashes and dots do not count.
 func changes(value string) int {
 	n, last := 0, 0
 	for i := range len(value) {
@@ -54,23 +54,22 @@ func charClass(c byte) int {
 	return 0
 }
 
-// capital tells whether the letter at i begins a word.
+// capital reports whether the letter at i begins a word.
 func capital(s string, i int) bool { return i <= 0 || charClass(s[i-1]) != upperClass }
 
-// spokenToken tells a key that somebody names as one: mixed, and no path or
-// address.
+// spokenToken recognises a key that a text calls a key: mixed, and neither path nor address.
 func spokenToken(value string) bool {
 	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !is("callOrIndex", value) &&
 		(random(value) || !strings.ContainsAny(value, ":/"))
 }
 
-// looseToken tells a key that stands somewhere behind its name: a random one.
+// looseToken recognises a key at some distance from its name: it must be random.
 func looseToken(value string) bool {
 	return len(value) >= 16 && random(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/")
 }
 
-// spokenPassword tells a password from the next word of the sentence: it has a
-// digit, or both cases or a symbol inside. "The password is required" is none.
+// spokenPassword distinguishes a password from the next word of the sentence, as in "the password is required". It
+// has a digit, both cases, or a symbol inside.
 func spokenPassword(value string) bool {
 	if len(value) < 4 || !notPlaceholder(value) || is("callOrIndex", value) || !strings.ContainsFunc(value, alphanumeric) {
 		return false
@@ -81,7 +80,7 @@ func spokenPassword(value string) bool {
 	if len(value) < 6 {
 		return false
 	}
-	inner := strings.TrimRight(value, "!?~.…")[1:] // a mark at the end of a word is the sentence's
+	inner := strings.TrimRight(value, "!?~.…")[1:] // a mark at the end belongs to the sentence
 	if inner == "" {
 		return false
 	}
@@ -91,53 +90,51 @@ func spokenPassword(value string) bool {
 
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// strongPassword tells a password where little says that there is one: letters and
-// digits, or letters and symbols.
+// strongPassword recognises a password where the text hardly says so: letters and digits, or letters and symbols.
 func strongPassword(value string) bool {
 	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
 		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !is("fileName", value) && !is("product", value) &&
 		!is("keyed", value)
 }
 
-// farPassword tells a password at some distance from its name: a strong one with a digit
-// or a symbol that names do not have.
+// farPassword recognises a password at some distance from its name: a strong one with a digit or with a symbol that
+// names do not have.
 func farPassword(value string) bool {
 	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(strings.TrimRight(value, "!?"), "@#$%^&*!?")) &&
 		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
 }
 
-// loginPassword tells a password from a second nickname, where people say how they log in.
+// loginPassword distinguishes a password from a second nickname where people say how they log in.
 func loginPassword(value string) bool {
 	return farPassword(value) && !is("nickname", value) && !is("address", strings.ToLower(value))
 }
 
-// givenPassword tells a password that stands right behind its name and a mark, or behind
-// a Chinese one: any word but those that are said about passwords.
+// givenPassword recognises a password right after its name and a mark, or after a Chinese name of it: any word
+// except those that people say about passwords.
 func givenPassword(value string) bool {
 	return spokenPassword(value) ||
 		len(value) >= 4 && notPlaceholder(value) && !is("callOrIndex", value) && strings.ContainsFunc(value, unicode.IsLetter) && !is("aboutPasswords", value)
 }
 
-// plainPassword tells a word that is given as a password, and ends the sentence, from what
-// is said about passwords.
+// plainPassword recognises a word given as a password at the end of a sentence, and rejects words that people say
+// about passwords.
 func plainPassword(value string) bool {
 	return notPlaceholder(value) && !is("aboutPasswords", value)
 }
 
-// plainPhrase tells words that are given as a password from what is said about passwords.
+// plainPhrase recognises words given as a password, and rejects words that people say about passwords.
 func plainPhrase(value string) bool {
 	words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '-' })
 	return !slices.ContainsFunc(words, func(word string) bool { return is("aboutPasswords", word) })
 }
 
-// hanPassword tells a Chinese word behind a mark from what is said about passwords.
+// hanPassword recognises a Chinese word after a mark, and rejects words that people say about passwords.
 func hanPassword(value string) bool { return !is("aboutHanPasswords", value) }
 
-// code tells digits that are given as a code from a year and a length.
+// code recognises digits given as a code, and rejects years and lengths.
 func code(value string) bool { return !is("lengthHint", value) }
 
-// notPlaceholder refuses what stands where a secret would: ****, <password>,
-// ${TOKEN}, your-key-here.
+// notPlaceholder rejects placeholders of secrets: ****, <password>, ${TOKEN}, your-key-here.
 func notPlaceholder(value string) bool {
 	if strings.ContainsAny(value[:1], "<{[$%/") && is("placeholderStart", value) || is("placeholder", value) {
 		return false
@@ -158,8 +155,8 @@ func distinct(value string) int {
 	return n
 }
 
-// hasMark tells whether a text has a digit, a capital inside a word, or one of the marks
-// that passwords have and sentences do not.
+// hasMark reports whether a text has a digit, a capital inside a word, or a mark that passwords have and sentences
+// do not.
 func hasMark(text string) bool {
 	last := byte(' ')
 	for i := range len(text) {
@@ -175,7 +172,7 @@ func hasMark(text string) bool {
 	return false
 }
 
-// namesBefore tells whether words may give a value its name after it: "hunter2 is the
+// namesBefore reports whether the words before a place can name a value as a password afterwards: "hunter2 is the
 // password", 用hunter2登录.
 func namesBefore(before string) bool {
 	for _, w := range [...]string{" is ", " as ", " for ", " works ", "=", "是", "做", "作", "当", "为", "用", "拿", "输", "填", "敲", "（", "(", "【"} {
@@ -194,20 +191,19 @@ var valueMarks = func() (set [utf8.RuneSelf]bool) {
 	return set
 }()
 
-// namesValue tells whether a mark that a value follows stands close behind a keyword.
+// namesValue reports whether a mark that introduces a value closely follows a keyword.
 func namesValue(text string) bool {
 	text = text[:min(len(text), 48)]
 	return strings.ContainsAny(text, ":=：→") || strings.Contains(text, "->")
 }
 
-// namesPassword tells whether a text says password.
+// namesPassword reports whether a text names a password.
 func namesPassword(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "pass") || strings.Contains(text, "pw") || strings.Contains(text, "密码") || strings.Contains(text, "口令")
 }
 
-// hasASCII tells whether a Chinese text has a letter or digit that is none, or quotes, or a
-// Chinese number.
+// hasASCII reports whether a Chinese text has an ASCII letter or digit, quotes, or a Chinese number.
 func hasASCII(text string) bool {
 	for _, c := range text {
 		if c < utf8.RuneSelf && isASCIIWord(byte(c)) || strings.ContainsRune("零〇一二三四五六七八九幺两“‘「『《", c) {

@@ -10,27 +10,27 @@ import (
 	"reverie/internal/text"
 )
 
-// Rule names what a statement may not be.
+// Rule is a reason to refuse a statement.
 type Rule string
 
-// The rules of statements, in the order in which they are tried.
+// The rules of statements, in the order in which they are checked.
 const (
 	RuleNotUTF8     Rule = "not_utf8"
-	RuleEmpty       Rule = "empty"       // nothing but space, punctuation and invisible characters
+	RuleEmpty       Rule = "empty"       // only space, punctuation and invisible characters
 	RuleTooLong     Rule = "too_long"    // more than reverie.MaxStatement characters
-	RuleControl     Rule = "control"     // control characters, line breaks and tabs included
-	RuleInvisible   Rule = "invisible"   // characters that are not seen: zero-width, bidirectional, tags
+	RuleControl     Rule = "control"     // control characters, including line breaks and tabs
+	RuleInvisible   Rule = "invisible"   // invisible characters: zero-width, bidirectional, tags
 	RuleSecret      Rule = "secret"      // see FindSecrets
 	RulePII         Rule = "pii"         // see FindPII, and Privacy
 	RuleLink        Rule = "link"        // addresses, links and images
 	RuleMarkup      Rule = "markup"      // tags, roles, code fences, headings
 	RuleEncoded     Rule = "encoded"     // text in base64, escapes, bits, Morse
-	RuleInstruction Rule = "instruction" // addressed to the model that will read it
-	RuleSuspicious  Rule = "suspicious"  // may be meant for the model: trust, rights, payment details, exceptions
+	RuleInstruction Rule = "instruction" // instructs the model that will read it
+	RuleSuspicious  Rule = "suspicious"  // may plant trust, rights, payment details or exceptions
 )
 
-// StatementError says which rule a statement breaks. Its Detail may quote the
-// place, but never a secret. It is an [reverie.ErrInvalid].
+// StatementError names the rule that a statement breaks. Its Detail may quote the statement, but never a secret. It
+// is an [reverie.ErrInvalid].
 type StatementError struct {
 	Rule   Rule
 	Detail string
@@ -40,11 +40,11 @@ func (e *StatementError) Error() string {
 	return fmt.Sprintf("statement refused (%s): %s", e.Rule, e.Detail)
 }
 
-// Doubtful tells whether the statement breaks nothing but [RuleSuspicious]: it could be
-// true of the group, so where a person can be asked, it is held rather than refused.
+// Doubtful reports whether the statement breaks only [RuleSuspicious]. It could be true of the group, so it is held
+// for a person where that is possible.
 func (e *StatementError) Doubtful() bool { return e.Rule == RuleSuspicious }
 
-// Malformed tells whether it is the form of the statement that is wrong (empty, too long), and not what it holds.
+// Malformed reports whether the form of the statement is wrong (empty, too long), not its content.
 func (e *StatementError) Malformed() bool {
 	return e.Rule == RuleNotUTF8 || e.Rule == RuleEmpty || e.Rule == RuleTooLong
 }
@@ -52,8 +52,8 @@ func (e *StatementError) Malformed() bool {
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *StatementError) Is(target error) bool { return target == reverie.ErrInvalid }
 
-// CheckStatement refuses what may not become a memory: what [CheckSummary] does, and what
-// held a secret before it was masked. A fact without it says nothing.
+// CheckStatement refuses what may not become a memory: what [CheckSummary] refuses, and a text with a masked
+// secret. A fact without its secret says nothing.
 func CheckStatement(s string) error {
 	if at := mask.FindString(s); at != "" {
 		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", at[len(maskOpen):len(at)-1])}
@@ -61,10 +61,9 @@ func CheckStatement(s string) error {
 	return CheckSummary(s)
 }
 
-// CheckSummary refuses what may not become a memory that sums up much. A memory is read back
-// into prompts for years, so a statement must be plain text about the group:
-// one line, visible, without links, markup, secrets, or words addressed to the
-// model. Its errors are *[StatementError].
+// CheckSummary refuses what may not become a summary memory. A memory is read back into prompts for years, so it
+// must be plain text about the group. It has one line, only visible characters, and no links, markup, secrets, or
+// instructions to the model. Its errors are *[StatementError].
 func CheckSummary(s string) error {
 	if err := checkCharacters(s); err != nil {
 		return err
@@ -84,11 +83,10 @@ func CheckSummary(s string) error {
 	return nil
 }
 
-// Instructs tells whether a text has words that are addressed to the model that will read it.
+// Instructs reports whether a text instructs the model that will read it.
 func Instructs(s string) bool { return findInstruction(text.Normalize(s)) != "" }
 
-// refusals are what finds a piece of a text that may not be remembered, in the order in
-// which they are tried.
+// refusals are the searches for forbidden content, in the order in which they are tried.
 var refusals = [...]struct {
 	rule Rule
 	find func(string) string
@@ -101,7 +99,7 @@ var refusals = [...]struct {
 	{RuleSuspicious, findSuspicious, "%q may be there to lead a model astray: a person has to decide"},
 }
 
-// detailLength is how many characters of a statement a refusal repeats.
+// detailLength is the number of characters of a statement that an error quotes.
 const detailLength = 60
 
 // checkCharacters applies the rules that look at single characters.
@@ -135,8 +133,8 @@ func checkCharacters(s string) error {
 	return nil
 }
 
-// carriesMeaning tells letters, digits and symbols (an emoji can be a
-// statement) from space and punctuation.
+// carriesMeaning reports whether a rune is a letter, digit or symbol (an emoji can be a statement), not space or
+// punctuation.
 func carriesMeaning(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !text.IsInvisible(r)
 }

@@ -12,22 +12,20 @@ import (
 	"reverie/internal/text"
 )
 
-// CheckTeamMemory holds a team's memory that comes from elsewhere, or is to go there, against what
-// one may be, and brings its texts into the shape in which they are kept: personal data
-// masked where the policy says so, reason and tags cleaned. A deletion loses its words,
-// which are no reason to refuse it: see [DropWords].
+// CheckTeamMemory checks a team's memory that was received or is to be sent, and normalises its texts. Personal
+// data is masked if the policy says so; reason and tags are cleaned. A deletion loses its statement and is never
+// refused because of it: see [DropWords].
 //
-// Its errors are [reverie.ErrInvalid]; with one the memory must not be used. A
-// *[reverie.TeamRefusedError] says what was found, by field, and holds nothing of it;
-// another one says what is malformed. The memory must be complete: times, version and
-// origin included.
+// Its errors are [reverie.ErrInvalid]; the memory must not be used then. A *[reverie.TeamRefusedError] says what
+// was found in which field, without quoting it; other errors say what is malformed. The memory must be complete,
+// including times, version and origin.
 func CheckTeamMemory(m *reverie.TeamMemory, p Privacy, now time.Time) error {
 	c := &teamCheck{policy: p, until: now.Add(24 * time.Hour)}
 	c.id("id", m.ID)
 	c.id("version_id", m.VersionID)
 	c.that(m.Version >= 1 && m.Version <= math.MaxInt32, "version", "it counts from 1")
 	c.that(m.Status == reverie.StatusActive || m.Status == reverie.StatusDeprecated, "status", "it is active or deprecated")
-	c.that(m.Strength >= 0 && m.Strength <= 1, "strength", "it is 0 to 1") // NaN fails too
+	c.that(m.Strength >= 0 && m.Strength <= 1, "strength", "it is 0 to 1") // false for NaN too
 	c.time("created_at", m.CreatedAt)
 	c.time("updated_at", m.UpdatedAt)
 	if DropWords(m, p); m.Status != reverie.StatusDeprecated {
@@ -47,15 +45,15 @@ func CheckTeamMemory(m *reverie.TeamMemory, p Privacy, now time.Time) error {
 	return nil
 }
 
-// teamCheck gathers what is wrong with a team's memory.
+// teamCheck collects the problems of a team's memory.
 type teamCheck struct {
 	policy Privacy
-	until  time.Time // no time is later
+	until  time.Time // times must not be later
 	found  []reverie.ScanFinding
 	broken []string
 }
 
-// maxBroken is how much of what is malformed an error lists.
+// maxBroken is the maximum number of malformed fields that an error lists.
 const maxBroken = 5
 
 func (c *teamCheck) that(ok bool, where, must string) {
@@ -72,7 +70,7 @@ func (c *teamCheck) time(where string, at time.Time) {
 	c.that(at.Year() >= 1970 && !at.After(c.until), where, "it lies between 1970 and tomorrow")
 }
 
-// statement returns a statement as it may be remembered.
+// statement returns a statement as it may be stored.
 func (c *teamCheck) statement(s string) string {
 	masked, err := c.policy.Statement(s)
 	var refused *StatementError
@@ -90,8 +88,7 @@ func (c *teamCheck) statement(s string) string {
 	return s
 }
 
-// text returns a text without what is not seen, and without personal data as the policy
-// has it.
+// text returns a text without invisible characters, and with personal data masked by the policy.
 func (c *teamCheck) text(where, s string) string {
 	c.that(utf8.ValidString(s), where, "it is text in UTF-8")
 	if s = text.VisibleLine(s); !c.scan(where, text.Normalize(s)) {
@@ -100,7 +97,7 @@ func (c *teamCheck) text(where, s string) string {
 	return c.policy.Mask(s)
 }
 
-// scan notes what a text may not hold, and tells whether it holds anything.
+// scan records forbidden content of a text, and reports whether it found any.
 func (c *teamCheck) scan(where, s string) bool {
 	found := Scan(s)
 	for _, f := range found {
@@ -112,8 +109,7 @@ func (c *teamCheck) scan(where, s string) bool {
 	return len(found) > 0
 }
 
-// tags returns those that may be kept. A secret among them is a finding; what no tag can
-// be is left out.
+// tags returns the valid tags. A secret in a tag is recorded as a finding; other invalid tags are dropped.
 func (c *teamCheck) tags(list []string) []string {
 	c.that(len(list) <= maxTeamTags, "tags", fmt.Sprintf("there are %d at most", maxTeamTags))
 	if len(list) > maxTeamTags {
@@ -128,10 +124,10 @@ func (c *teamCheck) tags(list []string) []string {
 	return CleanTags(kept)
 }
 
-// maxTeamTags is how many tags are looked at.
+// maxTeamTags is the maximum number of tags that are checked.
 const maxTeamTags = 50
 
-// name returns a short text that names something.
+// name checks and returns a short text that names something.
 func (c *teamCheck) name(where, s string, needed bool) string {
 	n := utf8.RuneCountInString(s)
 	c.that(n <= reverie.MaxDeployment && checkCharacters(s) == nil && (s != "" || !needed), where, fmt.Sprintf("it is a name of at most %d visible characters", reverie.MaxDeployment))
@@ -169,8 +165,8 @@ func (c *teamCheck) versions(list []reverie.TeamVersion) {
 	}
 }
 
-// evidence cannot be held against the messages, which stay where they were said; its
-// shape can.
+// evidence checks only the form of evidence. The messages are in the other deployment, so quotes cannot be
+// verified.
 func (c *teamCheck) evidence(list []reverie.Evidence) {
 	c.that(len(list) <= reverie.MaxTeamEvidence, "evidence", fmt.Sprintf("there are %d at most", reverie.MaxTeamEvidence))
 	for i := range list[:min(len(list), reverie.MaxTeamEvidence)] {
@@ -191,16 +187,16 @@ func (c *teamCheck) evidence(list []reverie.Evidence) {
 	}
 }
 
-// DropWords takes what a deleted memory said out of it, so that a deletion reaches the
-// others whatever its words are, and does not spread them. Others are left as they are.
+// DropWords removes the statement of a deleted memory. So a deletion reaches other deployments whatever it said,
+// and does not spread it. Other memories are left unchanged.
 func DropWords(m *reverie.TeamMemory, p Privacy) {
 	if m.Status == reverie.StatusDeprecated {
 		m.Statement, m.Tags, m.Evidence, m.ChangeReason = reverie.DeletedWords, []string{}, nil, CleanReason(p.Mask(text.VisibleLine(m.ChangeReason)))
 	}
 }
 
-// PrepareTeamShare holds what is to be shared against what a team's memory may be, and brings it
-// into its shape. Its errors are those of [CheckTeamMemory].
+// PrepareTeamShare checks and normalises a memory that is to be shared with a team. Its errors are those of
+// [CheckTeamMemory].
 func PrepareTeamShare(s *reverie.TeamShare, p Privacy) error {
 	at := s.Memory.UpdatedAt
 	m := reverie.TeamMemory{ID: s.Memory.LineageID, VersionID: s.Memory.ID, Version: s.Memory.Version, Statement: s.Memory.Statement, Status: reverie.StatusActive,

@@ -6,9 +6,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// apply gives the plan its vectors and writes it, in one transaction with the use of
-// the messages, the session's counts and the chunk's status. A dry run tells what it
-// would write.
+// apply adds vectors to the plan and writes it. The same transaction marks the messages as used and updates the counts
+// of the session and the status of the chunk. A dry run only reports what it would write.
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
@@ -22,7 +21,7 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan) error
 	return nil
 }
 
-// record adds what a chunk did to the result and tells whoever watches.
+// record adds the effect of a chunk to the result and calls Progress.
 func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change) {
 	r.recorder.Record(&r.result.Result, plan, changes)
 	for _, step := range plan.Steps {

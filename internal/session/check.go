@@ -14,17 +14,17 @@ import (
 	"reverie/internal/text"
 )
 
-// The types of facts. Who names none means the first.
+// The types of facts. A line without a type has the first.
 var factTypes = []string{"fact", "preference", "project"}
 
-// reply is what the model said, read.
+// reply is the answer of the model, parsed.
 type reply struct {
 	proposals []pipeline.Proposal
-	recap     *pipeline.Proposal // nil: it gave no summary
+	recap     *pipeline.Proposal // nil: the answer had no summary
 	refused   []reverie.Refusal
 }
 
-// usable tells whether the answer holds anything that was asked for.
+// usable reports whether the answer has a fact or a summary.
 func (a reply) usable() bool { return len(a.proposals) > 0 || a.recap != nil }
 
 func parse(read answer.Result) (a reply) {
@@ -32,20 +32,20 @@ func parse(read answer.Result) (a reply) {
 	return a
 }
 
-// ruleEvidence refuses a line of which nothing that it cites stands up.
+// ruleEvidence refuses a line whose evidence could not be verified.
 const ruleEvidence = "evidence"
 
 // fact is a proposal whose id, evidence and statement have been verified.
 type fact struct {
 	pipeline.Proposal
 	evidence []reverie.Evidence
-	quoted   bool // a message was quoted, not only named
+	quoted   bool // a message was quoted, not only cited by its number
 }
 
 func proposalOf(f fact) pipeline.Proposal { return f.Proposal }
 
-// check holds the proposals against the input and returns what is to be written, in
-// the order of the answer, and what was refused and why. It is pure.
+// check compares the proposals with the input. It returns the lines to write, in the order of the answer, and the
+// refused ones with the reasons. It is pure.
 func check(s *chunkInput, limits Limits, a reply) (list []decide.Line, refused []reverie.Refusal) {
 	byHandle := map[string]*reverie.HeadState{}
 	for i := range s.facts {
@@ -67,7 +67,7 @@ func check(s *chunkInput, limits Limits, a reply) (list []decide.Line, refused [
 	return s.settle(facts, limits), append(refused, more...)
 }
 
-// verify checks one proposal by itself, and says by which rule it is refused.
+// verify checks one proposal by itself. It returns the rule by which the proposal is refused, or "".
 func (s *chunkInput) verify(p pipeline.Proposal, limits Limits) (f fact, rule, detail string) {
 	if rule, detail = p.Fault(limits.MinConfidence); rule != "" {
 		return f, rule, detail
@@ -82,12 +82,12 @@ func (s *chunkInput) verify(p pipeline.Proposal, limits Limits) (f fact, rule, d
 	return f, "", ""
 }
 
-// types are what types of memories facts are.
+// types maps types of facts to types of memories.
 var types = map[string]reverie.Type{"preference": reverie.TypeOpinion, "project": reverie.TypePlan}
 
-// settle turns facts into lines. One that replaces a fact by the same words
-// supports it. One that replaces it by what another one says already ends it and
-// supports that other: no statement may be active twice.
+// settle turns facts into lines. A fact that replaces another by the same words supports it. A fact may replace another
+// by a statement that a third fact has. Then the other is deleted and the third supported: no statement may be active
+// twice.
 func (s *chunkInput) settle(facts []fact, limits Limits) (list []decide.Line) {
 	stands := pipeline.Standing(s.state.Heads, facts, proposalOf)
 	for _, f := range facts {
@@ -106,7 +106,7 @@ func (s *chunkInput) settle(facts []fact, limits Limits) (list []decide.Line) {
 		default:
 			l.Action = reverie.ActionUpdate
 			if !limits.AutoTag {
-				l.Tags = nil // those of the fact stay
+				l.Tags = nil // the fact keeps its tags
 			}
 		}
 		list = append(list, l)
@@ -114,9 +114,8 @@ func (s *chunkInput) settle(facts []fact, limits Limits) (list []decide.Line) {
 	return list
 }
 
-// tagsOf are those of a fact: that it is of a session, and with auto_tag its type and
-// what the model calls it. No fact is tagged as a summary: summaries are compared
-// with nothing.
+// tagsOf returns the tags of a fact: the session tag, and with auto_tag its type and the model's tags. A fact never has
+// the summary tag, because summaries are not compared with anything.
 func tagsOf(f fact, limits Limits) []string {
 	tags := []string{reverie.TagSession}
 	if limits.AutoTag {

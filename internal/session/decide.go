@@ -10,9 +10,8 @@ import (
 	"reverie/internal/safety"
 )
 
-// decide makes the chunk's plan of what the model said: the facts pass through the
-// decider, where those that the group remembers already support what says them, and
-// the summary is renewed beside them.
+// decide makes the plan of a chunk. The decider compares the facts with what the group remembers: a known fact only
+// supports its memory. The summary is renewed beside them.
 func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan, error) {
 	wanted, refused := check(s, r.Limits, a)
 	req := r.request(s, wanted)
@@ -55,9 +54,8 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	return plan, nil
 }
 
-// request hands the facts to the decider. The model that wrote them has compared
-// them with each other, as far as it goes; with what is remembered they are
-// compared once more.
+// request passes the facts to the decider. The model has compared them with each other and with the facts that it was
+// shown. The decider compares them with all that the group remembers.
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 	return decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, Continued: r.recorder.Continued, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Archived: s.state.Archived, Lines: wanted, FactsExempt: true,
@@ -65,9 +63,8 @@ func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 		EmbeddingsOff: r.recorder.EmbeddingsOff, Lease: r.recorder.LeaseFunc()}
 }
 
-// holdRewrites has the rewrites and deletes of what was remembered before wait for a person
-// when the run, with them, would make more of them than may pass. The messages are used either
-// way.
+// holdRewrites holds the rewrites and deletes of older memories if the run would make too many of them. The messages
+// are marked as used in both cases.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
 	decide.HoldExcess(plan, heads, plan.Counts(heads, reverie.ActionDelete, reverie.ActionUpdate), func(n int) string {
 		return decide.TooManyRewrites(stats.Rewritten+n, stats.Base, limits.HoldMin, limits.HoldRatio,
@@ -76,7 +73,7 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 	})
 }
 
-// count adds what becomes of the facts, and of the messages, to the run's counts.
+// count adds the outcomes of facts and messages to the counts of the run.
 func (r *run) count(s *chunkInput, plan reverie.Plan, a reply) reverie.Stats {
 	st := r.recorder.Stats
 	cited := pipeline.Cited(plan.Steps, plan.Held)

@@ -14,12 +14,10 @@ import (
 	"reverie/prompts"
 )
 
-// fold puts the older turns of the session into its rolling summary, where that is
-// due: all but the newest turns and one that waits for its answer, by as many
-// questions as it takes. Each is applied by itself, so that an end in between loses
-// nothing; once begun it goes on, also in a run that is taken up. A summary that the
-// model cannot give fails no run: what was extracted stands, and it is asked for
-// again after a while.
+// fold adds the older turns of the session to its rolling summary, if that is due. The newest turns stay out, and so
+// does a turn without an answer yet. It asks as many questions as needed and applies each by itself, so that an
+// interruption loses nothing. A fold that has begun continues, also in a resumed run. If the model gives no usable
+// summary, the run does not fail, because its facts are stored. The fold is retried later.
 func (r *run) fold(ctx context.Context) error {
 	for {
 		more, err := pipeline.Step(ctx, &r.recorder, "fold", r.foldOnce)
@@ -32,13 +30,13 @@ func (r *run) fold(ctx context.Context) error {
 	}
 }
 
-// useless tells whether the model answered, and no answer of it is of use.
+// useless reports whether the model answered, but not usably.
 func useless(err error) bool {
 	return !reverie.Passing(err) && !errors.Is(err, reverie.ErrConfiguration) &&
 		(errors.Is(err, reverie.ErrUnusable) || errors.As(err, new(*llm.Error)))
 }
 
-// foldFailed leaves the rolling summary as it is until another try.
+// foldFailed keeps the rolling summary until the next attempt.
 func (r *run) foldFailed(ctx context.Context, why error) error {
 	retry, err := r.Store.NoteFold(ctx, r.req.GroupID, r.req.SessionID, r.Retry)
 	if err != nil {
@@ -49,14 +47,14 @@ func (r *run) foldFailed(ctx context.Context, why error) error {
 	return nil
 }
 
-// foldOnce folds what fits one question and reports whether there is more.
+// foldOnce folds the turns of one question, and reports whether there are more.
 func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	state, err := r.Store.GatherFold(ctx, r.req.GroupID, r.req.SessionID)
 	if err != nil {
 		return false, fmt.Errorf("gather the turns of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
 	state.Messages = r.Privacy.Messages(state.Messages)
-	if !r.req.Due { // somebody asks for it
+	if !r.req.Due { // a person or a client asked for it
 		state.Session.FoldRetryAt = nil
 	}
 	if r.recorder.Stats.Folded == 0 && !r.Rule.Fold(state.Session, r.now) {
@@ -82,8 +80,8 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	return n < len(older), r.applyFold(ctx, state, text, older[:n], turns.turns(n))
 }
 
-// openingOf is the outline of the messages that no summary covers. Where the session
-// counts a turn more than they do, the first of them answers what is covered.
+// openingOf outlines the messages that no summary covers. Where the session counts one turn more, the first message
+// answers a covered one.
 func openingOf(state reverie.FoldState) outline {
 	o := outlineOf(state.Messages, false)
 	if state.Session.Unfolded().Turns > len(o.ends) {
@@ -92,8 +90,8 @@ func openingOf(state reverie.FoldState) outline {
 	return o
 }
 
-// rolling asks for a summary of as many of the older turns as fit one question, and
-// of fewer where the answer is cut off. It returns how many messages it covers.
+// rolling asks for a summary of as many older turns as fit one question, and of fewer where the answer is cut off. It
+// returns how many messages the summary covers.
 func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message,
 	turns outline) (body string, n int, err error) {
 	var before string
@@ -131,7 +129,7 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 	}
 }
 
-// wordless is the summary after turns that hold no words at all.
+// wordless is the summary of turns without any words.
 func wordless(before, language string) string {
 	switch {
 	case before != "":
@@ -142,7 +140,7 @@ func wordless(before, language string) string {
 	return "The messages so far hold no text."
 }
 
-// applyFold writes a rolling summary and which messages it covers now.
+// applyFold writes a rolling summary, and which messages it covers now.
 func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, covered []reverie.Message,
 	turns int) error {
 	tokens := 0

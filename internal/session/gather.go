@@ -16,28 +16,28 @@ import (
 	"reverie/prompts"
 )
 
-// chunkInput is one chunk as the model sees it, and what is needed to read the answer:
-// facts are m1..mN, messages that are shown are numbered from 1.
+// chunkInput is one chunk as the model sees it, and what the parser of the answer needs. Facts are m1..mN; shown
+// messages are numbered from 1.
 type chunkInput struct {
 	no       int
-	taken    bool // up from a run that did not apply it: others may have arrived since
+	taken    bool // resumed from a run that did not apply it; more messages may have arrived
 	state    reverie.SessionState
 	messages []reverie.Message // taken by this chunk
-	shown    []reverie.Message // of them
-	more     bool              // further turns wait behind them
+	shown    []reverie.Message // those of them that the model sees
+	more     bool              // the buffer has further turns
 	facts    []reverie.HeadState
 
 	locale
-	compared int // questions that the run has asked to compare facts, this chunk's included
+	compared int // comparisons of facts that the run has asked for, with those of this chunk
 }
 
-// locale is where a question is asked.
+// locale is the language and the time zone of a question.
 type locale struct {
 	loc      *time.Location
 	language string
 }
 
-// localeOf is that of messages of a group.
+// localeOf returns the locale for messages of a group.
 func localeOf(group reverie.Group, messages []reverie.Message) (locale, error) {
 	loc, err := group.Location()
 	if err != nil {
@@ -46,10 +46,9 @@ func localeOf(group reverie.Group, messages []reverie.Message) (locale, error) {
 	return locale{loc, prompts.Language(group.Language, pipeline.Texts(pipeline.Shown(messages)))}, nil
 }
 
-// gather reads the session's buffer, chooses the turns to take and what to show
-// beside them, and saves the chunk before anything is asked about it: whoever
-// continues the run asks the same question. It returns nil when nothing is to be
-// extracted.
+// gather reads the session's buffer, chooses the turns to extract and what to show beside them, and saves the chunk
+// before the model is asked. So whoever resumes the run asks the same question. It returns nil when there is nothing to
+// extract.
 func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
@@ -69,8 +68,8 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	return s, r.saveChunk(ctx, s, reverie.ChunkOpen)
 }
 
-// read fetches the messages of a chunk that was begun and not applied, else the
-// oldest ones of the buffer, and cuts them after their last complete turn.
+// read fetches the messages of an interrupted chunk, else the oldest ones of the buffer. It cuts them after their last
+// complete turn.
 func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages, Summaries: r.Limits.MaxActive}
 	if r.limit > 0 {
@@ -83,7 +82,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	}
 	var err error
 	s.state, err = r.Store.GatherSession(ctx, q)
-	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some are used, or gone
+	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some are used, or deleted
 		q.MessageIDs, s.taken = nil, false
 		s.state, err = r.Store.GatherSession(ctx, q)
 	}
@@ -96,7 +95,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	}
 	if !r.recorder.Began && r.recorder.Row.ID == "" {
 		r.recorder.Stats.Base, r.recorder.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
-		if r.req.Due && !r.Rule.Tries(s.state.Session, r.now) { // it is here for a fold alone
+		if r.req.Due && !r.Rule.Tries(s.state.Session, r.now) { // the run is only here to fold
 			s.taken, s.state.Messages = false, nil
 		}
 	}
@@ -112,10 +111,9 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	return s, nil
 }
 
-// take leaves the input the messages that may be extracted: none where the session
-// is to be due and is not; else complete turns. What nobody has answered yet is
-// taken besides when nothing was answered at all when the run began, or the session
-// has been silent for so long that no answer is to come.
+// take keeps the messages that may be extracted. With Request.Due there are none unless the session is due. Otherwise
+// it keeps complete turns. It also keeps an unanswered turn if no turn was answered when the run began, or if the
+// session has been silent too long for an answer to come.
 func (r *run) take(s *chunkInput) error {
 	session := s.state.Session
 	if r.req.Due && r.recorder.Stats.Chunks == 0 && !r.Rule.Extract(session, r.now) {
@@ -145,10 +143,9 @@ func (r *run) silence() time.Duration {
 	return reverie.DefaultSessionSilence
 }
 
-// arrange chooses language and facts for the messages on the input. Where not all of
-// it fits, the later turns are left for another chunk and it is arranged anew: the
-// question then depends on nothing but the chunk's own messages, so that it is the
-// same, and its answer still good, when an interrupted chunk is taken up. The
+// arrange chooses the language and the facts for the messages of the input. Where the messages do not fit, it leaves
+// the later turns for another chunk and arranges the rest anew. So the question depends only on the messages of the
+// chunk. When an interrupted chunk is resumed, the question is the same, and its stored answer is still valid. The
 // messages of a settled chunk are not cut.
 func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	for {
@@ -171,14 +168,13 @@ func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	}
 }
 
-// cut leaves message n and what follows for another chunk: whole turns, unless one
-// is too long by itself.
+// cut leaves message n and all later ones for another chunk. It cuts between turns, unless a turn is too long by
+// itself.
 func (s *chunkInput) cut(n int) {
 	s.messages, s.more = s.messages[:outlineOf(s.messages, false).cutBefore(n)], true
 }
 
-// render fills the prompt with the input and the messages given. again says what
-// was wrong with the first answer.
+// render fills the prompt with the input and the messages. again says what was wrong with the first answer.
 func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) (prompts.Rendered, error) {
 	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{},
 		Turns: r.Prompts.Messages(messages, s.loc), Again: again}
@@ -190,7 +186,7 @@ func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) 
 		MaxFacts: r.Limits.MaxFacts}, user)
 }
 
-// summary is what the session's summary memory says so far.
+// summary returns the statement of the session's summary memory, "" if there is none.
 func (s *chunkInput) summary() string {
 	if s.state.Summary == nil {
 		return ""
@@ -202,9 +198,8 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: pipeline.IDs(s.messages), Status: status, Limit: r.limit})
 }
 
-// known chooses the facts that the model sees: all of them, or those of this session and,
-// of the others, those that come nearest to what is said, without vectors by its words
-// alone. Those of this session are shown first.
+// known chooses the facts that the model sees: all of them, or those of this session and the nearest of the others.
+// Without vectors, nearness is measured by words. The facts of this session are shown first.
 func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
 	heads := s.state.Heads
 	var nearness map[string]float64
@@ -217,7 +212,7 @@ func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, er
 	return choose(heads, s.state.Session.ID, nearness, r.Limits.MaxShown), nil
 }
 
-// nearness is how near stored facts come to any part of the chunk, by memory id.
+// nearness returns, by memory id, how near stored facts come to any part of the chunk.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession, Limit: r.Limits.MaxShown,
 		Untagged: reverie.TagSummary, Active: true}
@@ -253,9 +248,8 @@ func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, 
 	return near, nil
 }
 
-// choose takes at most so many facts: the session's own before others, the nearest
-// before those of which nothing is known, the newest before older ones. They are
-// shown by age, the session's own first.
+// choose returns at most limit facts. Those of the session come before others, the nearest before those without a
+// score, and newer ones before older ones. The result is ordered by age, the session's own facts first.
 func choose(heads []reverie.HeadState, sessionID string, nearness map[string]float64, limit int) []reverie.HeadState {
 	own := func(a, b reverie.HeadState) int {
 		if (a.SessionID == sessionID) == (b.SessionID == sessionID) {
@@ -278,18 +272,17 @@ func choose(heads []reverie.HeadState, sessionID string, nearness map[string]flo
 	return shown
 }
 
-// outline says where turns lie in messages that follow each other. A turn is what
-// users say up to the next word of an assistant; what comes after that word,
-// before a user speaks again, still belongs to it.
+// outline marks the turns in consecutive messages. A turn is what users say up to the next message of an assistant.
+// Further messages before a user speaks again belong to the same turn.
 type outline struct {
 	n      int
-	starts []int // with which messages a turn begins
-	ends   []int // which messages answer one: each counts a turn
-	open   int   // where the turn begins that nobody has answered; n if there is none
+	starts []int // index of the first message of each turn
+	ends   []int // index of the message that answers each turn
+	open   int   // start of the turn without an answer; n if there is none
 }
 
-// outlineOf divides messages. asking tells that before the first of them somebody
-// had spoken and was not answered yet.
+// outlineOf divides messages into turns. asking means that a user had spoken before the first message and was not
+// answered yet.
 func outlineOf(messages []reverie.Message, asking bool) outline {
 	o := outline{n: len(messages)}
 	for i, m := range messages {
@@ -312,7 +305,7 @@ func outlineOf(messages []reverie.Message, asking bool) outline {
 	return o
 }
 
-// startOf is where the turn of message i begins, 0 if before the first message.
+// startOf returns where the turn of message i begins, 0 if before the first message.
 func (o outline) startOf(i int) int {
 	start := 0
 	for _, s := range o.starts {
@@ -323,8 +316,8 @@ func (o outline) startOf(i int) int {
 	return start
 }
 
-// cutBefore is where to cut so that message i and what follows is left out: before
-// a turn, or inside one that is longer than that.
+// cutBefore returns where to cut so that message i and all later ones are left out: before the turn, or inside a turn
+// that begins the chunk.
 func (o outline) cutBefore(i int) int {
 	if start := o.startOf(i); start > 0 {
 		return start
@@ -332,8 +325,8 @@ func (o outline) cutBefore(i int) int {
 	return i
 }
 
-// older is how many messages lie before the newest turns that are to be kept, of
-// those that were answered. A turn without an answer is kept besides.
+// older returns how many messages come before the newest keep answered turns. A turn without an answer is kept in
+// addition.
 func (o outline) older(keep int) int {
 	switch {
 	case len(o.ends) <= keep:
@@ -344,7 +337,7 @@ func (o outline) older(keep int) int {
 	return o.startOf(o.ends[len(o.ends)-keep])
 }
 
-// turns counts those that end among the first n messages.
+// turns counts the turns that end among the first n messages.
 func (o outline) turns(n int) (count int) {
 	for _, end := range o.ends {
 		if end < n {
@@ -354,8 +347,8 @@ func (o outline) turns(n int) (count int) {
 	return count
 }
 
-// fitting is how many messages fit a budget of tokens, those that are not shown for
-// nothing; the first one that is shown always does.
+// fitting returns how many messages fit a budget of tokens. Messages that are not shown cost nothing. The first shown
+// message always fits.
 func fitting(set *prompts.Set, messages []reverie.Message, budget int, loc *time.Location) int {
 	shown := 0
 	for i, m := range messages {

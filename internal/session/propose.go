@@ -11,10 +11,8 @@ import (
 	"reverie/prompts"
 )
 
-// propose asks the model about the chunk. Its answer is kept before anything is
-// made of it. Where it is cut off, the chunk is halved; an unusable one is asked for
-// once more, and then fails the run with nothing used. A chunk that shows no message
-// asks nothing.
+// propose asks the model about the chunk and stores the answer. A cut-off answer halves the chunk. An unusable one is
+// asked for once more; then the run fails, and uses no message. A chunk that shows no message asks nothing.
 func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 	for len(s.shown) > 0 {
 		a, err := r.ask(ctx, s)
@@ -30,7 +28,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 		}
 		if errors.Is(err, reverie.ErrUnusable) {
 			err = fmt.Errorf("%w; its messages wait on", err)
-			// Asking the same again in another run would not help.
+			// The next run would ask the same question.
 			err = errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
 		}
 		return a, err
@@ -38,8 +36,8 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 	return reply{}, nil
 }
 
-// halve leaves the later half of the chunk's turns in the buffer, for this run's
-// further chunks too.
+// halve leaves the later half of the chunk's turns in the buffer. The run's further chunks are no longer than the first
+// half.
 func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	middle := s.shown[len(s.shown)/2].ID
 	for i, m := range s.messages {
@@ -73,7 +71,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	return a, err
 }
 
-// question is one about the session, to be filled in.
+// question makes a question about the session, still without prompt and parser.
 func (r *run) question(maxTokens int, form string) pipeline.Question {
 	return pipeline.Question{About: fmt.Sprintf("session %q", r.req.SessionID), MaxTokens: maxTokens, Form: form}
 }

@@ -1,11 +1,9 @@
-// Package session is what a bot needs between two nights. It reads the dialogue
-// of one session that has not been read yet, asks a model for lasting facts and a
-// summary, checks the answer and applies it as memories of kind session; and it
-// folds older turns into a rolling summary, so that short-term memory stays short.
+// Package session is what a bot needs between two nights. It reads the new messages of one session, asks a model for
+// lasting facts and a summary, checks the answer and applies it as memories of kind session. It also folds older turns
+// into a rolling summary, so that short-term memory stays short.
 //
-// A run is one session: none or more chunks of extraction, then a fold where that
-// is due. A chunk goes through the same steps as one of evolve, a file each:
-// gather, propose, parse, check, decide, apply.
+// A run is one session: any number of chunks of extraction, then a fold if one is due. A chunk goes through the same
+// steps as one of evolve, one file each: gather, propose, parse, check, decide, apply.
 package session
 
 import (
@@ -22,9 +20,8 @@ import (
 	"reverie/prompts"
 )
 
-// Store is what sessions are read from and memories written to. Each method is one
-// transaction; those that take a lease refuse it, with [reverie.ErrLeaseLost],
-// once another holder has it.
+// Store is what extraction reads and writes. Each method is one transaction. Methods that take a lease return
+// [reverie.ErrLeaseLost] once another holder has it.
 type Store interface {
 	GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error)
 	GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error)
@@ -40,44 +37,44 @@ type Store interface {
 
 // Limits bounds a run.
 type Limits struct {
-	MaxMessages      int // of a chunk
+	MaxMessages      int // messages of a chunk
 	MaxInputTokens   int // estimated tokens of a chunk's input
-	MaxOutputTokens  int // of an answer of Model
-	MaxSummaryTokens int // of an answer of Summarizer
-	MaxFacts         int // of a chunk
+	MaxOutputTokens  int // tokens of an answer of Model
+	MaxSummaryTokens int // tokens of an answer of Summarizer
+	MaxFacts         int // facts of a chunk
 	MinConfidence    float64
-	AutoTag          bool    // facts carry their type and the model's tags besides the tag session
-	MaxActive        int     // facts of the group's sessions, and summaries: beyond it the weakest make room; 0: any number
-	MaxShown         int     // facts of earlier that the model sees
+	AutoTag          bool    // tag facts with their type and the model's tags, besides the tag session
+	MaxActive        int     // facts of the group's sessions; beyond it the weakest are archived; 0: no limit
+	MaxShown         int     // earlier facts that the model sees
 	HoldRatio        float64 // share of the group's session facts that a run may rewrite or delete
-	HoldMin          int     // but always at least so many
+	HoldMin          int     // a run may always rewrite or delete this many
 }
 
 // Pipeline extracts sessions. Its fields are set once; it is safe for concurrent
 // use on different groups.
 type Pipeline struct {
 	Store              Store
-	Model              pipeline.Model // extracts
-	Summarizer         pipeline.Model // folds
+	Model              pipeline.Model // for facts
+	Summarizer         pipeline.Model // for the rolling summary
 	Prompts            *prompts.Set
-	Journal            llm.Journal // nil: answers are not kept
+	Journal            llm.Journal // nil: answers are not stored
 	Decider            decide.Decider
 	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.SessionRule
-	Retry              reverie.ParkRule // of folds that fail
-	// that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
+	Retry              reverie.ParkRule // for failed folds
+	// silence that ends a session, for groups without their own; 0 is reverie.DefaultSessionSilence
 	Silence  time.Duration
-	Privacy  safety.Privacy // of what the model is shown
+	Privacy  safety.Privacy // masks personal data in what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
-	Progress func(messages int) // extracted so far, after each chunk; nil: nobody watches
-	// Phase is told when a step begins; it returns the step's context and what to
-	// call at its end. nil: nobody watches.
+	Progress func(messages int) // called after each chunk with the messages extracted so far; may be nil
+	// Phase is called when a step begins. It returns the context for the step and a function to call at its end. It may
+	// be nil.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))
-	// Refused is told by which rule a line of an answer was refused, or why the reader passed it
-	// over. nil: nobody watches.
+	// Refused is called with the rule by which a line was refused, or with the reason why the reader skipped it. It may
+	// be nil.
 	Refused func(reason string)
 }
 
@@ -85,30 +82,29 @@ type Pipeline struct {
 type Request struct {
 	GroupID   string
 	SessionID string
-	// Due takes only what the rule says is due, as it stands under the lease;
-	// otherwise everything that can be extracted is, and the rule decides on the fold
-	// alone.
+	// Due takes only what the rule says is due under the lease. Otherwise everything that can be extracted is, and the
+	// rule only decides on the fold.
 	Due    bool
-	DryRun bool // plan the first chunk only: nothing is written but call rows and cached embeddings
+	DryRun bool // plan the first chunk: writes nothing but call rows and cached embeddings
 }
 
-// Result is what a run did, as far as it came. Of its counts, Cited, Considered and
-// Filtered are messages extracted, Deferred those that stay in the buffer.
+// Result is what a run did, as far as it came. Cited, Considered and Filtered count extracted messages; Deferred counts
+// those that stay in the buffer.
 type Result struct {
 	pipeline.Result
 	SessionID string
-	Summary   string                  // the session's summary memory as renewed now, "" if it was not
-	Folded    *reverie.SessionSummary // the rolling summary as renewed now
-	Recaps    []string                // of Changes, the ids of the versions of the summary memory
+	Summary   string                  // the session's new summary memory, "" if it did not change
+	Folded    *reverie.SessionSummary // the new rolling summary
+	Recaps    []string                // ids of the versions of the summary memory in Changes
 }
 
-// What calls of this job are for, in the ledger.
+// The purposes of this job's calls in the ledger.
 const (
 	purposeExtract   = "extract"
 	purposeSummarize = "summarize"
 )
 
-// run is one run under way.
+// run is one run in progress.
 type run struct {
 	*Pipeline
 	recorder pipeline.RunRecorder
@@ -116,18 +112,17 @@ type run struct {
 
 	now    time.Time
 	resume *reverie.Chunk // begun before, and not applied
-	limit  int            // messages of the next chunk at most; halved when an answer is cut off
-	waits  int            // messages in the buffer that this run leaves there, as far as it knows
+	limit  int            // most messages of the next chunk; halved when an answer is cut off
+	waits  int            // messages that this run leaves in the buffer, as far as it knows
 	result Result
 
-	asker, summarizer *llm.Asker // nil until the run has been started
+	asker, summarizer *llm.Asker // nil until the run has started
 }
 
-// Run extracts one session and folds its older turns. The hold is nil exactly for a
-// dry run. The result is filled as far as the run came, also beside an error, whose
-// kind says what happened: [reverie.ErrNotFound], [reverie.ErrDeferred],
-// [reverie.ErrConfiguration], [reverie.ErrUnusable], [reverie.ErrConflict],
-// [reverie.ErrLeaseLost]. What was not applied waits on.
+// Run extracts one session and folds its older turns. The hold is nil exactly for a dry run. Messages that were not
+// applied stay in the buffer. The result covers the run as far as it came, also beside an error. The error is one of
+// [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
@@ -147,8 +142,8 @@ func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Reque
 	return r.finish(ctx, err)
 }
 
-// chunk takes the next complete turns through all steps and reports whether there
-// may be more. What arrives while the last chunk is worked on stays in the buffer.
+// chunk takes the next complete turns through all steps and reports whether there may be more. Messages that arrive
+// during the last chunk stay in the buffer.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
@@ -169,7 +164,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// begin prepares a run, or takes up one of the same session that was interrupted.
+// begin prepares a new run, or resumes an interrupted run of the same session.
 func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused,
@@ -192,14 +187,14 @@ func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Req
 		return r, nil
 	}
 	r.recorder.Resume(*row)
-	r.recorder.Stats.Through = false // more may have come
+	r.recorder.Stats.Through = false // there may be more messages by now
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.result.RunID = row.ID
 	return r, r.recorder.SoFar(ctx, r.Store, &r.result.Result)
 }
 
-// open writes the ledger's row, once there is something to do, and prepares to ask
-// on its behalf. The row names the model and the prompt of what is done first.
+// open begins the run, once there is something to do, and prepares the model calls. The row names the model and the
+// prompt of the first question.
 func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model pipeline.Model, prompt,
 	language string) error {
 	row := r.recorder.Row

@@ -17,8 +17,8 @@ import (
 	"reverie/prompts"
 )
 
-// summary is what the session's summary memory is to say after the chunk, "" where the
-// answer held none that can be kept: then the earlier one stays.
+// summary returns the new text of the session's summary memory. It returns "" if the answer had no usable one: then the
+// earlier one stays.
 func (r *run) summary(s *chunkInput, a reply) string {
 	if len(s.shown) == 0 {
 		return ""
@@ -34,15 +34,14 @@ func (r *run) summary(s *chunkInput, a reply) string {
 	return ""
 }
 
-// statement is a summary as it may become a memory, cut at a sentence where it is
-// too long.
+// statement makes a summary fit for a memory. A long one is cut after a sentence.
 func statement(text string) (string, error) {
 	text = safety.CleanSummary(text, reverie.MaxStatement)
 	return text, safety.CheckSummary(text)
 }
 
-// sum asks the summarizer for one text that stands for what a summary says and the
-// turns given. Only the form of the answer is checked.
+// sum asks the summarizer for one text that combines a summary with the given turns. Only the form of the answer is
+// checked.
 func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 	messages []reverie.Message) (text string, err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
@@ -60,8 +59,8 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 	return text, err
 }
 
-// readSummary is the summary in an answer: that of a line {"summary":"..."}, or all
-// of it where it is plain prose; "" where it is neither.
+// readSummary returns the summary of an answer: the value in a line {"summary":"..."}, or the whole answer if it is
+// plain prose, else "".
 func readSummary(said string, read answer.Result) string {
 	for _, l := range read.Lines {
 		var raw answer.Summary
@@ -71,17 +70,16 @@ func readSummary(said string, read answer.Result) string {
 	}
 	prose := strings.TrimSpace(said)
 	if len(read.Lines) > 0 || len(read.Swallowed()) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
-		return "" // an object of another kind, JSON that is cut off, a thought, a fence
+		return "" // another object, JSON that is cut off, a thought, a fence
 	}
 	return prose
 }
 
-// isSummary tells whether a step writes a session's summary.
+// isSummary reports whether a step writes a session's summary.
 func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, reverie.TagSummary) }
 
-// recapStep writes the summary memory anew. It is no fact: it goes past the
-// decisions, and its hash is the session's own, so that two sessions may be summed
-// up in the same words.
+// recapStep writes a new version of the summary memory. It is no fact, so the decider does not see it. Its hash is
+// unique to the session, so that two sessions may have the same summary.
 func (r *run) recapStep(s *chunkInput, body string, cited []reverie.Evidence) reverie.Step {
 	last := s.shown[len(s.shown)-1].SentAt
 	return decide.SummaryStep(reverie.Step{SessionID: r.req.SessionID, Statement: body, Evidence: s.framed(cited),
@@ -90,8 +88,7 @@ func (r *run) recapStep(s *chunkInput, body string, cited []reverie.Evidence) re
 		ContentHash: text.SummaryHash(r.req.SessionID, body)}, s.state.Summary, last)
 }
 
-// framed is the evidence of the summary: what it cites, and the first and the last
-// word of a user in the chunk.
+// framed returns the evidence of the summary: what it cites, and the first and the last message of a user in the chunk.
 func (s *chunkInput) framed(cited []reverie.Evidence) []reverie.Evidence {
 	evidence := slices.Clip(cited)
 	add := func(m reverie.Message) bool {
@@ -116,7 +113,7 @@ func (s *chunkInput) framed(cited []reverie.Evidence) []reverie.Evidence {
 	return evidence
 }
 
-// covered counts the messages of the session that the summary stands for.
+// covered counts the messages of the session that the summary covers.
 func (s *chunkInput) covered() int {
 	return s.state.Session.Total.Messages - s.state.Session.New.Messages + len(s.messages)
 }

@@ -1,6 +1,6 @@
 package text
 
-// Each makes a list of another, one of each; it is never nil.
+// Each applies of to each element of list. The result is never nil.
 func Each[From, To any](list []From, of func(From) To) []To {
 	made := make([]To, len(list))
 	for i, v := range list {

@@ -13,7 +13,7 @@ import (
 //go:embed figures.toml
 var figureFile string
 
-// vocabulary is what figures.toml says.
+// vocabulary is the content of figures.toml.
 var vocabulary = ReadTOML[struct {
 	Digits, Measures, Number, Names Pattern
 	Word, Sign, Negated             Pattern
@@ -37,20 +37,20 @@ var (
 	}()
 )
 
-// The expressions at the beginning of a text, and behind a letter or digit, where no word begins.
+// Expressions at the beginning of a text, and after a letter or digit, where no word begins.
 var (
 	wordStart  = NewPattern(`^` + wordFigure)
 	signStart  = NewPattern(`^` + signFigure)
 	signInside = NewPattern(`^\w` + signFigure)
 )
 
-// figureSigns are the characters other than those of words with which a figure begins.
+// figureSigns are characters, other than those of words, that can begin a figure.
 var figureSigns = hanDigits + `半周星礼午凌早上中下傍晚-–/,`
 
-// Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
+// Figures returns the numbers, times, months and weekdays in folded, simplified text, without duplicates.
 func Figures(text string) (list []Detail) {
 	text = unusualNumerals.Replace(text)
-	last, known := 0, map[Detail]bool{} // where the one before ended; those read, without their text
+	last, known := 0, map[Detail]bool{} // end of the previous figure; the figures found, without their text
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		from, pattern := at, signStart
@@ -99,13 +99,13 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// readFigure reads a match by its groups and the text around it.
+// readFigure converts a match, given its groups and the text around it.
 func readFigure(group func(...string) string, before, after string) (Detail, bool) {
 	number := Detail{Kind: Number}
 	switch {
 	case group("hanweekday") != "":
 		if next, _ := utf8.DecodeRuneInString(after); strings.ContainsRune("次个条场遍回起", next) {
-			return Detail{}, false // 每周一次 is once a week
+			return Detail{}, false // 每周一次 means once a week
 		}
 		return Detail{Kind: Weekday, Value: hanWeekdays[group("hanweekday")]}, true
 	case group("weekday", "sunday", "sun") != "":
@@ -129,7 +129,7 @@ func readFigure(group func(...string) string, before, after string) (Detail, boo
 	case group("hour24") != "":
 		return clock(numeral(group("hour24")), group("minute24"), group("daypart")), true
 	case group("hanhour") == "一" && group("daypart", "hanminute") == "":
-		return Detail{}, false // 一点 is a little
+		return Detail{}, false // 一点 means a little
 	case group("hanhour") != "":
 		return clock(numeral(group("hanhour")), group("hanminute"), group("daypart")), true
 	case group("whole") != "":
@@ -180,10 +180,10 @@ var (
 
 const weekend = 8
 
-// ordinal is the place of a word in a list from 1, 0 if it is not there.
+// ordinal returns the position of a word in a list, from 1; 0 if it is not there.
 func ordinal(list []string, word string) float64 { return float64(slices.Index(list, word) + 1) }
 
-// wordNumber reads a number in English words: two hundred and five.
+// wordNumber parses a number in English words: two hundred and five.
 func wordNumber(text string) float64 {
 	var total, section float64
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == '-' }) {
@@ -206,7 +206,7 @@ func wordNumber(text string) float64 {
 	return total + section
 }
 
-// clock is a time of day. What says which half of the day makes it precise.
+// clock returns a time of day. It is precise if half says which half of the day is meant.
 func clock(hour float64, minute, half string) Detail {
 	m := Detail{Kind: Clock, Value: hour * 60}
 	switch minute {
@@ -231,9 +231,8 @@ func clock(hour float64, minute, half string) Detail {
 	return m
 }
 
-// countsAsNumber tells numerals from what only has them. A single one counts
-// unless it stands in a name: 张三 is no three. One of something is an article, and
-// 万一, 十分, 千万 are words.
+// countsAsNumber reports whether numerals are meant as a number. A single numeral counts unless it is part of a
+// name: 张三 is not 3. "One of something" is an article, and 万一, 十分, 千万 are words.
 func countsAsNumber(numerals, measure, before string) bool {
 	name, _ := utf8.DecodeLastRuneInString(before)
 	switch {
@@ -249,8 +248,7 @@ func countsAsNumber(numerals, measure, before string) bool {
 	return !strings.Contains("百千万亿", numerals) && !strings.ContainsRune(vocabulary.Names.String(), name)
 }
 
-// signed gives a number the minus that stands before it, unless that is a hyphen
-// or makes a range.
+// signed negates a number after a minus sign, unless the sign is a hyphen or makes a range.
 func signed(n float64, before string) float64 {
 	for _, minus := range []string{"-", "−", "–"} {
 		if rest, ok := strings.CutSuffix(strings.TrimSuffix(before, " "), minus); ok {
@@ -264,14 +262,14 @@ func signed(n float64, before string) float64 {
 	return n
 }
 
-// digits reads digits with points and commas: 1,200 is 1200, and 3,5 is 3.5.
+// digits parses digits with dots and commas: 1,200 is 1200, and 3,5 is 3.5.
 func digits(s string) float64 {
 	if i := strings.LastIndexByte(s, ','); i >= 0 && len(s)-i-1 != 3 && strings.Count(s, ",") == 1 &&
 		!strings.Contains(s, ".") {
 		s = strings.Replace(s, ",", ".", 1)
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
-	if err != nil { // 192.168.0.1, 1.2.3: as good as any other number that stands for it alone
+	if err != nil { // 192.168.0.1, 1.2.3: any other unique number will do
 		for _, r := range s {
 			if unicode.IsDigit(r) {
 				n = n*10 + float64(r-'0')
@@ -283,7 +281,7 @@ func digits(s string) float64 {
 	return n
 }
 
-// numeral reads a number in digits or in Chinese: 二十五, 三百零二, 一二三.
+// numeral parses a number in digits or in Chinese: 二十五, 三百零二, 一二三.
 func numeral(s string) float64 {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
 		return n
@@ -308,17 +306,17 @@ func numeral(s string) float64 {
 	return total + section + digit
 }
 
-// Detail is what a statement turns on, and similar wordings hide: a number, a time, a
-// month, a weekday, or that something is denied.
+// Detail is a part of a statement that decides its meaning, although wordings with other details look similar: a
+// number, a time, a month, a weekday, or a negation.
 type Detail struct {
 	Kind  Kind
-	Value float64 // a number, a month, a weekday from 1, or the minutes of a time of day
-	Exact string  // of a number with a point: 1.20 is not 1.2
-	Unit  string  // of a number, "" where none is known
-	Text  string  // as it stands, for people and models
+	Value float64 // a number, a month, a weekday from 1, or a time in minutes
+	Exact string  // for a number with a decimal point: 1.20 is not 1.2
+	Unit  string  // for a number, "" if unknown
+	Text  string  // as written, for people and models
 }
 
-// Kind is what a detail is.
+// Kind is the kind of a detail.
 type Kind uint8
 
 // The kinds of details.
@@ -327,9 +325,9 @@ const (
 	Month
 	Weekday
 	Negation
-	Clock      // 8:00 of the morning
+	Clock      // 8:00 in the morning
 	Clock24    // 20:00
-	ClockVague // 8:00, of the morning or the evening
+	ClockVague // 8:00, in the morning or evening
 )
 
 // HalfDay is twelve hours, in minutes.
@@ -345,8 +343,8 @@ func (d Detail) String() string {
 	return fmt.Sprintf("%q", d.Text)
 }
 
-// Like tells whether two details may mean the same: 8:00 is eight in the morning or
-// in the evening, and eight; 3月 is March, and 3; 5 is 5 km, and no 5 miles.
+// Like reports whether two details may mean the same. 8:00 may be 8 in the morning or evening, or the number 8; 3月
+// may be March or 3; 5 may be 5 km, but 5 km is not 5 miles.
 func (d Detail) Like(o Detail) bool {
 	if d.Kind > o.Kind {
 		d, o = o, d
@@ -366,7 +364,7 @@ func (d Detail) Like(o Detail) bool {
 	return d.Value == o.Value
 }
 
-// Negations returns what denies something in folded, simplified text.
+// Negations returns the negations in folded, simplified text.
 func Negations(text string) (list []Detail) {
 	for _, word := range vocabulary.Negated.FindAllString(vocabulary.NotNegated.ReplaceAllString(text, " "), -1) {
 		list = append(list, Detail{Kind: Negation, Text: word})
@@ -374,7 +372,7 @@ func Negations(text string) (list []Detail) {
 	return list
 }
 
-// units are the words for what a number counts, each under one name.
+// units maps the words for units to one name each.
 var units = unitNames(vocabulary.Units)
 
 func unitNames(lines []string) map[string]string {
@@ -388,7 +386,7 @@ func unitNames(lines []string) map[string]string {
 	return names
 }
 
-// unitOf names the unit of a number by the text around it, "" where none is known.
+// unitOf returns the unit of a number from the text around it, "" if unknown.
 func unitOf(before, after string) string {
 	if sign, _ := utf8.DecodeLastRuneInString(before); strings.ContainsRune("$€£¥", sign) {
 		return units[string(sign)]

@@ -13,17 +13,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold brings texts that look or read alike to one form, for comparing: NFKC
-// (which also folds width: Ｇｏ is go), case folded, invisible and control
-// characters removed, each run of white space one space, trimmed. It is
-// idempotent. Bytes that are not UTF-8 become U+FFFD.
+// Fold converts texts that look or read alike to one form for comparing. It applies NFKC (which also folds width:
+// Ｇｏ is go), folds case, removes invisible and control characters, collapses white space to single spaces, and
+// trims. It is idempotent. Bytes that are not UTF-8 become U+FFFD.
 func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
 	s = FoldCase(Normalize(s))
-	// Folding case can undo the normal form, and the normal form can hold
-	// characters that fold again; three rounds are the most that Unicode needs.
+	// Folding case can undo the normal form, and the normal form can contain characters that fold again. Unicode needs
+	// at most three rounds.
 	for range 3 {
 		if !strings.ContainsFunc(s, isUncommon) {
 			break
@@ -37,8 +36,7 @@ func Fold(s string) string {
 	return s
 }
 
-// foldCase folds case alone. Chinese with a little English, the usual text,
-// takes the short way.
+// FoldCase folds only case. The usual text, Chinese with some English, takes a fast path.
 func FoldCase(s string) string {
 	if !strings.ContainsFunc(s, isUncommon) {
 		return strings.Map(func(r rune) rune {
@@ -51,9 +49,8 @@ func FoldCase(s string) string {
 	return cases.Fold().String(s)
 }
 
-// isUncommon tells what needs a look into Unicode's tables: all but ASCII and
-// the blocks of Han, kana and Hangul syllables, which have no case and nothing
-// invisible.
+// isUncommon reports whether a rune needs Unicode's tables. ASCII, Han, kana and Hangul syllables do not: they have
+// no other case and are visible.
 func isUncommon(r rune) bool {
 	switch {
 	case r < 0x7F:
@@ -65,14 +62,14 @@ func isUncommon(r rune) bool {
 	}
 }
 
-// plain is [Fold] without the folding of case: NFKC, invisible and control
-// characters removed, white space collapsed and trimmed.
+// Normalize is [Fold] without folding case: NFKC, invisible and control characters removed, white space collapsed
+// and trimmed.
 func Normalize(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = norm.NFKC.String(s)
 	if strings.ContainsFunc(s, isUncommon) {
 		s = strings.Map(keepVisible, s)
-		s = norm.NFKC.String(s) // what was removed may have kept two characters apart
+		s = norm.NFKC.String(s) // a removed character may have separated two that combine
 	}
 	return collapse(s)
 }
@@ -89,8 +86,7 @@ func collapse(s string) string {
 	return strings.TrimSuffix(s, " ")
 }
 
-// keepVisible drops what takes no room on the page. White space stays, line
-// breaks included, since they separate words.
+// keepVisible drops characters without width. White space stays, including line breaks, since it separates words.
 func keepVisible(r rune) rune {
 	switch {
 	case !isUncommon(r):
@@ -104,21 +100,19 @@ func keepVisible(r rune) rune {
 	}
 }
 
-// isInvisible tells whether r is a format character, a variation selector, a
-// filler, or anything else that a renderer may ignore: bidirectional controls,
-// zero-width characters, the soft hyphen, the tag block.
+// IsInvisible reports whether r is a format character, a variation selector, a filler, or another character that a
+// renderer may ignore. Such are bidirectional controls, zero-width characters, the soft hyphen and the tag block.
 func IsInvisible(r rune) bool {
 	if r < 0xAD || !isUncommon(r) {
 		return false
 	}
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
-		return false // Arabic number signs, which are seen
+		return false // Arabic number signs, which are visible
 	}
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// isFolded recognises the common case, lower-case ASCII in good order, without
-// allocating.
+// isFolded recognises the common case, normalised lower-case ASCII, without allocating.
 func isFolded(s string) bool {
 	prev := byte(' ')
 	for i := range len(s) {
@@ -131,7 +125,7 @@ func isFolded(s string) bool {
 	return s == "" || prev != ' '
 }
 
-// visible is [Visible] with every white space a blank.
+// VisibleLine is [Visible] with all white space turned into spaces.
 func VisibleLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -141,10 +135,9 @@ func VisibleLine(s string) string {
 	}, Visible(s))
 }
 
-// Visible is s without what nobody sees: control characters other than white space, zero-width
-// and bidirectional ones, the tag block. The joiners and selectors of emoji, and the joiners
-// of scripts that are written with them, stay where they belong. A model reads what is
-// hidden from people, so it is shown none of it.
+// Visible returns s without invisible characters: control characters other than white space, zero-width and
+// bidirectional ones, the tag block. Joiners and selectors stay where emoji and some scripts need them. A model
+// would read text that is hidden from people, so it gets none of it.
 func Visible(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if !strings.ContainsFunc(s, isHidden) {
@@ -171,9 +164,9 @@ func Visible(s string) string {
 
 func isHidden(r rune) bool { return !unicode.IsSpace(r) && (unicode.IsControl(r) || IsInvisible(r)) }
 
-// isPlaced tells whether an invisible rune is where writing needs it: in an emoji, a
-// joiner between two of them or one selector after a base that has two styles; a joiner
-// between letters of a script whose letters join.
+// IsPlaced reports whether an invisible rune is where writing needs it. In an emoji, that is a joiner between two
+// of them, or one selector after a base with two styles. In scripts whose letters join, it is a joiner between
+// letters.
 func IsPlaced(before, r, after rune) bool {
 	switch r {
 	case zeroWidthJoiner:
@@ -187,13 +180,12 @@ func IsPlaced(before, r, after rune) bool {
 	}
 }
 
-// joining are the scripts that are written with joiners.
+// joining are the scripts that need joiners.
 var joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya,
 	unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Tibetan}
 
-// flagTags is how many runes at the beginning of s spell the region of a flag, as that of
-// Scotland does: a black flag before them, two to six small letters and digits of the tag
-// block, and its end.
+// FlagTags returns the number of runes at the beginning of s that spell the region of a flag, such as Scotland's.
+// Before them is a black flag; they are two to six lower-case letters and digits of the tag block, and an end tag.
 func FlagTags(before rune, s string) (n int) {
 	if before != 0x1F3F4 {
 		return 0
@@ -218,8 +210,7 @@ const (
 	zeroWidthNonJoiner = 0x200C
 )
 
-// isEmoji tells pictographs and their skin tones, and the older symbols and
-// marks that have an emoji style.
+// isEmoji reports whether r is a pictograph, a skin tone, or an older symbol or mark with an emoji style.
 func isEmoji(r rune) bool {
 	switch {
 	case r >= 0x1F000 && r <= 0x1FAFF, r >= 0x2190 && r <= 0x2BFF:
@@ -233,8 +224,8 @@ func isEmoji(r rune) bool {
 
 //go:generate python3 ../../scripts/simplified.py
 
-// simplifiedText is ICU's one-to-one mapping of traditional Chinese characters;
-// its own head says where it comes from and under which licence.
+// simplifiedText is ICU's one-to-one mapping of traditional Chinese characters; its head names its source and
+// licence.
 //
 //go:embed simplified.txt
 var simplifiedText string
@@ -246,8 +237,7 @@ const (
 	LastHan  = 0x9FFF
 )
 
-// simplifiedTable maps each code point of the block to its simplified form, 0
-// where it is its own.
+// simplifiedTable maps each code point of the block to its simplified form, 0 if it has no other.
 var simplifiedTable = sync.OnceValue(func() *[LastHan - FirstHan + 1]uint16 {
 	table := new([LastHan - FirstHan + 1]uint16)
 	for line := range strings.Lines(simplifiedText) {
@@ -267,10 +257,9 @@ var simplifiedTable = sync.OnceValue(func() *[LastHan - FirstHan + 1]uint16 {
 	return table
 })
 
-// Simplify turns traditional Chinese characters into simplified ones, one by
-// one, without a look at the word (乾 always becomes 干). It is meant for
-// comparing texts, not for reading: both sides go through it. It is idempotent,
-// and leaves all that is UTF-8 otherwise as it is.
+// Simplify replaces traditional Chinese characters by simplified ones, one by one and without looking at the word
+// (乾 always becomes 干). It is for comparing texts, where both sides are simplified, not for reading. It is
+// idempotent, and leaves other UTF-8 unchanged.
 func Simplify(s string) string {
 	table := simplifiedTable()
 	for _, r := range s {
@@ -281,8 +270,7 @@ func Simplify(s string) string {
 	return s
 }
 
-// traditionalTable maps each simplified character to the traditional one that stands first
-// in the table for it.
+// traditionalTable maps each simplified character to its first traditional character in the table.
 var traditionalTable = sync.OnceValue(func() map[rune]rune {
 	table := map[rune]rune{}
 	for line := range strings.Lines(simplifiedText) {
@@ -293,9 +281,9 @@ var traditionalTable = sync.OnceValue(func() map[rune]rune {
 	return table
 })
 
-// Scripts are the forms in which a text may have been written: as it is, and in simplified
-// and traditional Chinese characters where they differ. One of several traditional
-// characters is chosen without a look at the word, so that they are for finding only.
+// Scripts returns the forms in which a text may have been written: unchanged, and in simplified and traditional
+// Chinese characters if they differ. Traditional characters are chosen without looking at the word, so the result
+// is only for searching.
 func Scripts(s string) []string {
 	forms, simple, table := []string{s}, Simplify(s), traditionalTable()
 	traditional := strings.Map(func(r rune) rune { return cmp.Or(table[r], r) }, simple)
@@ -316,14 +304,13 @@ func simplifyRune(table *[LastHan - FirstHan + 1]uint16, r rune) rune {
 	return r
 }
 
-// NameKey is the form in which names are looked up: folded, in simplified
-// characters, without surrounding space or quotation marks, however many, and the
-// signs before it by which somebody is called.
+// NameKey is the form in which names are looked up. It is folded and simplified, without surrounding space or
+// quotation marks, and without signs such as @ at its beginning.
 func NameKey(name string) string {
 	return strings.TrimRight(strings.TrimLeft(Simplify(Fold(name)), "@"+nameQuotes), nameQuotes)
 }
 
 const nameQuotes = "\"'`“”‘’「」『』《》〈〉 "
 
-// Storable tells whether PostgreSQL can hold a text: valid UTF-8 without a NUL.
+// Storable reports whether PostgreSQL can store a text: valid UTF-8 without a NUL.
 func Storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -8,33 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// ContentHash names what a statement says, however it is written: "v1:" and the
-// hex SHA-256 of its canonical form. Statements of one hash are the same
-// statement; the reverse is not promised, since a missed duplicate costs a
-// comparison and a wrong one costs a memory. A change of the form needs a new
-// prefix and new hashes for what is stored, but for one that only keeps apart what
-// was one before: of what is stored already, that costs a comparison.
+// ContentHash identifies what a statement says, independent of its spelling: "v1:" and the hex SHA-256 of its
+// canonical form. Statements with the same hash are the same statement. Statements that mean the same may have
+// different hashes: a missed duplicate costs a comparison, a wrong one costs a memory. A change of the form needs a
+// new prefix and new hashes for stored statements. The exception is a change that only separates forms that were
+// the same: for stored statements, it costs a comparison.
 //
-// The form is [Fold] and [Simplify], then: spaces and sentence punctuation
-// dropped, but for one space between words of scripts that need it ("now here",
-// "12 30") and a comma between Chinese numerals (二、三十 is not 二三十); what
-// carries meaning stays, which is symbols (C#, C++, 50%, 5€, emoji), points and
-// colons inside numbers and names (3.5, 3:00, node.js), signs, ranges and hyphens
-// (-5, 3-5, e-mail), apostrophes (we're), feet and inches (5', 5″) but where a quote
-// may end with the number, and a comma after a negation (不，去 is not 不去).
+// The form is [Fold] and [Simplify], without spaces and sentence punctuation. These stay, since they carry meaning:
+//
+//   - one space between words of scripts that need it ("now here", "12 30")
+//   - a comma between Chinese numerals (二、三十 is not 二三十), and after a negation (不，去 is not 不去)
+//   - symbols (C#, C++, 50%, 5€, emoji)
+//   - dots and colons inside numbers and names (3.5, 3:00, node.js)
+//   - signs, ranges and hyphens (-5, 3-5, e-mail), and apostrophes (we're)
+//   - feet and inches (5', 5″), unless a quote may end with the number
 func ContentHash(statement string) string {
 	sum := sha256.Sum256([]byte(canonical(statement)))
 	return "v1:" + hex.EncodeToString(sum[:])
 }
 
-// SummaryHash is the content hash of a session's summary: that of its canonical
-// form and of the session, so that two sessions may be summed up in the same words.
+// SummaryHash is the content hash of a session's summary. It includes the session, so that two sessions may have
+// the same summary.
 func SummaryHash(sessionID, statement string) string {
 	sum := sha256.Sum256([]byte(sessionID + "\x00" + canonical(statement)))
 	return "v1:" + hex.EncodeToString(sum[:])
 }
 
-// canonical is the text that is hashed.
+// canonical returns the text that is hashed.
 func canonical(statement string) string {
 	folded := Simplify(Fold(splitNumbers(strings.ToValidUTF8(statement, "\uFFFD"))))
 	c := canon{in: []rune(folded), open: map[rune]int{}}
@@ -42,12 +42,12 @@ func canonical(statement string) string {
 		c.step()
 	}
 	if c.out.Len() == 0 {
-		return folded // punctuation alone: not all of it is the same
+		return folded // only punctuation: such texts are not all the same
 	}
 	return c.out.String()
 }
 
-// splitNumbers keeps NFKC from joining figures: 10² is not 102, and 5½ is 5 1/2.
+// splitNumbers keeps NFKC from joining numbers: 10² is not 102, and 5½ is 5 1/2.
 func splitNumbers(s string) string {
 	if !strings.ContainsFunc(s, isSmallFigure) {
 		return s
@@ -66,9 +66,8 @@ func splitNumbers(s string) string {
 	return b.String()
 }
 
-// isSmallFigure tells superscripts, vulgar fractions, circled and parenthesised
-// numbers, and the days, months and hours that are one character (㏤, ㋄, ㍝), but
-// not subscripts: H₂O is H2O.
+// isSmallFigure reports whether r is a superscript, fraction, circled or parenthesised number, or a day, month or
+// hour in one character (㏤, ㋄, ㍝). Subscripts are not: H₂O is H2O.
 func isSmallFigure(r rune) bool {
 	switch {
 	case r <= 0x7F, r >= 0x2080 && r <= 0x2089:
@@ -83,19 +82,19 @@ func isSuperscript(r rune) bool {
 	return r == '¹' || r == '²' || r == '³' || r >= '⁰' && r <= '⁹'
 }
 
-// canon walks over folded text and writes its canonical form.
+// canon writes the canonical form of folded text.
 type canon struct {
 	in  []rune
 	at  int
 	out strings.Builder
 
-	last   rune         // last one written, 0 at the start
-	gap    bool         // something was dropped since
-	quotes []rune       // the quotes that are open, as they are closed
-	open   map[rune]int // how many of each
+	last   rune         // last rune written, 0 at the start
+	gap    bool         // something was dropped since last
+	quotes []rune       // closing marks of the open quotes
+	open   map[rune]int // number of open quotes by closing mark
 }
 
-// step treats the rune at c.at.
+// step handles the rune at c.at.
 func (c *canon) step() {
 	r := c.in[c.at]
 	switch {
@@ -119,9 +118,8 @@ func (c *canon) step() {
 	}
 }
 
-// prime keeps the feet or inches, minutes or seconds, behind a number, and drops
-// quotes: what stands behind a number while a quote is open that it would close
-// is its end.
+// prime keeps the marks of feet, inches, minutes or seconds after a number, and drops quotes. A mark after a number
+// that can close an open quote counts as its end.
 func (c *canon) prime(r rune) {
 	if mark := plainPrime(r); r != '′' && c.open[mark] > 0 {
 		for closed := false; !closed; {
@@ -142,15 +140,15 @@ func (c *canon) prime(r rune) {
 		c.drop(r)
 		return
 	}
-	if r == '′' && c.peek(1) == '′' { // ″ is two of ′ once it is folded
+	if r == '′' && c.peek(1) == '′' { // folding turns ″ into two ′
 		c.at++
 		r = '″'
 	}
 	c.symbol(plainPrime(r))
 }
 
-// word writes a letter or digit, after a space if it would otherwise run into
-// the word before, or a comma if into another number.
+// word writes a letter or digit. It first writes a space or comma if the rune would otherwise join the previous
+// word or number.
 func (c *canon) word(r rune) {
 	if c.gap && isHanNumeral(c.last) && isHanNumeral(r) {
 		c.write(',')
@@ -161,8 +159,8 @@ func (c *canon) word(r rune) {
 	c.write(r)
 }
 
-// symbol writes a symbol. A space on one side of it only says to which side it
-// belongs (A+ B, A +B) and stays; spaces on both sides or none are the same.
+// symbol writes a symbol. A space on one side shows to which side it belongs (A+ B, A +B) and stays; spaces on both
+// sides mean the same as none.
 func (c *canon) symbol(r rune) {
 	before := c.gap || c.last == 0
 	after := c.peek(1) == ' ' || c.peek(1) == 0
@@ -177,8 +175,8 @@ func (c *canon) symbol(r rune) {
 	}
 }
 
-// points keeps the point of a number or name (3.5, .net, node.js) and the two
-// or more of a range (1..5), and drops full stops and ellipses.
+// points keeps the dot of a number or name (3.5, .net, node.js) and the dots of a range (1..5), and drops full
+// stops and ellipses.
 func (c *canon) points() {
 	n := 1
 	for c.peek(n) == '.' {
@@ -197,8 +195,8 @@ func (c *canon) points() {
 	}
 }
 
-// dash keeps signs, ranges and hyphens, and drops the dash of a sentence: one
-// that is doubled, or has spaces around it and no number behind it.
+// dash keeps signs, ranges and hyphens. It drops the dash of a sentence, which is doubled, or has spaces around it
+// and no number after it.
 func (c *canon) dash() {
 	n := 1
 	for isDash(c.peek(n)) {
@@ -226,7 +224,7 @@ func (c *canon) dash() {
 	}
 }
 
-// drop leaves out sentence punctuation, save a comma that a negation hangs on.
+// drop skips sentence punctuation, except a comma on which a negation depends.
 func (c *canon) drop(r rune) {
 	c.gap = true
 	if strings.ContainsRune(",，、。.;!?:", r) && c.endsInNegation() && IsWord(c.nextVisible()) {
@@ -234,8 +232,8 @@ func (c *canon) drop(r rune) {
 	}
 }
 
-// endsInNegation tells whether the text so far ends in a word that denies (没有,
-// cannot): with what follows it would say something else.
+// endsInNegation reports whether the text so far ends in a negating word (没有, cannot). Joined with the next word,
+// it would mean something else.
 func (c *canon) endsInNegation() bool {
 	text := c.out.String()
 	for _, word := range [...]string{"no", "not", "never", "cannot"} {
@@ -250,8 +248,7 @@ func (c *canon) endsInNegation() bool {
 	return strings.ContainsRune("不没别否非无未勿甭莫毋冇唔", c.last) || strings.ContainsRune("不没未莫毋", before) || strings.HasSuffix(text, "n't")
 }
 
-// carries tells whether the mark or symbol at c.at carries meaning where it
-// stands.
+// carries reports whether the mark or symbol at c.at carries meaning there.
 func (c *canon) carries(r rune) bool {
 	before, after := c.peek(-1), c.peek(1)
 	switch r {
@@ -289,7 +286,7 @@ func (c *canon) peek(d int) rune {
 	return 0
 }
 
-// nextVisible returns the next rune that is no space, 0 at the end.
+// nextVisible returns the next rune that is not a space, 0 at the end.
 func (c *canon) nextVisible() rune {
 	if next := c.peek(1); next != ' ' {
 		return next
@@ -297,7 +294,7 @@ func (c *canon) nextVisible() rune {
 	return c.peek(2) // white space is folded to one
 }
 
-// plainSymbol folds symbols that differ in shape only.
+// plainSymbol unifies symbols that differ only in shape.
 func plainSymbol(r rune) rune {
 	switch r {
 	case '’', 'ʼ', '‘', '′':
@@ -313,10 +310,10 @@ func plainSymbol(r rune) rune {
 	}
 }
 
-// isPrime tells what may stand for feet and inches, and may be a quote as well.
+// isPrime reports whether r may mark feet or inches; it may be a quote as well.
 func isPrime(r rune) bool { return strings.ContainsRune("'‘’ʼ′\"“”″", r) }
 
-// plainPrime tells feet from inches, and what ends a quote from the other.
+// plainPrime returns ' or " for the variants of the marks of feet and inches, which may also close a quote.
 func plainPrime(r rune) rune {
 	if strings.ContainsRune("\"“”″", r) {
 		return '"'
@@ -330,7 +327,7 @@ func isHanNumeral(r rune) bool {
 
 func isPercent(r rune) bool { return r == '%' || r == '‰' }
 
-// isHyphen tells the short dashes, which may be part of a word (A-, -v).
+// isHyphen reports whether r is a short dash, which may be part of a word (A-, -v).
 func isHyphen(r rune) bool { return r == '-' || r == '‐' || r == '‑' || r == '−' }
 
 func isDash(r rune) bool { return isHyphen(r) || r >= '‒' && r <= '―' }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -8,24 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// Keywords finds which of many rules can match a text at all, in one pass over
-// it however many there are: an Aho-Corasick automaton as a dense table over
-// the bytes that occur in keywords. ASCII letters match in either case.
+// Keywords finds the rules that can match a text at all, in one pass independent of their number. It is an
+// Aho-Corasick automaton over the bytes that occur in keywords. ASCII letters match in either case.
 type Keywords struct {
-	class [256]uint8 // of a byte; 0 for those in no keyword
-	width int        // number of classes
-	next  []uint16   // state x class -> state
-	any   []bool     // state -> some keyword ends here
-	ends  []int32    // state -> the first of the words that are all that has been read, 0 for none
-
-	words   []keyword // the first is none
-	shorter []uint16  // state -> the state of the longest proper suffix
+	class  [256]uint8 // by byte; 0 for bytes in no keyword
+	width  int        // number of classes
+	states []state    // index 0 is the start
+	rows   []uint16   // of states with many children: class -> state
+	words  []keyword  // index 0 is unused
 }
+
+// state is a prefix of keywords: its parent's, and one more byte. 0 stands for none.
+type state struct {
+	ends, row               int32  // the first keyword that equals the prefix, and where its row begins
+	child, sibling, shorter uint16 // its first child, its parent's next child, and the longest proper suffix
+	class                   uint8  // of the last byte
+	any                     bool   // a keyword ends here
+}
+
+// manyChildren is how many are kept in a row, which is faster than a list, and larger.
+const manyChildren = 4
 
 // keyword is one word of one rule.
 type keyword struct {
 	rule, length int
-	other        int32 // the next of the same word, 0 for none
+	other        int32 // the next keyword with the same word, 0 for none
 }
 
 // maxRules bounds the rules of one automaton.
@@ -36,10 +44,10 @@ type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
-// Has tells whether a rule is among them.
+// Has reports whether the set contains a rule.
 func (s *ruleSet) Has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
 
-// Each calls f with the rules of the set in ascending order until it says stop.
+// Each calls f with the rules of the set in ascending order until f returns false.
 func (s *ruleSet) Each(f func(rule int) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
@@ -50,13 +58,13 @@ func (s *ruleSet) Each(f func(rule int) bool) {
 	}
 }
 
-// NewKeywords builds the automaton: words[i] are the keywords of rule i, in
-// lower case. A rule without any is never found.
+// NewKeywords builds the automaton: words[i] are the keywords of rule i, in lower case. Find never returns a rule
+// without keywords.
 func NewKeywords(words [][]string) *Keywords {
 	if len(words) > maxRules {
 		panic("too many rules for one set of keywords: raise maxRules")
 	}
-	k := &Keywords{width: 1, words: make([]keyword, 1)}
+	k := &Keywords{width: 1, states: make([]state, 1), words: make([]keyword, 1)}
 	for _, list := range words {
 		for _, w := range list {
 			for i := range len(w) {
@@ -64,8 +72,7 @@ func NewKeywords(words [][]string) *Keywords {
 			}
 		}
 	}
-	k.addState()
-	// The last rule first, so that of two with the same word the first comes first.
+	// The last rule is inserted first, so that the first rule comes first among those with the same word.
 	for rule, list := range slices.Backward(words) {
 		for _, w := range list {
 			k.insert(rule, w)
@@ -75,7 +82,7 @@ func NewKeywords(words [][]string) *Keywords {
 	return k
 }
 
-// learn gives a byte a class of its own, the same for both cases.
+// learn gives a byte its own class, the same for both cases.
 func (k *Keywords) learn(b byte) {
 	if k.class[b] != 0 {
 		return
@@ -87,84 +94,91 @@ func (k *Keywords) learn(b byte) {
 	k.width++
 }
 
-func (k *Keywords) addState() uint16 {
-	k.next = append(k.next, make([]uint16, k.width)...)
-	k.ends = append(k.ends, 0)
-	return uint16(len(k.ends) - 1)
-}
-
-// insert adds the states that a word goes through.
+// insert adds the states of a word.
 func (k *Keywords) insert(rule int, word string) {
-	state := uint16(0)
+	at := uint16(0)
 	for i := range len(word) {
-		class := k.class[word[i]]
-		to := k.row(state)[class]
-		if to == 0 {
-			to = k.addState()
-			k.row(state)[class] = to
+		class, from := k.class[word[i]], at
+		if at = k.child(from, class); at == 0 {
+			at = uint16(len(k.states))
+			k.states = append(k.states, state{sibling: k.states[from].child, class: class})
+			k.states[from].child = at
 		}
-		state = to
 	}
-	k.words = append(k.words, keyword{rule, len(word), k.ends[state]})
-	k.ends[state] = int32(len(k.words) - 1)
+	k.words = append(k.words, keyword{rule, len(word), k.states[at].ends})
+	k.states[at].ends = int32(len(k.words) - 1)
 }
 
-// link fills the table breadth first: each state falls back to the longest suffix of what
-// it has read that is a prefix of a keyword, so its edges are that one's but for its own.
+// child returns the child of a state for a byte, or 0.
+func (k *Keywords) child(at uint16, class uint8) uint16 {
+	to := k.states[at].child
+	for to != 0 && k.states[to].class != class {
+		to = k.states[to].sibling
+	}
+	return to
+}
+
+// link goes breadth first. Each state falls back to the longest suffix of its prefix that is itself a prefix of a
+// keyword. It inherits that state's edges where it has no child.
 func (k *Keywords) link() {
-	k.next = slices.Clone(k.next) // without the room to grow
-	k.any, k.shorter = make([]bool, len(k.ends)), make([]uint16, len(k.ends))
-	queue := []uint16{0}
-	for i := 0; i < len(queue); i++ {
-		state := queue[i]
-		row, back := k.row(state), k.row(k.shorter[state])
-		k.any[state] = k.ends[state] != 0 || k.any[k.shorter[state]]
-		for class, to := range row {
-			switch {
-			case to == 0:
-				row[class] = back[class]
-			case state == 0:
-				queue = append(queue, to)
-			default:
-				k.shorter[to] = back[class]
-				queue = append(queue, to)
-			}
+	k.rows = make([]uint16, k.width) // of the start, which falls back to itself, until it has its own
+	for queue := []uint16{0}; len(queue) > 0; queue = queue[1:] {
+		at, children := queue[0], 0
+		s, row := &k.states[at], len(k.rows)
+		s.any = s.ends != 0 || k.states[s.shorter].any
+		for to := s.child; to != 0; to = k.states[to].sibling {
+			k.states[to].shorter = k.step(s.shorter, k.states[to].class)
+			queue, children = append(queue, to), children+1
 		}
+		if at != 0 && children < manyChildren {
+			continue
+		}
+		for class := range uint8(k.width) {
+			k.rows = append(k.rows, cmp.Or(k.child(at, class), k.step(s.shorter, class)))
+		}
+		s.row = int32(row)
 	}
 }
 
-func (k *Keywords) row(state uint16) []uint16 { return k.next[int(state)*k.width:][:k.width] }
+// step returns the state that follows a byte.
+func (k *Keywords) step(at uint16, class uint8) uint16 {
+	for at != 0 && k.states[at].row == 0 {
+		if to := k.child(at, class); to != 0 {
+			return to
+		}
+		at = k.states[at].shorter
+	}
+	return k.rows[int(k.states[at].row)+int(class)]
+}
 
-// Find returns the rules of which a keyword occurs in s.
+// Find returns the rules with a keyword in s.
 func (k *Keywords) Find(s string) (found ruleSet) {
 	k.Each(s, func(rule, _, _ int) { found.add(rule) })
 	return found
 }
 
-// Each calls f with every keyword that occurs in s, by the byte where it ends.
+// Each calls f with every keyword in s, ordered by the byte where it ends.
 func (k *Keywords) Each(s string, f func(rule, start, end int)) {
-	state := 0
+	state := uint16(0)
 	for i := range len(s) {
-		state = int(k.next[state*k.width+int(k.class[s[i]])])
-		for at := state; k.any[at]; at = int(k.shorter[at]) {
-			for n := k.ends[at]; n != 0; n = k.words[n].other {
+		state = k.step(state, k.class[s[i]])
+		for at := state; k.states[at].any; at = k.states[at].shorter {
+			for n := k.states[at].ends; n != 0; n = k.words[n].other {
 				f(k.words[n].rule, i+1-k.words[n].length, i+1)
 			}
 		}
 	}
 }
 
-// IsDense tells Han characters and kana, which are written without spaces.
+// IsDense reports whether r is a Han character or kana, which are written without spaces.
 func IsDense(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
-// Joins tells a character that makes one word with one like it beside it: a letter,
-// digit or mark of a script that puts spaces between words, or an underscore. Korean
-// does, but lets particles follow a name at once.
+// Joins reports whether two adjacent characters like r are part of one word: letters, digits or marks of a script
+// with spaces, or underscores. Korean is excluded, since particles follow a name directly.
 func Joins(r rune) bool { return r == '_' || IsSpaced(r) && !unicode.Is(unicode.Hangul, r) }
 
-// Places finds a word in a text: wherever it stands in Chinese, and between boundaries
-// of words where it begins or ends in a script that is spaced. It returns the byte
-// offsets where it begins and ends. Both are compared as they are.
+// Places returns the byte offsets [begin, end) of a word in a text. Where the word begins or ends in a script with
+// spaces, it must be at a word boundary; in Chinese it may be anywhere. It compares both as they are.
 func Places(s, word string) (list [][2]int) {
 	for from := 0; word != ""; {
 		i := strings.Index(s[from:], word)
@@ -181,7 +195,7 @@ func Places(s, word string) (list [][2]int) {
 	return list
 }
 
-// isBoundary tells whether a word may begin or end at byte i of a text.
+// isBoundary reports whether a word may begin or end at byte i of a text.
 func isBoundary(s string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	after, _ := utf8.DecodeRuneInString(s[i:])

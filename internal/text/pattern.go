@@ -9,10 +9,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Pattern is a regular expression that is compiled when it is first used. Package
-// variables are patterns: compiling all of them took a tenth of a second of every start.
-// The methods are those of [regexp.Regexp]. They panic where the expression is wrong,
-// which [CompileAll] finds in a test.
+// Pattern is a regular expression that is compiled at its first use. All package-level expressions are patterns:
+// compiling them took a tenth of a second of every start. The methods are those of [regexp.Regexp]. They panic if
+// the expression is invalid; a test calls [CompileAll] to find that.
 type Pattern struct {
 	expr     string
 	compiled func() *regexp.Regexp
@@ -23,7 +22,7 @@ var all struct {
 	made []*Pattern
 }
 
-// NewPattern keeps an expression for the rest of the process.
+// NewPattern registers an expression for the lifetime of the process.
 func NewPattern(expr string) *Pattern {
 	r := &Pattern{expr: expr, compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
 	all.Lock()
@@ -32,16 +31,16 @@ func NewPattern(expr string) *Pattern {
 	return r
 }
 
-// UnmarshalText reads an expression of a file, in which line breaks are for reading alone.
+// UnmarshalText reads an expression from a file. Line breaks in it only serve reading and are removed.
 func (r *Pattern) UnmarshalText(expr []byte) error {
 	*r = *NewPattern(strings.ReplaceAll(string(expr), "\n", ""))
 	return nil
 }
 
-// WordSet is words that a file writes as one text, with white space between them.
+// WordSet is a set of words, written in a file as one text with white space between the words.
 type WordSet map[string]bool
 
-// UnmarshalText takes the words apart.
+// UnmarshalText splits the text into words.
 func (w *WordSet) UnmarshalText(list []byte) error {
 	*w = WordSet{}
 	for word := range strings.FieldsSeq(string(list)) {
@@ -50,8 +49,8 @@ func (w *WordSet) UnmarshalText(list []byte) error {
 	return nil
 }
 
-// ReadTOML reads a file that is compiled in, in which nothing may stand that is not known. One that is wrong is a
-// mistake in the program: it panics.
+// ReadTOML parses an embedded file and refuses unknown keys. It panics on an error, which is a mistake in the
+// program.
 func ReadTOML[T any](file string) (data T) {
 	if err := toml.NewDecoder(strings.NewReader(file)).DisallowUnknownFields().Decode(&data); err != nil {
 		panic(fmt.Sprintf("a file of %T cannot be read: %v", data, err))
@@ -59,8 +58,7 @@ func ReadTOML[T any](file string) (data T) {
 	return data
 }
 
-// CompileAll compiles all that the packages linked in have made, and says how many
-// those are. It panics at one that is wrong.
+// CompileAll compiles all patterns of the linked packages and returns their number. It panics if one is invalid.
 func CompileAll() int {
 	all.Lock()
 	defer all.Unlock()

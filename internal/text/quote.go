@@ -8,16 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MinQuote is how many folded characters a quote needs, unless it is the whole
-// message.
+// MinQuote is the minimum number of folded characters of a quote that is not the whole message.
 const MinQuote = 4
 
-// VerifyQuote tells whether quote stands in text: folded, with traditional
-// characters as simplified ones, it must occur in the text as one piece and
-// have [MinQuote] characters, a letter or digit among them, unless it is the
-// whole text. Quotation marks around the quote and an ellipsis at its end may
-// be the model's own; an ellipsis inside joins nothing. A quote with a NUL stands in none:
-// nobody can write one, and the database takes none.
+// VerifyQuote reports whether quote occurs in text. Both are folded and simplified. The quote must be contiguous
+// and have [MinQuote] characters, including a letter or digit, unless it is the whole text. Quotation marks around
+// it and an ellipsis at its end are ignored; an ellipsis inside does not join two parts. A quote with a NUL is
+// refused: nobody can type one, and the database cannot store one.
 func VerifyQuote(quote, text string) bool {
 	if strings.ContainsRune(quote, 0) {
 		return false
@@ -41,20 +38,19 @@ func standsIn(quote, text string) bool {
 		strings.ContainsFunc(quote, IsWord) && strings.Contains(text, quote)
 }
 
-// quoteForm is the form in which quotes are looked up. Models straighten and
-// curl quotation marks as they please, so these are one.
+// quoteForm is the form in which quotes are searched. It unifies quotation marks, since models change their style.
 func quoteForm(s string) string {
 	return quoteMarks.Replace(Simplify(Fold(s)))
 }
 
 var quoteMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'", "ʼ", "'")
 
-// The marks that may surround a quote, opening and closing.
+// Marks that may surround a quote, opening and closing.
 var surrounding = [...][2]string{
 	{`"`, `"`}, {"'", "'"}, {"`", "`"}, {"「", "」"}, {"『", "』"}, {"«", "»"}, {"‹", "›"},
 }
 
-// trimQuote takes off one ellipsis and one pair of marks, in either order.
+// trimQuote removes one ellipsis and one pair of marks, in either order.
 func trimQuote(s string) string {
 	s = trimEllipsis(s)
 	for _, m := range surrounding {
@@ -78,10 +74,8 @@ func trimEllipsis(s string) string {
 
 func IsWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// Excerpt returns the beginning of text on one line, at most n characters long,
-// with an ellipsis as the last of them when something was cut off. It cuts
-// between words where one ends near, and never inside a character that is made
-// of several code points.
+// Excerpt returns the beginning of text on one line, at most n characters long, including an ellipsis if text was
+// cut off. It cuts between words if one ends nearby, and never inside a character of several code points.
 func Excerpt(text string, n int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if n <= 0 {
@@ -101,7 +95,7 @@ func Excerpt(text string, n int) string {
 	return strings.TrimRight(text[:cutBefore(text, end)], " ") + "…"
 }
 
-// longestWord is how many bytes of a word may be given up to end before it.
+// longestWord is the maximum number of bytes that are given up to cut between words.
 const longestWord = 24
 
 // cutBefore moves a cut at byte end back to a place where text may be cut.
@@ -118,16 +112,15 @@ func cutBefore(text string, end int) int {
 	return end
 }
 
-// betweenLetters tells whether the cut would split a word of a script that
-// writes spaces.
+// betweenLetters reports whether the cut would split a word of a script with spaces.
 func betweenLetters(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
 	return IsSpaced(before) && IsSpaced(after)
 }
 
-// characterStarts tells whether what stands at byte i is no part of the
-// character before it: no combining mark, joiner, selector or skin tone.
+// characterStarts reports whether a new character begins at byte i, not a combining mark, joiner, selector or skin
+// tone.
 func characterStarts(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
@@ -143,8 +136,8 @@ func characterStarts(text string, i int) bool {
 
 const zeroWidthJoiner = 0x200D
 
-// isSpaced tells whether r is a letter or digit of a script that puts spaces
-// between words: all but Han, kana and the scripts of South-East Asia.
+// IsSpaced reports whether r is a letter or digit of a script with spaces between words: all but Han, kana and the
+// scripts of South-East Asia.
 func IsSpaced(r rune) bool {
 	if r < 0x80 {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

@@ -6,8 +6,7 @@ import (
 
 var plainWord = NewPattern(`^[A-Za-z0-9_.:@%+/=,-]+$`)
 
-// ShellWord is a text as a shell takes it for one word, for commands that are shown to
-// people: behind a flag.
+// ShellWord quotes a text as one word for a shell, to be shown in a command after a flag.
 func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -15,8 +14,7 @@ func ShellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// ShellOperand is a [ShellWord] at the end of a command, where one that begins with a
-// dash would be taken for a flag.
+// ShellOperand is [ShellWord] for an operand: there, a text that begins with a dash would be a flag.
 func ShellOperand(text string) string {
 	if strings.HasPrefix(text, "-") {
 		return "-- " + ShellWord(text)

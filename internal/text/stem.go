@@ -2,9 +2,8 @@ package text
 
 import "strings"
 
-// Stem cuts the endings that English words change most, so that "meetings",
-// "meeting" and "meet" share a form. It is rough on purpose: the form is only
-// compared with other forms, never shown.
+// Stem removes the most common endings of English words, so that "meetings", "meeting" and "meet" have the same
+// form. It is rough on purpose: forms are only compared, never shown.
 func Stem(word string) string {
 	if len(word) <= 3 {
 		return word

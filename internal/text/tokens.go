@@ -2,12 +2,10 @@ package text
 
 import "unicode"
 
-// Costs in hundredths of a token, fitted to published byte-pair vocabularies of
-// 100k and 200k entries and leaning to the larger one, which today's models
-// resemble: a common English word is one token together with the space before
-// it, a long or rare one splits after some letters; a Han character costs 0.7
-// to 0.9 (200k) or 1.1 to 1.4 (100k); digits go in threes, or one by one with
-// some providers; an emoji takes one to three.
+// Costs in hundredths of a token, fitted to published byte-pair vocabularies of 100k and 200k entries. They lean to
+// the larger one, which current models resemble. A common English word is one token, including the space before it;
+// a long or rare word splits after some letters. A Han character costs 0.7 to 0.9 (200k) or 1.1 to 1.4 (100k).
+// Digits go in threes, or one by one with some providers; an emoji takes one to three.
 const (
 	costWord     = 100 // a word of up to wordLetters letters
 	costTail     = 25  // each letter beyond that, and each capital inside
@@ -18,10 +16,10 @@ const (
 	wordLetters  = 8
 )
 
-// flatCosts are those of a rune of a class, wherever it stands in a row.
+// flatCosts are the costs of runes whose class has one cost wherever they stand.
 var flatCosts = [...]int{
 	classMark:        30, // a letter with an accent, on top of its word
-	classOtherLetter: 32, // Greek, Cyrillic and their kin
+	classOtherLetter: 32, // Greek, Cyrillic and similar
 	classDigit:       50,
 	classHan:         84,
 	classRareHan:     230,
@@ -34,17 +32,17 @@ var flatCosts = [...]int{
 	classBad:         100,
 }
 
-// EstimateTokens estimates how many tokens a model will count for s: within 25%
-// for ordinary chat in Chinese and English, rather too many than too few for
-// most other text (rare Han characters alone may take twice as many). It takes one pass and allocates nothing. Models differ, so the
-// reported usage of a call corrects it afterwards.
+// EstimateTokens estimates how many tokens a model counts for s. It is within 25% for ordinary chat in Chinese and
+// English. For most other text it is rather too high than too low; rare Han characters alone may take twice as
+// many. It takes one pass and does not allocate. Models differ, so the reported usage of a call replaces the
+// estimate afterwards.
 func EstimateTokens(s string) int {
 	var cost, run int
 	prev := classStart
 	for _, r := range s {
 		class := tokenClass(r)
 		if class == classMark && prev == classLetter {
-			cost += flatCosts[classMark] // inside a word, which goes on
+			cost += flatCosts[classMark] // inside a word
 			run++
 			continue
 		}
@@ -80,7 +78,7 @@ const (
 	classBad
 )
 
-// cost of the run-th rune in a row of one class.
+// cost returns the cost of the run-th rune in a row of one class.
 func (c runeClass) cost(run int, r rune) int {
 	switch c {
 	case classLetter:
@@ -105,8 +103,7 @@ func (c runeClass) cost(run int, r rune) int {
 	}
 }
 
-// letterCost: upper case after the first letter splits words (HTTPServer), so
-// it costs a little more.
+// letterCost: upper case after the first letter splits words (HTTPServer), so it costs a little more.
 func letterCost(run int, r rune) int {
 	switch {
 	case run == 1:

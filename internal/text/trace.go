@@ -12,62 +12,58 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Erased stands where a person's words, or a name of theirs, were in the words of others.
+// Erased replaces a person's words or names in the words of others.
 const Erased = "[erased]"
 
-// Traces finds what somebody has left in the words of others: an account's id, names, and
-// texts. It finds them however they are written: in either case and width, in letters that
-// only look different, in traditional or simplified characters, with other white space or
-// quotation marks, and escaped as in JSON (\u5c0f). Where a trace begins or ends in a
-// letter or digit of a script with spaces, it is found as a whole word; others are found
-// inside of longer words, too.
+// Traces finds what an author has left in the words of others: the account's id, names, and texts. It finds them in
+// any case and width, with lookalike letters, traditional or simplified characters, other white space or quotation
+// marks, and escaped as in JSON (\u5c0f). A trace that begins or ends in a letter or digit of a script with spaces
+// must be a whole word there. Others are found inside longer words too.
 //
-// A text is found where it is quoted or stands alone: as a line, a line after >, or
-// between quotation marks; a long one anywhere. What others say in their own words is not
-// found anywhere: see [Traces.Hear].
+// A text is found where it is quoted or stands alone: as a line, a line after >, or between quotation marks; a long
+// text is found anywhere. What others say in their own words is not searched: see [Traces.Hear].
 type Traces struct {
-	list  []*trace        // in order of their runes
-	first map[rune][2]int // the stretch of list that begins with a rune
+	list  []*trace        // sorted by their runes
+	first map[rune][2]int // the range of list that begins with a rune
 	known map[string]*trace
 
-	Shared []string // the id and names that are others', too, or are to be kept
-	Short  []string // the id and names that tell nobody apart in running text
-	Texts  []string // that are looked for, unless others say them
-	Quoted bool     // what others quote is theirs, too
-	brief  int      // texts that are too short
+	Shared []string // id and names that others have too, or that are to be kept
+	Short  []string // id and names too short to identify anybody in running text
+	Texts  []string // texts that are searched, unless others say them too
+	Quoted bool     // quotes by others belong to the author too
+	brief  int      // number of texts that are too short
 	deep   bool     // some trace is longer than maxDepth
 }
 
 type trace struct {
 	runes []rune
-	text  string // of all of them
+	text  string // all its runes
 	what  string
 	long  bool // a text that is found anywhere
-	said  bool // a text that others say, too
+	said  bool // a text that others say too
 }
 
 const (
-	// minTrace is the least that a text must have to be looked for, and minDigits a number
-	// that may stand for an account. Characters of scripts without spaces count double.
+	// MinTrace is the minimum size of a text that is searched; minDigits is that of a number that may be an account.
+	// Characters of scripts without spaces count double.
 	minTrace  = 8
 	minDigits = 5
 
-	// A text is long that has so many words and letters, or characters of scripts without spaces.
+	// A text with this many words and letters, or characters of scripts without spaces, is long.
 	longWords, longLetters, longHan = 5, 24, 12
 )
 
-// What a trace is.
+// Kinds of traces.
 const (
 	traceID   = "the id"
 	traceName = "a name"
 	traceText = "a text"
-	traceKeep = "" // no trace: the mark of an erasure, or the longer name of somebody else
+	traceKeep = "" // not a trace: an erasure mark, or the longer name of another person
 )
 
-// NewTraces is what finds an account's id, names and texts, the lines of longer texts
-// among them. An id or a name that is shared is not looked for, nor is what is too short
-// to tell anybody by. The ids and names of others stay where one of the author's is in
-// them, such as Ann in Ann Lee.
+// NewTraces prepares the search for an account's id, names and texts, including the lines of longer texts. It skips
+// ids and names for which shared is true, and texts too short to identify anybody. Others' ids and names stay even
+// if they contain one of the author's, such as Ann in Ann Lee.
 func NewTraces(id string, names, texts, others []string, shared func(string) bool) *Traces {
 	t := &Traces{known: map[string]*trace{}}
 	t.add(Erased, traceKeep)
@@ -112,12 +108,12 @@ func (t *Traces) word(s, what string, shared func(string) bool) {
 	default:
 		t.add(s, what)
 		if compact := strings.Join(strings.Fields(s), ""); compact != s && !shared(compact) {
-			t.add("@"+compact, what) // as platforms address it
+			t.add("@"+compact, what) // the form in which platforms mention somebody
 		}
 	}
 }
 
-// add learns a trace, unless it is known as another already, and returns it.
+// add adds a trace and returns it, unless another kind of trace already has its text.
 func (t *Traces) add(s, what string) *trace {
 	runes := foldTrace(s).runes
 	p := t.known[string(runes)]
@@ -129,7 +125,7 @@ func (t *Traces) add(s, what string) *trace {
 	return p
 }
 
-// index brings the traces in order.
+// index sorts the traces.
 func (t *Traces) index() {
 	t.list, t.first = t.list[:0], map[rune][2]int{}
 	for _, p := range t.known {
@@ -148,9 +144,8 @@ func (t *Traces) index() {
 	}
 }
 
-// tells says whether an id or a name can tell somebody apart in running text: one
-// character does not, nor do a small number, signs, and what stands in the place of what
-// was erased.
+// tells reports whether an id or name can identify somebody in running text. One character, a small number, signs
+// and erasure marks cannot.
 func tells(s string) bool {
 	runes := foldTrace(s).runes
 	digits := !slices.ContainsFunc(runes, func(r rune) bool { return !unicode.IsDigit(r) })
@@ -158,8 +153,7 @@ func tells(s string) bool {
 	return seen && len(runes) >= 2 && !(digits && len(runes) < minDigits) && string(runes) != Erased
 }
 
-// traceWeight counts characters, those of scripts without spaces double, and tells whether
-// a text is long.
+// traceWeight counts characters, those of scripts without spaces double, and reports whether a text is long.
 func traceWeight(runes []rune) (weight int, long bool) {
 	letters, han, words := 0, 0, 0
 	for i, r := range runes {
@@ -176,7 +170,7 @@ func traceWeight(runes []rune) (weight int, long bool) {
 	return letters + 2*han, words >= longWords && letters >= longLetters || han >= longHan
 }
 
-// lines are those of a text that has several.
+// lines returns the lines of a text that has several.
 func lines(text string) []string {
 	list := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	if len(list) < 2 {
@@ -185,9 +179,8 @@ func lines(text string) []string {
 	return list
 }
 
-// Hear takes note of a message of somebody else: a text that is said in it is theirs as
-// well, and is not looked for any more. A quote says nothing, nor does a message that
-// names the author.
+// Hear records a message of another author: a text that is said in it belongs to others as well, and is not
+// searched any more. Quotes do not count, and neither do messages that name the author.
 func (t *Traces) Hear(message string) {
 	f := t.fold(message)
 	if t.find(f, true) != "" {
@@ -202,7 +195,7 @@ func (t *Traces) Hear(message string) {
 	}
 }
 
-// Unsought counts the texts that are not looked for: they are too short, or others say them.
+// Unsought counts the texts that are not searched: too short, or said by others too.
 func (t *Traces) Unsought() int {
 	n := t.brief
 	for _, p := range t.list {
@@ -213,10 +206,10 @@ func (t *Traces) Unsought() int {
 	return n
 }
 
-// Find says which sort of trace a text holds first, "" for none.
+// Find returns the kind of the first trace in a text, "" for none.
 func (t *Traces) Find(s string) string { return t.find(t.fold(s), false) }
 
-// FindName is Find for an id or a name alone.
+// FindName is Find for ids and names only.
 func (t *Traces) FindName(s string) string { return t.find(t.fold(s), true) }
 
 func (t *Traces) find(f foldedTrace, named bool) string {
@@ -230,9 +223,9 @@ func (t *Traces) find(f foldedTrace, named bool) string {
 	return ""
 }
 
-// Redact puts [Erased] in the place of each trace, and tells whether there was any.
+// Redact replaces each trace by [Erased], and reports whether there was any.
 func (t *Traces) Redact(s string) (text string, changed bool) {
-	for range 8 { // what was taken out may have been all that another was not alone for
+	for range 8 { // a replacement may turn another text into one that stands alone
 		once, found := t.redact(s)
 		if !found {
 			break
@@ -260,17 +253,16 @@ func (t *Traces) redact(s string) (string, bool) {
 	return b.String(), found
 }
 
-// foldedTrace is a text as traces are looked for in it, with the places in the text that
-// each rune is of.
+// foldedTrace is a folded text for searching traces. Each rune has its place in the original text.
 type foldedTrace struct {
 	runes        []rune
 	starts, ends []int
-	breaks       []bool // of white space: that a line ends there
-	text         string // of all of the runes, where some trace is long
-	offsets      []int  // of each rune in it
+	breaks       []bool // for white space: a line ends there
+	text         string // all runes, if some trace is long
+	offsets      []int  // byte offset of each rune in text
 }
 
-// fold is [foldTrace] with what long traces are told by.
+// fold is [foldTrace], with the fields for long traces.
 func (t *Traces) fold(s string) foldedTrace {
 	f := foldTrace(s)
 	if t.deep {
@@ -282,16 +274,16 @@ func (t *Traces) fold(s string) foldedTrace {
 	return f
 }
 
-// maxDepth is how many runes of a trace are compared one by one. A text that repeats itself is compared
-// as often as it is long, so the rest is compared as one piece of memory.
+// maxDepth is the number of runes of a trace that are compared one by one. In a repetitive text each position
+// compares that many, so the rest is compared as one string.
 const maxDepth = 256
 
-// is tells whether the long trace stands at i.
+// is reports whether the long trace occurs at i.
 func (f foldedTrace) is(p *trace, i int) bool {
 	return strings.HasPrefix(f.text[f.offsets[i]:], p.text)
 }
 
-// foldTrace folds a text piece by piece, so that what is found can be cut out of it.
+// foldTrace folds a text piece by piece, so that findings can be cut out of the original.
 func foldTrace(s string) foldedTrace {
 	plain, places := unescapeJSON(s)
 	f := foldedTrace{runes: make([]rune, 0, len(s)), starts: make([]int, 0, len(s)), ends: make([]int, 0, len(s)), breaks: make([]bool, 0, len(s))}
@@ -343,8 +335,7 @@ func (f *foldedTrace) cut(from, to int) {
 	f.runes, f.starts, f.ends, f.breaks = f.runes[from:to], f.starts[from:to], f.ends[from:to], f.breaks[from:to]
 }
 
-// add takes a rune that stands at start to end: none if it is not seen, and one for each
-// stretch of white space.
+// add appends the rune at start to end: nothing if it is invisible, and one space for each stretch of white space.
 func (f *foldedTrace) add(r rune, start, end int) {
 	line := false
 	switch {
@@ -367,8 +358,8 @@ func (f *foldedTrace) add(r rune, start, end int) {
 	f.runes, f.starts, f.ends, f.breaks = append(f.runes, r), append(f.starts, start), append(f.ends, end), append(f.breaks, line)
 }
 
-// unescapeJSON resolves what JSON escapes, with the place in s of each byte; line breaks and
-// tabs stay escaped. places is nil where nothing is escaped.
+// unescapeJSON resolves JSON escapes, and returns for each byte its place in s. Line breaks and tabs stay escaped.
+// places is nil if nothing is escaped.
 func unescapeJSON(s string) (plain string, places []int) {
 	if !strings.Contains(s, `\`) {
 		return s, nil
@@ -390,7 +381,7 @@ func unescapeJSON(s string) (plain string, places []int) {
 	return b.String(), append(places, len(s))
 }
 
-// escaped reads an escape, of two halves if need be; its size is 0 where there is none.
+// escaped parses an escape, which may be a surrogate pair; size is 0 if there is none.
 func escaped(s string) (rune, int) {
 	if len(s) > 1 && s[0] == '\\' && (s[1] == '"' || s[1] == '/') {
 		return rune(s[1]), 2
@@ -417,9 +408,8 @@ func escapedUnit(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// each hands over the traces that stand at i, in rising length. It goes down the ordered
-// list rune by rune, so that it takes as many steps as the longest beginning in common
-// has, however many traces begin alike, and at most maxDepth.
+// each calls take with the traces at i, in order of length. It descends the sorted list rune by rune. So the number
+// of steps is that of the longest common beginning, at most maxDepth, however many traces begin alike.
 func (t *Traces) each(f foldedTrace, i int, take func(p *trace, end int)) {
 	runes := f.runes
 	if i > 0 && joined(runes, i) {
@@ -460,7 +450,7 @@ func (t *Traces) each(f foldedTrace, i int, take func(p *trace, end int)) {
 	}
 }
 
-// at returns the end of the longest trace at i, or of what is to stay there.
+// at returns the end of the longest trace at i, or of a text that must stay.
 func (t *Traces) at(f foldedTrace, i int, named bool) (end int, what string) {
 	t.each(f, i, func(p *trace, n int) {
 		if p.what == traceText && (named || p.said || !p.long && f.place(i, n) == inside) {
@@ -471,21 +461,21 @@ func (t *Traces) at(f foldedTrace, i int, named bool) (end int, what string) {
 	return end, what
 }
 
-// joined tells whether a word goes on from the rune before i to that at i.
+// joined reports whether a word continues from the rune before i to that at i.
 func joined(runes []rune, i int) bool {
 	return IsSpaced(runes[i]) && IsSpaced(runes[i-1]) && !escapedBreak(runes, i-1)
 }
 
-// escapedBreak tells whether the letter at i is that of an escaped line break or tab.
+// escapedBreak reports whether the letter at i belongs to an escaped line break or tab.
 func escapedBreak(runes []rune, i int) bool {
 	return i > 0 && runes[i-1] == '\\' && (runes[i] == 'n' || runes[i] == 'r' || runes[i] == 't')
 }
 
-// tracePlace is where a text stands among the words of others.
+// tracePlace is the position of a text among the words of others.
 type tracePlace int
 
 const (
-	inside     tracePlace = iota // of a line that says more
+	inside     tracePlace = iota // in a line that says more
 	aloneThere                   // a line that says nothing else
 	quotedLine
 	inMarks
@@ -493,7 +483,7 @@ const (
 
 func (p tracePlace) quoted() bool { return p == quotedLine || p == inMarks }
 
-// place says where the runes from i to n stand.
+// place returns the position of the runes from i to n.
 func (f foldedTrace) place(i, n int) tracePlace {
 	before, begins, opens := f.around(i-1, -1)
 	_, ends, closes := f.around(n, 1)
@@ -508,9 +498,8 @@ func (f foldedTrace) place(i, n int) tracePlace {
 	return inside
 }
 
-// around goes from at to the next word or the line's end, and tells whether there was a
-// sign of a quoted line, whether it is the line's end, and whether a quotation mark stands
-// there with no space between.
+// around moves from at to the next word or to the end of the line. It reports whether it passed the sign of a
+// quoted line, whether it reached the end, and whether a quotation mark is there without a space before it.
 func (f foldedTrace) around(at, step int) (quoted, edge, mark bool) {
 	for near := true; ; at += step {
 		if at < 0 || at >= len(f.runes) || f.breaks[at] || step < 0 && escapedBreak(f.runes, at) {
@@ -526,5 +515,5 @@ func (f foldedTrace) around(at, step int) (quoted, edge, mark bool) {
 	}
 }
 
-// quotationMarks are those that are left of all when a text is folded.
+// quotationMarks are those that remain after folding.
 const quotationMarks = `"'«»‹›「」『』《》`

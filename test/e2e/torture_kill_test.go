@@ -43,8 +43,8 @@ type play struct {
 	control
 }
 
-// control is a guard that is taken away: killed at a step, and done again, the play must then
-// show a symptom. The zero one is none.
+// control is a guard that is taken away: killed at a step, or "" for any packet, and done again, the play must
+// then show a symptom. The zero one is none.
 type control struct{ off, step, without, symptom string }
 
 // keepsAnswers is the control of a play whose answers are all in before a step.
@@ -320,7 +320,9 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 			if p.file != nil {
 				t.Run("kill while it reads", func(t *testing.T) { sc.killReading(t, random) })
 			}
-			if c := p.control; c.off != "" {
+			if c := p.control; c.off != "" && c.step == "" {
+				o.control(t, c.without, c.symptom, sc.atPackets(t, c)...)
+			} else if c.off != "" {
 				wrong, killed := sc.kill(t, c.step, 1, "REVERIE_FAULT_OFF="+c.off)
 				if !killed {
 					t.Errorf("%q was not reached without %s", c.step, c.without)

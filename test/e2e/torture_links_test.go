@@ -16,6 +16,9 @@ import (
 
 const peanutFact = `select memory_id from memories where group_id = 'telegram-2' and statement like '% peanuts' and status = 'active'`
 
+// oneEnd is said of a link that stands in one of its groups.
+const oneEnd = "violated: links have two ends"
+
 // acquaintedPast is two groups with three people each, of whom Lin has said what may reach the other.
 func acquaintedPast(s *stage) {
 	s.set(impressionsOn)

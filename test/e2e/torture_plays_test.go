@@ -91,9 +91,9 @@ var plays = []*play{
 		return append([]string{"team", "share", "--team", "crew"}, s.rows(`select memory_id from memories where group_id = 'template' and status = 'active' order by statement collate "C" limit 3`)...)
 	}},
 	teamPush(), teamPull(),
-	inBatches, told(), liveChat,
-	{name: "link", past: acquaintedPast, args: acquainted("link"), beyond: peanuts},
-	{name: "unlink", past: linkedPast, args: acquainted("unlink"), beyond: peanuts, done: command.ExitError},
+	inBatches, told(), liveChat, watchedPages(),
+	{name: "link", past: acquaintedPast, args: acquainted("link"), beyond: peanuts, control: inPieces(oneEnd)},
+	{name: "unlink", past: linkedPast, args: acquainted("unlink"), beyond: peanuts, done: command.ExitError, control: inPieces(oneEnd)},
 	{name: "scope", past: linkedPast, args: func(s *stage) []string {
 		return []string{"memory", "scope", s.one(peanutFact), "group", "--reason", "she asked for it"}
 	}, again: func(s *stage) []string {
@@ -101,7 +101,7 @@ var plays = []*play{
 			return []string{"memory", "show", s.one(peanutFact)}
 		}
 		return []string{"memory", "scope", s.one(peanutFact), "group", "--reason", "she asked for it"}
-	}, beyond: peanuts},
+	}, beyond: peanuts, control: inPieces(`{"action": "scope", "old_id": "memory group Lin is allergic to peanuts v1", "run_id"`)}, // it is changed, and no change says so
 	{name: "replay", past: historicPast, args: invocation("replay", "--group", "template", "--from", night(10), "--to", night(11), "--recorded")},
 }
 

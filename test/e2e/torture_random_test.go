@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/internal/fault"
 )
 
 // chronicle is a history that is lived twice: undisturbed, and by processes that are
@@ -65,27 +67,37 @@ func killedAtRandom(t *testing.T, o *ordeal) {
 	})
 }
 
-// withoutTransactions kills an evolve whose transactions are none, each time at another
-// packet, until it shows.
+// withoutTransactions kills an evolve whose transactions are none, until it shows.
 func withoutTransactions(t *testing.T, o *ordeal) {
-	sc := plays[0].rehearse(t, o)
-	random := seeded(tortureSeed(t))
-	calm := sc.s.double(t).fork("REVERIE_FAULT_OFF=whole")
+	c := inPieces("violated: counts of changes add up") // a change was made, and the run that made it does not know
+	o.control(t, c.without, c.symptom, plays[0].rehearse(t, o).atPackets(t, c)...)
+}
+
+// inPieces is the control of what is done in one transaction: it is none, and the play is killed at its packets.
+func inPieces(symptom string) control {
+	return control{off: fault.Whole, without: "transactions that are done whole or not at all", symptom: symptom}
+}
+
+// atPackets kills a play that lacks a guard, each time at another packet, until it shows: in the audit of what is left,
+// or when it is done again.
+func (sc *scene) atPackets(t *testing.T, c control) (seen []string) {
+	off := "REVERIE_FAULT_OFF=" + c.off
+	calm := sc.s.double(t).fork(off)
 	_, packets := calm.linked(sc.args(calm), nil, func(*process, int) verdict { return pass })
-	const symptom = "violated: counts of changes add up" // a change was made, and the run that made it does not know
-	var seen []string
-	for tries := 0; tries < 120 && !shows(seen, symptom); tries++ {
-		s, at := sc.s.double(t), 1+random.IntN(packets)
-		s.fork("REVERIE_FAULT_OFF=whole").linked(sc.args(s), nil, func(p *process, n int) verdict {
-			if n >= at {
+	for _, at := range seeded(tortureSeed(t)).Perm(packets) {
+		s := sc.s.double(t)
+		s.fork(off).linked(sc.args(s), nil, func(p *process, n int) verdict {
+			if n > at {
 				p.kill()
 				return lose
 			}
 			return pass
 		})
-		seen = append(seen, s.violated()...)
+		if seen = append(append(seen, s.violated()...), sc.finish(s)...); shows(seen, c.symptom) {
+			break
+		}
 	}
-	o.control(t, "transactions that are done whole or not at all", symptom, seen...)
+	return seen
 }
 
 func newChronicle(t *testing.T, o *ordeal, seed uint64) *chronicle {

@@ -48,7 +48,6 @@ func newImport(a *app) *cobra.Command {
 	f.StringVar(&o.zone, "zone", "", "zone of times that name none (default --time-zone, then [group] time_zone)")
 	choice(cmd, &o.Read.DateOrder, "date-order", "", "order of ambiguous dates: dmy, mdy or ymd",
 		"dmy", "mdy", "ymd")
-	f.IntVar(&o.Read.Year, "year", 0, "year of the last messages, if dates name none (WhatsApp of 2013)")
 	f.StringVar(&o.Group.Name, "name", "", "name of a new group (default that of the chat)")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
 	return cmd
@@ -125,10 +124,6 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 		bar.Clear()
 		bad.show(reverie.ErrorText(b))
 	}})
-	o.Read.Note = func(what string) {
-		bar.Clear()
-		a.Warn(cli.Visible(what))
-	}
 	formats, passedOver, err := importer.Input(ctx, in, o.Format, o.Read)
 	bar.Finish()
 	bad.end()

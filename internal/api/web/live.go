@@ -2,13 +2,17 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"reverie/internal/api"
 	"reverie/internal/api/problem"
+	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
 
@@ -24,23 +28,25 @@ const (
 type liveView struct {
 	URL, Here string // of the stream, and of the page that it is on
 	Zone      *time.Location
-	Runs      []liveRun
+	Runs      []reverie.RunProgress
 }
 
-// liveRun is a run that is under way.
-type liveRun struct{ reverie.RunProgress }
-
-// All is how many messages the run takes, as far as that is known.
-func (r liveRun) All() int { return r.Read + r.Pending }
-
-// Live is what is under way in a group, "" for all that the visitor sees.
+// Live is what is under way in a group, "" for all that the visitor sees. Its stream tells what has ended since then,
+// less a second: what is under way may have been read so long ago.
 func (v *visit) Live(groupID string) (liveView, error) {
 	runs, err := v.site.UnderWay(v.Context(), groupID)
-	d := liveView{URL: query(liveURL, "group", groupID), Here: v.place(), Zone: v.Zone()}
-	for _, r := range runs {
-		d.Runs = append(d.Runs, liveRun{r})
+	since := v.site.Now().Add(-lookEvery).UTC().Format(time.RFC3339Nano)
+	return liveView{query(liveURL, "group", groupID, "since", since), v.place(), v.Zone(), runs}, err
+}
+
+// endedSince tells whether a run has begun since the page was made, and has ended: it may never have been shown.
+func (v *visit) endedSince() bool {
+	since, err := time.Parse(time.RFC3339Nano, v.FormValue("since"))
+	if err != nil || fault.Off(fault.Ended) {
+		return false
 	}
-	return d, err
+	reply, err := v.site.Runs(v.Context(), reverie.RunQuery{GroupID: v.FormValue("group"), Since: since, Limit: api.MaxPage})
+	return err != nil || slices.ContainsFunc(reply.Runs, func(r reverie.RunEntry) bool { return r.Status != reverie.RunRunning })
 }
 
 // watchers counts the streams of each login.
@@ -68,7 +74,7 @@ func (w *watchers) enter(key string) (leave func()) {
 
 // live tells a page of what is under way, as server-sent events: at once, and whenever
 // that changes, until the request ends. That is soon: the browser asks again, and whoever
-// is no longer logged in is told nothing more.
+// is no longer logged in is told nothing more. What went by between two streams is told as "ended".
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	v := s.visit(w, r)
 	err := v.check()
@@ -93,9 +99,12 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
-	ticks := time.NewTicker(s.lookEvery())
+	ticks := time.NewTicker(cmp.Or(s.LookEvery, lookEvery))
 	defer ticks.Stop()
 	sent := fmt.Sprintf("retry: %d\n", retryAfter)
+	if v.endedSince() {
+		sent += "event: ended\ndata:\n\n"
+	}
 	for idle, last := 0, ""; err == nil; d, err = v.Live(v.FormValue("group")) {
 		var b bytes.Buffer
 		if err := s.looks[errorTemplate]()[v.lang].ExecuteTemplate(&b, "under_way", d); err != nil {
@@ -121,11 +130,4 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		case <-ticks.C:
 		}
 	}
-}
-
-func (s *site) lookEvery() time.Duration {
-	if s.LookEvery > 0 {
-		return s.LookEvery
-	}
-	return lookEvery
 }

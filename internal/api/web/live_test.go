@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"html"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -158,6 +160,38 @@ func TestLive(t *testing.T) {
 	}
 	if a := n.watch("/ui/live", ""); a.StatusCode != http.StatusSeeOther {
 		t.Errorf("nobody's: status %d", a.StatusCode)
+	}
+}
+
+// TestLiveTellsWhatWentBy tells a page of a run that began and ended while its stream was away, and of none before it
+// was opened, nor in a group that its visitor does not see.
+func TestLiveTellsWhatWentBy(t *testing.T) {
+	n := newNight(t)
+	passes := func() {
+		n.begins("a")
+		n.write(`update runs set status = 'failed', finished_at = started_at`)
+		n.seconds.Add(1)
+	}
+	passes()
+	n.seconds.Add(1) // what is under way is known as of a second ago
+	address := func(session string) string {
+		page, err := io.ReadAll(n.watch("/ui/", session))
+		check(t, err)
+		_, rest, _ := strings.Cut(string(page), `data-live="`)
+		at, _, _ := strings.Cut(rest, `"`)
+		return html.UnescapeString(at)
+	}
+	all, own := n.login(""), n.login("b")
+	at, others := address(all), address(own)
+	if e := n.watch(at, all).event(); strings.Contains(e, "ended") {
+		t.Errorf("before anything went by: %q", e)
+	}
+	passes()
+	if e := n.watch(at, all).event(); e != "retry: 3000\nevent: ended\ndata:\n" {
+		t.Errorf("once it went by: %q", e)
+	}
+	if e := n.watch(others, own).event(); strings.Contains(e, "ended") {
+		t.Errorf("of another group: %q", e)
 	}
 }
 

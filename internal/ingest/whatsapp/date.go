@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,65 +13,51 @@ import (
 	"reverie/internal/text"
 )
 
-// waStamp is the date and time in front of a message, as numbers whose order the
-// phone's language and region decided.
+// waStamp is the date and time at the start of a message. The phone's language and region determine the order of
+// its numbers.
 type waStamp struct {
-	date                 [3]string // digits, in the order of the file; a year 0000 is not told
-	month                string    // its name, where the date has one: then day, month and year are in this order
+	date                 [3]string // digits, in the order of the file
 	sep                  byte      // between them: '/', '.' or '-'
 	dot                  bool      // the date ends in one, as in Korean
 	hour, minute, second int       // of 24 hours
 	exact                bool      // the second is told
-	short                bool      // the date is a day and a month in numbers, whose order is not known yet
 	half                 string    // how the half of the day is told, as written; "" = by 24 hours
 }
 
 const (
 	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)(?: г\.)?`
-	waMonth    = `\pL[\pL\pM]{0,2}\.\pL|\pL[\pL\pM׳॰]{1,17}` // ม.ค., January, अक्तू॰
 	waTimePart = `(\D{0,20}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,20}?)`
 )
 
 var (
 	waDateFirst = text.NewPattern(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
 		waTimePart + `$`)
-	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
+	// WaHours matches a time of French Canada: 21 h 25, 21 h 25 min 15 s.
 	waHours = text.NewPattern(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
-	// waEra is a year that counts from an emperor's accession or another beginning: 令和6年, R6/, 民國113年.
+	// WaEra matches a year counted from an emperor's accession or another era: 令和6年, R6/, 民國113年.
 	waEra = text.NewPattern(`(令和|平成|民國|民国|\bR|\bH) ?(元|\d{1,3})(?:年|[/.-])`)
 
 	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
-
-	// waNamed are dates with the name of a month, as phones of 2013 write them: the year of the export is not told.
-	waNamed = []*text.Pattern{
-		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ -]?(?:de |d['’]|ב)?(?P<month>` + waMonth + `)\.?` +
-			`(?:,?[ -](?:de |del )?(?P<year>\d{4}))?(?:$|[^\d:])`),
-		text.NewPattern(`(?:^|[^\pL])(?:(?P<year>\d{4})\.? )?(?P<month>` + waMonth + `)\.? (?P<day>\d{1,2})(?:st|nd|rd|th|\.)?` +
-			`(?:,? (?P<later>\d{4}))?(?:$|[^\d:])`),
-		text.NewPattern(`(?:^|[^\d:.])(?P<day>\d{1,2}) (?P<month>\pL{3,12} (?:\pL{3,12}|\d{1,2}))(?:,? (?P<year>\d{4}))?(?:$|[^\d:])`),
-	}
-	waShort    = text.NewPattern(`^(\d{1,2})([-/.])(\d{1,2})\.?,? (\D{0,20}\d{1,2}[:.]\d{2}(?:[^\d/].*)?)$`)
-	waYearless = text.NewPattern(`(\d{1,2})[月월] ?(\d{1,2})[日일]`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
 		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
 		"\u2069", "",
-		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces as others read them
+		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces in a wrong encoding
 		"พ.ศ.", "", "ค.ศ.", "", " BE", "", " B.E.", "",
 		"年", "/", "月", "/", "日", " ", "년", "/", "월", "/", "일", " ", "  ", " ")
 )
 
-// The halves of a day, and noon, of which both are told in Chinese.
+// The halves of a day, and the hours around noon, for which Chinese has a word of its own.
 const (
 	waAM = iota + 1
 	waPM
 	waNoon
-	waNight // the hours from six on, and those behind midnight
+	waNight // the hours from six in the evening on, and those after midnight
 )
 
-// waHalves are the words for them.
+// waHalves maps the words for them.
 var waHalves = func() map[string]int {
 	all := map[string]int{}
 	for half, words := range map[int]string{waAM: phrases.Halves.AM, waPM: phrases.Halves.PM, waNoon: phrases.Halves.Noon,
@@ -84,33 +69,25 @@ var waHalves = func() map[string]int {
 	return all
 }()
 
-// readWAStamp reads what stands in front of a message.
+// readWAStamp parses the text at the start of a message.
 func readWAStamp(s string) (waStamp, bool) {
 	if m := waEra.FindStringSubmatchIndex(s); m != nil {
 		n, _ := strconv.Atoi(strings.Replace(s[m[4]:m[5]], "元", "1", 1))
 		s = s[:m[2]] + strconv.Itoa(phrases.Eras[s[m[2]:m[3]]]+n) + s[m[5]:]
 	}
-	if !strings.ContainsAny(s, "年년") {
-		s = waYearless.ReplaceAllString(s, "0000/$1/$2 ")
-	}
 	s = strings.Join(strings.Fields(strings.Map(export.Digit, waPlain.Replace(s))), " ")
-	s, month := numbered(s)
 	if strings.Contains(s, " h ") {
 		s = strings.TrimSuffix(waHours.ReplaceAllString(s, "$1:$2:$3"), ":")
 	}
-	short := waShort.ReplaceAllString(s, "$1$2$3${2}0000 $4")
 	var date, clock []string
-	if m := waDateFirst.FindStringSubmatch(short); m != nil && short != s {
-		date, clock = m[1:6], m[6:]
-	} else if m := waDateFirst.FindStringSubmatch(s); m != nil {
+	if m := waDateFirst.FindStringSubmatch(s); m != nil {
 		date, clock = m[1:6], m[6:]
 	} else if m := waTimeFirst.FindStringSubmatch(s); m != nil {
 		clock, date = m[1:6], m[6:]
 	} else {
 		return waStamp{}, false
 	}
-	at := waStamp{date: [3]string{date[0], date[2], date[3]}, month: month, sep: date[1][0], short: short != s,
-		dot: date[4] != "", exact: clock[3] != ""}
+	at := waStamp{date: [3]string{date[0], date[2], date[3]}, sep: date[1][0], dot: date[4] != "", exact: clock[3] != ""}
 	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, all of them
 	at.minute, _ = strconv.Atoi(clock[2])
 	at.second, _ = strconv.Atoi(clock[3])
@@ -127,72 +104,10 @@ func readWAStamp(s string) (waStamp, bool) {
 	return at, at.hour < 24 && at.minute < 60 && at.second < 61
 }
 
-// numbered puts 24/1/2013 in the place of a date with the name of a month, and returns that name.
-func numbered(s string) (_, month string) {
-	for _, form := range waNamed {
-		for at := 0; ; {
-			m := form.FindStringSubmatchIndex(s[at:])
-			if m == nil {
-				break
-			}
-			group := func(name string) (string, int, int) {
-				i := 2 * form.SubexpIndex(name)
-				if i < 0 || m[i] < 0 {
-					return "", m[1], 0
-				}
-				return s[at+m[i] : at+m[i+1]], m[i], m[i+1]
-			}
-			word, from, to := group("month")
-			if (export.Months{}).Of(word) == 0 {
-				at += to
-				continue
-			}
-			day, dayFrom, dayTo := group("day")
-			year, yearFrom, yearTo := group("year")
-			later, _, laterTo := group("later")
-			from, to = min(from, dayFrom, yearFrom), max(to, dayTo, yearTo, laterTo)
-			date := day + "/1/" + cmp.Or(year, later, noYear)
-			return strings.TrimSpace(s[:at+from] + date + " " + strings.TrimLeft(s[at+to:], "., ")), word
-		}
-	}
-	return s, ""
-}
-
-// noYear is a year that a date does not tell.
-const noYear = "0000"
-
-// year is that of a date which tells all of its digits; 0 is none.
-func (s waStamp) year() int {
-	for _, part := range s.date {
-		if len(part) == 4 {
-			year, _ := strconv.Atoi(part)
-			return year
-		}
-	}
-	return 0
-}
-
-// shown is a date without its year.
-func (s waStamp) shown() string {
-	switch {
-	case s.month != "":
-		return s.date[0] + " " + s.month
-	case s.short:
-		return s.date[0] + string(s.sep) + s.date[1]
-	}
-	return s.date[1] + "/" + s.date[2]
-}
-
-// yearless tells that a date lacks its year, and in which month it is.
-func (s waStamp) yearless() (month int, yes bool) {
-	month, _ = strconv.Atoi(s.date[1])
-	return month, s.date[0] == noYear || s.date[2] == noYear
-}
-
 // waHour is the hour of 24 that an hour of 12 means.
 func waHour(hour, half int) int {
 	switch {
-	case half == waAM && hour == 12, half == waNight && hour == 12: // a night's twelve is midnight
+	case half == waAM && hour == 12, half == waNight && hour == 12: // twelve at night is midnight
 		return 0
 	case half == waPM && hour < 12, half == waNoon && hour < 11, half == waNight && hour > 5 && hour < 12:
 		return hour + 12
@@ -200,13 +115,9 @@ func waHour(hour, half int) int {
 	return hour
 }
 
-// in is the time that a stamp means where dates are written in an order. It is false
-// where there is no such date.
+// in returns the time of a stamp, for an order of dates. It is false if the date is invalid.
 func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 	year, month, day := s.date[2], s.date[1], s.date[0]
-	if s.month != "" {
-		order = "dmy"
-	}
 	switch order {
 	case "mdy":
 		month, day = day, month
@@ -220,9 +131,9 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 		ok && merr == nil && derr == nil && len(month) <= 2 && len(day) <= 2
 }
 
-// waOrder says in which order the dates of a file are written: by what they can be at all, by time that
-// goes on and not back, by the days that they lie apart, and last by what each order looks like where it
-// is in use. asked counts where more than one is possible.
+// waOrder determines the order of dates in a file. It uses, in turn, which orders are valid, in which time goes
+// forward, in which the dates lie closest, and which form is customary for each order. If several are possible,
+// asked decides.
 func waOrder(stamps []waStamp, asked string) (string, error) {
 	read := map[string]waDates{}
 	for _, order := range []string{"dmy", "mdy", "ymd"} {
@@ -244,11 +155,11 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	if custom := waCustom(stamps); slices.Contains(orders, custom) {
 		return custom, nil
 	}
-	// Nowhere are two digits of the year in front of slashes.
+	// No region writes two digits of the year first, with slashes.
 	if len(orders) > 1 {
 		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
 	}
-	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day either way
+	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day in both orders
 		first, _ := s.in(orders[0], time.UTC)
 		return slices.ContainsFunc(orders[1:], func(order string) bool {
 			at, _ := s.in(order, time.UTC)
@@ -262,7 +173,7 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 		strings.Join(stamps[0].date[:], string(stamps[0].sep)), reverie.ErrInvalid)
 }
 
-// waFewest are the orders with the fewest faults.
+// waFewest returns the orders with the fewest faults.
 func waFewest(orders []string, faults func(order string) int) (best []string) {
 	for _, order := range orders {
 		switch {
@@ -275,8 +186,8 @@ func waFewest(orders []string, faults func(order string) int) (best []string) {
 	return best
 }
 
-// waDates is what the dates of a file come to in one order: how many are none, how often the date changes,
-// how often it goes back, and how many days the last one is behind the first.
+// waDates describes the dates of a file in one order: how many are invalid, how often the date changes, how often
+// it goes back, and the days from the first to the last.
 type waDates struct{ none, changes, back, days int }
 
 func waRead(stamps []waStamp, order string) (d waDates) {
@@ -295,7 +206,7 @@ func waRead(stamps []waStamp, order string) (d waDates) {
 		if !at.Equal(last) {
 			d.changes++
 		}
-		if at.Before(last.Add(-day)) { // a message may come in a day late
+		if at.Before(last.Add(-day)) { // a message may arrive a day late
 			d.back++
 		}
 		last = at
@@ -304,9 +215,8 @@ func waRead(stamps []waStamp, order string) (d waDates) {
 	return d
 }
 
-// waCustom is the order that such dates have where they are in use: month first are
-// only 1/31/24, 7:02 PM and the like, never with zeros, four digits of the year, dots,
-// dashes or small letters.
+// waCustom returns the order that is customary for the form of the dates. Month first is only written as 1/31/24,
+// 7:02 PM: never with zeros, four digits of the year, dots, dashes or lower-case letters.
 func waCustom(stamps []waStamp) string {
 	var padded, long, capital bool
 	for _, s := range stamps {

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
@@ -33,7 +31,6 @@ type Client struct {
 	model       string
 	temperature *float64
 	api         wire.API
-	batches     sdk.MessageBatchService
 }
 
 var (
@@ -47,12 +44,10 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, client := strings.TrimSuffix(base, "/v1"), wire.NewClient(o.HTTPClient, Provider, o.APIKey)
-	return &Client{
-		model: o.Model, temperature: o.Temperature, batches: batchService(base, o.APIKey, client),
-		api: wire.API{Provider: Provider, BaseURL: base, Client: client,
-			Header: http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}}},
-	}, nil
+	return &Client{model: o.Model, temperature: o.Temperature, api: wire.API{
+		Provider: Provider, BaseURL: strings.TrimSuffix(base, "/v1"), Client: wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+		Header: http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}},
+	}}, nil
 }
 
 // messageRequest is the body of POST /v1/messages.

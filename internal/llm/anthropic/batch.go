@@ -6,23 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
+	"time"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
-
-// batchService is the SDK's, which takes nothing from the environment and does not retry.
-func batchService(base, key string, client *http.Client) sdk.MessageBatchService {
-	return sdk.NewMessageBatchService(option.WithBaseURL(base+"/"), option.WithAPIKey(key),
-		option.WithHTTPClient(client), option.WithMaxRetries(0))
-}
 
 // BatchLimits implements [llm.Batcher].
 func (c *Client) BatchLimits() llm.BatchLimits {
@@ -35,21 +28,37 @@ type batchRequest struct {
 	Params messageRequest `json:"params"`
 }
 
+const batches = "/v1/messages/batches"
+
+// messageBatch is a batch as Anthropic writes it.
+type messageBatch struct {
+	ID          string
+	Status      string                                                          `json:"processing_status"`
+	Counts      struct{ Processing, Succeeded, Errored, Canceled, Expired int } `json:"request_counts"`
+	CreatedAt   time.Time                                                       `json:"created_at"`
+	ExpiresAt   time.Time                                                       `json:"expires_at"`
+	CancelledAt time.Time                                                       `json:"cancel_initiated_at"`
+}
+
+func (b *messageBatch) questions() int {
+	n := b.Counts
+	return n.Processing + n.Succeeded + n.Errored + n.Canceled + n.Expired
+}
+
+func route(id string) string { return batches + "/" + url.PathEscape(id) }
+
 // SubmitBatch implements [llm.Batcher]. A batch holds nothing by which it could be found
-// again but its questions. The SDK would have them in memory four times.
+// again but its questions.
 func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
-	body, err := wire.NewStream(func() io.Reader {
+	body, err := wire.NewStream("application/json", func() io.Reader {
 		requests := wire.Joined(questions, ",", func(q llm.BatchQuestion) any { return batchRequest{q.ID, c.body(q.Request)} })
 		return io.MultiReader(strings.NewReader(`{"requests":[`), requests, strings.NewReader(`]}`))
 	})
 	if err != nil {
 		return "", wire.Fail(ctx, Provider, err)
 	}
-	batch, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
-		return c.batches.New(ctx, sdk.MessageBatchNewParams{}, option.WithRequestBody("application/json", body),
-			option.WithMiddleware(body.Send))
-	})
-	if err != nil {
+	var batch messageBatch
+	if err := c.api.Send(ctx, http.MethodPost, batches, body, &batch); err != nil {
 		return "", err
 	}
 	if batch.ID == "" {
@@ -62,27 +71,25 @@ func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questio
 // newest first, and of as many questions as it may have, the one that has answered ours. Before a batch has
 // ended, it does not tell what it was asked.
 func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, known func(string) bool) (string, error) {
-	return wire.Ask(ctx, Provider, func() (string, error) {
-		var pending error
-		list := c.batches.ListAutoPaging(ctx, sdk.MessageBatchListParams{Limit: sdk.Int(100)})
-		for list.Next() {
-			b := list.Current()
-			if b.CreatedAt.Before(s.Since()) {
-				break
-			}
-			if n := questionsOf(b); n < cmp.Or(s.Least, s.Questions) || n > s.Questions || known(b.ID) {
-				continue
-			}
-			if b.ProcessingStatus != sdk.MessageBatchProcessingStatusEnded {
-				pending = errors.New("batch " + b.ID + " may be the one that was submitted, which can be told when it has ended")
-				continue
-			}
+	var pending error
+	for b, err := range wire.List(ctx, &c.api, batches, "after_id", func(b messageBatch) string { return b.ID }) {
+		n := b.questions()
+		switch {
+		case err != nil:
+			return "", err
+		case b.CreatedAt.Before(s.Since()):
+			return "", pending
+		case n < cmp.Or(s.Least, s.Questions) || n > s.Questions || known(b.ID):
+		case b.Status != "ended":
+			pending = wire.Fail(ctx, Provider, fmt.Errorf("batch %s may be the one that was submitted, which can be told when it "+
+				"has ended", b.ID))
+		default:
 			if ours, err := c.hasAnswered(ctx, b.ID, mine); err != nil || ours {
 				return b.ID, err
 			}
 		}
-		return "", cmp.Or(list.Err(), pending)
-	})
+	}
+	return "", pending
 }
 
 var errSeen = errors.New("an answer of ours has been seen")
@@ -101,27 +108,20 @@ func (c *Client) hasAnswered(ctx context.Context, id string, mine func(string) b
 	return ours, err
 }
 
-func questionsOf(b sdk.MessageBatch) int {
-	n := b.RequestCounts
-	return int(n.Processing + n.Succeeded + n.Errored + n.Canceled + n.Expired)
-}
-
 // BatchState implements [llm.Batcher]. The counts are those of a batch that has ended.
 func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, error) {
-	b, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
-		return c.batches.Get(ctx, id, sdk.MessageBatchGetParams{})
-	})
-	if err != nil {
+	var b messageBatch
+	if err := c.api.Get(ctx, route(id), &b); err != nil {
 		return llm.BatchState{}, err
 	}
-	n := b.RequestCounts
-	state := llm.BatchState{Phase: llm.BatchRunning, Done: int(n.Succeeded), Failed: int(n.Errored + n.Canceled + n.Expired),
-		Total: questionsOf(*b), ExpiresAt: b.ExpiresAt}
+	n := b.Counts
+	state := llm.BatchState{Phase: llm.BatchRunning, Done: n.Succeeded, Failed: n.Errored + n.Canceled + n.Expired,
+		Total: b.questions(), ExpiresAt: b.ExpiresAt}
 	switch {
-	case b.ProcessingStatus != sdk.MessageBatchProcessingStatusEnded:
+	case b.Status != "ended":
 	case n.Expired > 0:
 		state.Phase = llm.BatchExpired
-	case !b.CancelInitiatedAt.IsZero():
+	case !b.CancelledAt.IsZero():
 		state.Phase = llm.BatchCancelled
 	default:
 		state.Phase = llm.BatchEnded
@@ -131,7 +131,7 @@ func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, err
 
 // BatchAnswers implements [llm.Batcher].
 func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.BatchAnswer) error) error {
-	return c.api.Lines(ctx, "/v1/messages/batches/"+url.PathEscape(id)+"/results", func(line []byte) error {
+	return c.api.Lines(ctx, route(id)+"/results", func(line []byte) error {
 		return each(c.batchAnswer(line))
 	})
 }
@@ -180,8 +180,5 @@ func (c *Client) DropBatch(context.Context, string) error { return nil }
 
 // CancelBatch implements [llm.Batcher].
 func (c *Client) CancelBatch(ctx context.Context, id string) error {
-	_, err := wire.Ask(ctx, Provider, func() (*sdk.MessageBatch, error) {
-		return c.batches.Cancel(ctx, id, sdk.MessageBatchCancelParams{})
-	})
-	return wire.Cancelled(ctx, c, id, err)
+	return wire.Cancelled(ctx, c, id, c.api.Send(ctx, http.MethodPost, route(id)+"/cancel", nil, new(messageBatch)))
 }

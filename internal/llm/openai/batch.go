@@ -12,9 +12,6 @@ import (
 	"net/url"
 	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
@@ -22,23 +19,13 @@ import (
 // keyName is what our key is called in a batch's metadata.
 const keyName = "reverie_key"
 
-// batchServices are the SDK's, which take nothing from the environment and do not retry.
-func batchServices(base, key string, client *http.Client) (sdk.BatchService, sdk.FileService) {
-	options := []option.RequestOption{
-		option.WithBaseURL(base + "/"), option.WithHTTPClient(client), option.WithMaxRetries(0),
-	}
-	if key != "" {
-		options = append(options, option.WithAPIKey(key))
-	}
-	return sdk.NewBatchService(options...), sdk.NewFileService(options...)
-}
-
 // BatchLimits implements [llm.Batcher].
 func (c *Client) BatchLimits() llm.BatchLimits {
 	return llm.BatchLimits{Questions: 50_000, Bytes: 200_000_000}
 }
 
-const route = sdk.BatchNewParamsEndpointV1ChatCompletions
+// endpoint is the one that a batch's questions go to.
+const endpoint = "/v1/chat/completions"
 
 // batchLine is a question in a file of them.
 type batchLine struct {
@@ -48,25 +35,33 @@ type batchLine struct {
 	Body   chatRequest `json:"body"`
 }
 
+// batch is a batch as OpenAI writes it.
+type batch struct {
+	ID       string
+	Status   string
+	Created  int64                                  `json:"created_at"`
+	Expires  int64                                  `json:"expires_at"`
+	Input    string                                 `json:"input_file_id"`
+	Output   string                                 `json:"output_file_id"`
+	Failed   string                                 `json:"error_file_id"`
+	Counts   struct{ Total, Completed, Failed int } `json:"request_counts"`
+	Errors   struct{ Data []json.RawMessage }
+	Metadata map[string]string
+}
+
 // SubmitBatch implements [llm.Batcher]: a file of the questions, and a batch of it.
 func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
-	form, kind, err := c.form(s.Key+".jsonl", questions)
+	form, err := c.form(s.Key+".jsonl", questions)
 	if err != nil {
 		return "", wire.Fail(ctx, Provider, err)
 	}
-	file, err := wire.Ask(ctx, Provider, func() (*sdk.FileObject, error) {
-		return c.files.New(ctx, sdk.FileNewParams{}, option.WithRequestBody(kind, form), option.WithMiddleware(form.Send))
-	})
-	if err != nil {
+	var file, batch batch // of the file, the id
+	if err := c.api.Send(ctx, http.MethodPost, "/files", form, &file); err != nil {
 		return "", err
 	}
-	batch, err := wire.Ask(ctx, Provider, func() (*sdk.Batch, error) {
-		return c.batches.New(ctx, sdk.BatchNewParams{
-			InputFileID: file.ID, Endpoint: route, CompletionWindow: sdk.BatchNewParamsCompletionWindow24h,
-			Metadata: map[string]string{keyName: s.Key},
-		})
-	})
-	if err != nil {
+	ask := map[string]any{"input_file_id": file.ID, "endpoint": endpoint, "completion_window": "24h",
+		"metadata": map[string]string{keyName: s.Key}}
+	if err := c.api.Post(ctx, "/batches", ask, &batch); err != nil {
 		if e, is := errors.AsType[*llm.Error](err); is && e.Status/100 == 4 { // else there may be a batch of it
 			_ = c.dropFile(ctx, file.ID) // the other error says more
 		}
@@ -78,55 +73,48 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 	return batch.ID, nil
 }
 
-// form is the upload of a file of the questions, and its content type. The SDK's own would
-// be in memory three times.
-func (c *Client) form(name string, questions []llm.BatchQuestion) (wire.Stream, string, error) {
+// form is the upload of a file of the questions.
+func (c *Client) form(name string, questions []llm.BatchQuestion) (*wire.Stream, error) {
 	var frame bytes.Buffer
 	parts := multipart.NewWriter(&frame)
-	_ = parts.WriteField("purpose", string(sdk.FilePurposeBatch)) // into memory
+	_ = parts.WriteField("purpose", "batch") // into memory
 	_, _ = parts.CreateFormFile("file", name)
 	start := frame.Len()
 	_ = parts.Close()
-	stream, err := wire.NewStream(func() io.Reader {
+	return wire.NewStream(parts.FormDataContentType(), func() io.Reader {
 		lines := wire.Joined(questions, "\n", func(q llm.BatchQuestion) any {
-			return batchLine{ID: q.ID, Method: http.MethodPost, URL: string(route), Body: c.body(q.Request)}
+			return batchLine{ID: q.ID, Method: http.MethodPost, URL: endpoint, Body: c.body(q.Request)}
 		})
 		return io.MultiReader(bytes.NewReader(frame.Bytes()[:start]), lines, bytes.NewReader(frame.Bytes()[start:]))
 	})
-	return stream, parts.FormDataContentType(), err
 }
 
 // FindBatch implements [llm.Batcher], by the key. Batches are listed with the newest first.
 // A server that lists none has none that could be found.
 func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, _, _ func(string) bool) (string, error) {
-	id, err := wire.Ask(ctx, Provider, func() (string, error) {
-		list := c.batches.ListAutoPaging(ctx, sdk.BatchListParams{Limit: sdk.Int(100)})
-		for list.Next() {
-			switch b := list.Current(); {
-			case b.Metadata[keyName] == s.Key:
-				return b.ID, nil
-			case b.CreatedAt > 0 && b.CreatedAt < s.Since().Unix():
-				return "", nil
-			}
+	for b, err := range wire.List(ctx, &c.api, "/batches", "after", func(b batch) string { return b.ID }) {
+		switch {
+		case llm.FaultIn(err) == llm.FaultNotFound:
+			return "", nil
+		case err != nil:
+			return "", err
+		case b.Metadata[keyName] == s.Key:
+			return b.ID, nil
+		case b.Created > 0 && b.Created < s.Since().Unix():
+			return "", nil
 		}
-		return "", list.Err()
-	})
-	if llm.FaultIn(err) == llm.FaultNotFound {
-		return "", nil
 	}
-	return id, err
+	return "", nil
 }
 
-func (c *Client) batch(ctx context.Context, id string) (*sdk.Batch, error) {
-	return wire.Ask(ctx, Provider, func() (*sdk.Batch, error) { return c.batches.Get(ctx, id) })
+func (c *Client) batch(ctx context.Context, id string) (b batch, err error) {
+	err = c.api.Get(ctx, "/batches/"+url.PathEscape(id), &b)
+	return b, err
 }
 
 // phases are the states of a batch that are its end.
-var phases = map[sdk.BatchStatus]llm.BatchPhase{
-	sdk.BatchStatusCompleted: llm.BatchEnded,
-	sdk.BatchStatusExpired:   llm.BatchExpired,
-	sdk.BatchStatusCancelled: llm.BatchCancelled,
-	sdk.BatchStatusFailed:    llm.BatchFailed,
+var phases = map[string]llm.BatchPhase{
+	"completed": llm.BatchEnded, "expired": llm.BatchExpired, "cancelled": llm.BatchCancelled, "failed": llm.BatchFailed,
 }
 
 // BatchState implements [llm.Batcher].
@@ -135,17 +123,15 @@ func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, err
 	if err != nil {
 		return llm.BatchState{}, err
 	}
-	counts := b.RequestCounts
-	state := llm.BatchState{Phase: llm.BatchRunning, Done: int(counts.Completed), Failed: int(counts.Failed),
-		Total: int(counts.Total)}
+	state := llm.BatchState{Phase: llm.BatchRunning, Done: b.Counts.Completed, Failed: b.Counts.Failed, Total: b.Counts.Total}
 	if phase, ended := phases[b.Status]; ended {
 		state.Phase = phase
 	}
-	if b.ExpiresAt > 0 {
-		state.ExpiresAt = time.Unix(b.ExpiresAt, 0)
+	if b.Expires > 0 {
+		state.ExpiresAt = time.Unix(b.Expires, 0)
 	}
 	if state.Phase == llm.BatchFailed && len(b.Errors.Data) > 0 {
-		why := c.api.Refusal(http.StatusBadRequest, fmt.Appendf(nil, `{"error":%s}`, b.Errors.Data[0].RawJSON()))
+		why := c.api.Refusal(http.StatusBadRequest, fmt.Appendf(nil, `{"error":%s}`, b.Errors.Data[0]))
 		state.Err, state.Fault = why.Err.Error(), why.Fault
 	}
 	return state, nil
@@ -157,7 +143,7 @@ func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.Batc
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{b.OutputFileID, b.ErrorFileID} {
+	for _, file := range []string{b.Output, b.Failed} {
 		if file == "" {
 			continue
 		}
@@ -177,7 +163,7 @@ func (c *Client) DropBatch(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{b.InputFileID, b.OutputFileID, b.ErrorFileID} {
+	for _, file := range []string{b.Input, b.Output, b.Failed} {
 		if file != "" {
 			err = errors.Join(err, c.dropFile(ctx, file))
 		}
@@ -187,7 +173,7 @@ func (c *Client) DropBatch(ctx context.Context, id string) error {
 
 // dropFile deletes a file that the server still has.
 func (c *Client) dropFile(ctx context.Context, id string) error {
-	_, err := wire.Ask(ctx, Provider, func() (*sdk.FileDeleted, error) { return c.files.Delete(ctx, id) })
+	err := c.api.Send(ctx, http.MethodDelete, "/files/"+url.PathEscape(id), nil, new(struct{}))
 	if llm.FaultIn(err) == llm.FaultNotFound {
 		return nil
 	}
@@ -228,6 +214,6 @@ func (c *Client) batchAnswer(line []byte) llm.BatchAnswer {
 
 // CancelBatch implements [llm.Batcher].
 func (c *Client) CancelBatch(ctx context.Context, id string) error {
-	_, err := wire.Ask(ctx, Provider, func() (*sdk.Batch, error) { return c.batches.Cancel(ctx, id) })
+	err := c.api.Send(ctx, http.MethodPost, "/batches/"+url.PathEscape(id)+"/cancel", nil, new(batch))
 	return wire.Cancelled(ctx, c, id, err)
 }

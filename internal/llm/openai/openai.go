@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
@@ -35,8 +33,6 @@ type Client struct {
 	lines       llm.Lines
 	newTokens   bool // the limit is called max_completion_tokens
 	api         wire.API
-	batches     sdk.BatchService
-	files       sdk.FileService
 }
 
 var (
@@ -55,12 +51,9 @@ func New(o Options) (*Client, error) {
 	if o.APIKey != "" {
 		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
-	client := wire.NewClient(o.HTTPClient, Provider, o.APIKey)
-	batches, files := batchServices(base, o.APIKey, client)
 	return &Client{
 		model: o.Model, temperature: o.Temperature, dims: o.Dims, lines: o.Lines, newTokens: namesNewTokens(base, o.Model),
-		api:     wire.API{Provider: Provider, BaseURL: base, Header: header, Client: client},
-		batches: batches, files: files,
+		api: wire.API{Provider: Provider, BaseURL: base, Header: header, Client: wire.NewClient(o.HTTPClient, Provider, o.APIKey)},
 	}, nil
 }
 

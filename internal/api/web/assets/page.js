@@ -11,11 +11,13 @@ if (live) {
     stream = undefined;
     if (document.hidden) return;
     stream = new EventSource(live.dataset.live);
+    const ended = () => { document.getElementById("ended").hidden = false; };
+    stream.addEventListener("ended", ended);
     stream.onmessage = event => {
       if (event.data === shown) return;
       const before = runs();
       live.innerHTML = shown = event.data;
-      if (before.difference(runs()).size) document.getElementById("ended").hidden = false;
+      if (before.difference(runs()).size) ended();
     };
   };
   document.addEventListener("visibilitychange", watch);

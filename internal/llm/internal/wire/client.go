@@ -18,14 +18,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
-// NewClient returns an HTTP client on top of base, or of a transport of its own
-// if base is nil. The key is only needed to take it out of messages.
+// NewClient returns an HTTP client on top of base, or of the one transport of all
+// clients if base is nil. The key is only needed to take it out of messages.
 func NewClient(base *http.Client, provider, key string) *http.Client {
 	var client http.Client
 	if base != nil {
@@ -33,24 +34,20 @@ func NewClient(base *http.Client, provider, key string) *http.Client {
 	}
 	next := client.Transport
 	if next == nil {
-		next = newTransport()
+		next = shared()
 	}
 	client.Transport = &transport{provider: provider, key: key, next: next}
 	client.Jar = nil
 	return &client
 }
 
-// newTransport is Go's default with room for as many idle connections to the
-// one server as there may be calls at once.
-func newTransport() http.RoundTripper {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
-	}
-	t = t.Clone()
-	t.MaxIdleConnsPerHost = 32
+// shared is Go's default with room for as many idle connections to the one server as there may
+// be calls at once. A job that makes a client finds the connections of the job before.
+var shared = sync.OnceValue(func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
 	return t
-}
+})
 
 // Fail turns the error of a call into an [*llm.Error]. What the client of this
 // package has found is passed on; what is left is an answer that could not be
@@ -177,15 +174,16 @@ func (a *API) Post(ctx context.Context, route string, in, out any) error {
 	if err != nil {
 		return Fail(ctx, a.Provider, err)
 	}
-	return a.send(ctx, http.MethodPost, route, body, out)
+	return a.Send(ctx, http.MethodPost, route, bytes.NewReader(body), out)
 }
 
 // Get is [API.Post] for what is only read.
 func (a *API) Get(ctx context.Context, route string, out any) error {
-	return a.send(ctx, http.MethodGet, route, nil, out)
+	return a.Send(ctx, http.MethodGet, route, nil, out)
 }
 
-func (a *API) send(ctx context.Context, method, route string, body []byte, out any) error {
+// Send is [API.Post] by any method, for a body that is ready, or none.
+func (a *API) Send(ctx context.Context, method, route string, body io.Reader, out any) error {
 	resp, err := a.do(ctx, method, route, body)
 	if err != nil {
 		return Fail(ctx, a.Provider, err)
@@ -197,13 +195,17 @@ func (a *API) send(ctx context.Context, method, route string, body []byte, out a
 	return nil
 }
 
-func (a *API) do(ctx context.Context, method, route string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+route, bytes.NewReader(body))
+func (a *API) do(ctx context.Context, method, route string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+route, body)
 	if err != nil {
 		return nil, err
 	}
 	req.Header = a.Header.Clone()
 	req.Header.Set("Content-Type", "application/json")
+	if s, is := body.(*Stream); is {
+		req.ContentLength = s.size
+		req.Header.Set("Content-Type", s.kind)
+	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "reverie")
 	return a.Client.Do(req)
@@ -276,7 +278,6 @@ func (t *transport) roundTrip(req *http.Request, raw bool) (*http.Response, *llm
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))
-	resp.Header.Set("Content-Type", "application/json") // it is; some servers say text/plain
 	return resp, nil
 }
 

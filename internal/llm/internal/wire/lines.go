@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
+	"net/url"
 
 	"reverie/internal/llm"
 )
@@ -76,20 +78,37 @@ func (a *API) Refusal(status int, body []byte) *llm.Error {
 // Stream is a body that is written while it is sent, and never in memory as a whole.
 type Stream struct {
 	io.Reader
+	kind string
 	size int64
 }
 
-// NewStream is of what open reads, which is opened twice: servers want to know the length of
-// what they are sent.
-func NewStream(open func() io.Reader) (Stream, error) {
+// NewStream is of a content type, and of what open reads, which is opened twice: servers want to
+// know the length of what they are sent.
+func NewStream(kind string, open func() io.Reader) (*Stream, error) {
 	size, err := io.Copy(io.Discard, open())
-	return Stream{open(), size}, err
+	return &Stream{open(), kind, size}, err
 }
 
-// Send is a middleware of the SDKs, which do not know how long a stream is.
-func (s Stream) Send(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	req.ContentLength = s.size
-	return next(req)
+// List gets the items of a list, page after page, until a page brings nothing new. The query's
+// field after names the item that the last page has ended with.
+func List[T any](ctx context.Context, a *API, route, after string, id func(T) string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		query, last := url.Values{"limit": {"100"}}, "none"
+		for query.Get(after) != last {
+			var page struct{ Data []T }
+			if err := a.Get(ctx, route+"?"+query.Encode(), &page); err != nil {
+				yield(*new(T), err)
+				return
+			}
+			last = query.Get(after)
+			for _, item := range page.Data {
+				if !yield(item, nil) {
+					return
+				}
+				query.Set(after, id(item))
+			}
+		}
+	}
 }
 
 // Joined reads as the values in JSON, with a separator between them. One is in memory at a

@@ -71,12 +71,27 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A server that does not know where to go on from brings the same again.
+func TestListsEnd(t *testing.T) {
+	api := fileOf(t, func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"data":["a","b"],"has_more":true}`) })
+	var got []string
+	for item, err := range List(t.Context(), api, "/l", "after", func(s string) string { return s }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, item)
+	}
+	if want := "a b a b"; strings.Join(got, " ") != want {
+		t.Errorf("items are %q, want %s", got, want)
+	}
+}
+
 func TestJoined(t *testing.T) {
 	got, err := io.ReadAll(Joined([]string{"a", "b\n<c>"}, ",\n", func(s string) any { return map[string]string{"s": s} }))
 	if want := "{\"s\":\"a\"},\n{\"s\":\"b\\n\\u003cc\\u003e\"}"; err != nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := NewStream(func() io.Reader { return Joined([]int{1}, "", func(int) any { return func() {} }) }); err == nil {
+	if _, err := NewStream("", func() io.Reader { return Joined([]int{1}, "", func(int) any { return func() {} }) }); err == nil {
 		t.Error("what cannot be written is no error")
 	}
 }

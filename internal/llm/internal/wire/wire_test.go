@@ -1,14 +1,40 @@
 package wire
 
 import (
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"reverie/internal/llm"
 )
+
+// Each job makes a client. Connections that nobody uses any more would heap up.
+func TestClientsShareConnections(t *testing.T) {
+	var opened atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	for _, provider := range []string{"p", "p", "q"} {
+		api := API{Provider: provider, BaseURL: srv.URL, Header: http.Header{}, Client: NewClient(nil, provider, "")}
+		if err := api.Get(t.Context(), "/", new(struct{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections were opened", n)
+	}
+}
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
