@@ -48,30 +48,16 @@ type Request struct {
 
 // Result is what this call did, as far as it came. Stats are those of the whole run, which may have been resumed.
 type Result struct {
-	GroupID  string
-	RunID    string // "" when nothing was due, and for a dry run
-	Status   reverie.RunStatus
-	Nothing  bool // nothing was due
-	DryRun   bool
-	Archived []reverie.Change
-	Pruned   reverie.Pruned
-	Stats    reverie.Stats
-	Err      error
+	pipeline.Result
+	Pruned reverie.Pruned
 }
 
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.MaintainReply {
-	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
-		Status: r.Status,
-		DryRun: r.DryRun, Archived: len(r.Archived), Pruned: r.Pruned,
-		Changes: reverie.ChangeReplies(r.Archived)}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
-	if r.Nothing {
-		reply.Status, reply.Message = "", "nothing to do"
-	}
-	return reply
+	s := r.Summary("nothing to do")
+	return reverie.MaintainReply{Success: s.Success, Job: reverie.JobMaintain, GroupID: s.GroupID, RunID: s.RunID,
+		Status: s.Status, DryRun: s.DryRun, Message: s.Message, Error: s.Error, Archived: len(r.Changes), Pruned: r.Pruned,
+		Changes: reverie.ChangeReplies(r.Changes)}
 }
 
 // run is the maintenance of one group in progress.
@@ -109,8 +95,8 @@ func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request
 
 func (k *Keeper) of(hold pipeline.LeaseHolder, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // the precision of PostgreSQL
-	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
-		DryRun: req.DryRun},
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now),
+		result: Result{Result: pipeline.Result{GroupID: req.GroupID, DryRun: req.DryRun}},
 		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 }
@@ -147,7 +133,7 @@ func (r *run) work(ctx context.Context) error {
 
 // done counts what this call has done.
 func (r *run) done() int {
-	return len(r.result.Archived) + r.result.Pruned.Total()
+	return len(r.result.Changes) + r.result.Pruned.Total()
 }
 
 // resume takes the newest run of a process that died, and ends all others.
@@ -236,7 +222,7 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 				return err
 			}
 			r.recorder.Stats = stats
-			r.result.Archived = append(r.result.Archived, archived...)
+			r.result.Changes = append(r.result.Changes, archived...)
 			return nil
 		})
 	})
@@ -245,7 +231,7 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 // foresee adds what would be archived to the result.
 func (r *run) foresee(fades []reverie.Fading) {
 	for _, f := range fades {
-		r.result.Archived = append(r.result.Archived, f.Change())
+		r.result.Changes = append(r.result.Changes, f.Change())
 	}
 }
 
@@ -284,6 +270,9 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err,
 		reverie.EndOf(err, 0)
 	r.result.Stats.OpenEnded = false // it only serves to resume the run
-	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
+	if r.req.DryRun {
+		r.result.Stats.Archived, r.result.Stats.Pruned = len(r.result.Changes), r.result.Pruned.Total()
+	}
+	r.result.NoNew = err == nil && r.recorder.Row.ID == "" && r.done() == 0
 	return r.result, err
 }
