@@ -28,8 +28,8 @@ type shards struct {
 }
 
 type pool struct {
-	db    *DB       // nil: it is not open
-	again time.Time // time of the next attempt to open it
+	db      *DB       // nil: it is not open
+	retryAt time.Time // time of the next attempt to open it
 }
 
 // place is the shard of a group, and the server that has it.
@@ -144,7 +144,7 @@ func (s *shards) place(groupID string, now time.Time) (at place, known bool) {
 	defer s.mu.Unlock()
 	at, known = s.groups[groupID]
 	p := s.pools[at]
-	return at, known && p != nil && (p.db != nil || now.Before(p.again))
+	return at, known && p != nil && (p.db != nil || now.Before(p.retryAt))
 }
 
 // pool returns the pool of a place. open means that the caller must open it. Other callers use Citus meanwhile.
@@ -160,10 +160,10 @@ func (s *shards) pool(groupID string, at place, now time.Time) (db *DB, open boo
 		p = &pool{}
 		s.pools[at] = p
 	}
-	if p.db != nil || now.Before(p.again) {
+	if p.db != nil || now.Before(p.retryAt) {
 		return p.db, false
 	}
-	p.again = now.Add(reopenAfter)
+	p.retryAt = now.Add(reopenAfter)
 	return nil, true
 }
 
@@ -195,9 +195,9 @@ func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
 	return &DB{db: db, opts: opts, pooled: d.pooled, whole: d, Confine: d.Confine, Reasons: d.Reasons}, nil
 }
 
-// gone reports whether work must go to the whole database: its shard cannot be reached, has moved, or has lost its
-// views. The next caller looks up its group again.
-func (d *DB) gone(err error) bool {
+// needsWhole reports whether work must go to the whole database: its shard cannot be reached, has moved, or has lost
+// its views. The next caller looks up its group again.
+func (d *DB) needsWhole(err error) bool {
 	lost, answer := isUnreachable(err), ServerError(err)
 	if answer != nil {
 		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||
