@@ -98,7 +98,7 @@ const (
 	badReasons = 100       // number of different reasons that are counted; further ones count as "another"
 	otherBad   = "another" // the reason for those
 
-	// MaxAhead is how far in the future a message may be. A later message would silently wait for its day.
+	// maxAhead is how far in the future a message may be. A later message would silently wait for its day.
 	maxAhead = 24 * time.Hour
 )
 

@@ -44,7 +44,7 @@ type trace struct {
 }
 
 const (
-	// MinTrace is the minimum size of a text that is searched; minDigits is that of a number that may be an account.
+	// minTrace is the minimum size of a text that is searched; minDigits is that of a number that may be an account.
 	// Characters of scripts without spaces count double.
 	minTrace  = 8
 	minDigits = 5

@@ -123,9 +123,9 @@ type ReadOptions struct {
 	// DateOrder is the order of dates if it cannot be detected: "dmy", "mdy" or "ymd". With "", an ambiguous order is
 	// an error.
 	DateOrder string
-	Chat      string // only the chat of this id or name; "" = all
-	OneGroup  bool   // all of it goes into a group that was named, whatever the chat is
-	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
+	Chat      string // only the chat with this id or name; "" = all
+	OneGroup  bool   // everything goes into one named group, whatever the chat
+	Group     string // the group of JSON Lines: a line that names another one is bad; "" = as the lines say
 }
 
 // Wants reports whether the options select a chat.
