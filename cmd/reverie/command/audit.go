@@ -32,8 +32,8 @@ func newAudit(a *app) *cobra.Command {
 	return cmd
 }
 
-// audit looks at the database. Where the user may not even read which schema it has, the
-// audit says of all tables at once which it may not.
+// audit checks the database. If the user may not even read the schema's version, the audit reports at once all
+// tables without permission.
 func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	if err := a.open(ctx); err != nil && (a.App == nil || a.Store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
 		return nil, err
@@ -41,14 +41,14 @@ func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, e
 	return audit.Run(ctx, a.Store.DB(), groupID)
 }
 
-// auditReply is what an audit found, or why it could not look.
+// auditReply is the result of an audit, or why it failed.
 type auditReply struct {
 	Success    bool                `json:"success"`
 	Error      string              `json:"error,omitempty"`
 	Invariants []reverie.Invariant `json:"invariants"`
 }
 
-// unsound says how much an audit found, nil where that is nothing.
+// unsound returns the number of violations as an error, nil if there are none.
 func unsound(list []reverie.Invariant) error {
 	violations, of := 0, 0
 	for _, i := range list {
@@ -89,7 +89,7 @@ func newDoctor(a *app) *cobra.Command {
 	return cmd
 }
 
-// unwell sums up what failed, with the exit code of the first.
+// unwell joins the failures, with the exit code of the first.
 func unwell(errs []error) error {
 	if len(errs) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func unwell(errs []error) error {
 	return &codeError{ExitCode(errs[0], false), fmt.Errorf("%s failed", cli.Plural(len(errs), "check"))}
 }
 
-// examine checks the configuration, and with it all that a run needs.
+// examine checks the configuration and everything that a run needs.
 func (a *app) examine(ctx context.Context) []application.Finding {
 	if err := a.settings(); err != nil {
 		return []application.Finding{{Check: "configuration", Detail: err.Error(), Err: err}}
