@@ -195,9 +195,6 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	if err := a.divide(ctx, t); err != nil {
 		return res, err
 	}
-	if err := a.look(ctx, t); err != nil {
-		return res, err
-	}
 	if err := a.insert(ctx, t); err != nil {
 		return res, err
 	}

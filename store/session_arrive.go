@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -49,16 +51,13 @@ type arrivals struct {
 	filtered []reverie.Message // that no session has
 	sessions map[string]*arrival
 	moved    map[string]string // sessions that have become part of another
-	between  []*neighbours     // of each, where it stands between others
-	folded   pg.Columns        // where turns of what a rolling summary covers have changed, and by how much
 }
 
 // arrival is a session that new messages belong to.
 type arrival struct {
 	reverie.Session
-	messages []int             // by index
-	parts    []reverie.Session // that it is made of, the earliest first
-	stands   bool              // between others: see look
+	messages []int // by index
+	recount  bool  // they come before others of it, or several sessions are one now
 }
 
 // divide gives each message its session, and locks those that are known.
@@ -170,24 +169,12 @@ func (a *arrivals) name(ctx context.Context, t *pg.Tx, cuts []reverie.Cut) error
 	}
 }
 
-// open notes a cut session: what is known of it, or of those that it is made of,
-// which follow one another.
+// open notes a cut session, with what is known of it. One that is made of several is counted anew.
 func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
-	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}}
+	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}, recount: len(c.Was) > 1}
 	a.sessions[c.ID] = s
-	for _, was := range c.Was {
-		s.parts = append(s.parts, near[slices.IndexFunc(near,
-			func(k reverie.Session) bool { return k.ID == was })])
-	}
-	switch n := len(s.parts); n {
-	case 0:
-	case 1:
-		s.Session = s.parts[0]
-	default: // nobody has worked with any of them
-		s.FirstAt, s.LastAt, s.Asking = s.parts[0].FirstAt, s.parts[n-1].LastAt, s.parts[n-1].Asking
-		for _, part := range s.parts {
-			s.Total, s.New, s.Folded = s.Total.Plus(part.Total), s.New.Plus(part.New), s.Folded.Plus(part.Folded)
-		}
+	if len(c.Was) == 1 {
+		s.Session = near[slices.IndexFunc(near, func(k reverie.Session) bool { return k.ID == c.Was[0] })]
 	}
 }
 
@@ -265,149 +252,73 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 			updated_at = excluded.updated_at,
 		dreamt_until = case when excluded.last_at > s.last_at then s.dreamt_until end`
 
-// look reads what the messages come between, before they are there. Where each comes
-// after all of its session, it is simply added to that; elsewhere it may end a turn
-// that has begun before it, and begin one, or take one from the answer behind it.
-func (a *arrivals) look(ctx context.Context, t *pg.Tx) error {
-	var index []int
-	var ids, at []string
+// count counts the messages, now that they are there, and saves their sessions. Messages that come after all of
+// their session are simply added to it. Others may end a turn that has begun before them, and begin one, or take one
+// from the answer behind them: their sessions are counted anew.
+func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
+	var list []reverie.Session
+	var anew pq.StringArray
 	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
 		s := a.sessions[id]
 		slices.SortStableFunc(s.messages, func(i, j int) int { return a.messages[i].SentAt.Compare(a.messages[j].SentAt) })
-		joined := len(s.parts) > 1
-		if s.stands = joined || a.messages[s.messages[0]].SentAt.Before(s.LastAt); !s.stands {
-			continue
+		if s.recount || a.messages[s.messages[0]].SentAt.Before(s.LastAt) {
+			anew = append(anew, id)
 		}
 		for _, i := range s.messages {
-			if m := a.messages[i]; joined || m.Role != reverie.RoleTool {
-				index, ids, at = append(index, i), append(ids, id), append(at, pg.Timestamp(m.SentAt))
-			}
-		}
-	}
-	a.between = make([]*neighbours, len(a.messages))
-	if len(index) == 0 {
-		return nil
-	}
-	var list []neighbours
-	if err := t.Select(ctx, &list, neighboursQuery, a.groupID, ids, at); err != nil {
-		return err
-	}
-	for i := range list {
-		a.between[index[i]] = &list[i]
-	}
-	return nil
-}
-
-// count counts the messages, now that they are there, and saves their sessions.
-func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
-	var list []reverie.Session
-	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
-		s := a.sessions[id]
-		if s.stands {
-			a.insertInto(s)
-		} else {
-			for _, i := range s.messages {
-				s.Add(a.messages[i], a.tokens[i])
-			}
+			s.Add(a.messages[i], a.tokens[i])
 		}
 		list = append(list, s.Session)
 	}
-	if err := t.Exec(ctx, saveSessionsQuery, a.groupID, at, pg.AsJSON(list)); err != nil {
+	if err := t.Exec(ctx, saveSessionsQuery, a.groupID, at, pg.AsJSON(list)); err != nil || anew == nil {
 		return err
 	}
-	_, err := a.folded.ExecRows(ctx, t, recountSummariesQuery, a.groupID)
-	return err
-}
-
-// insertInto counts messages of a session that come between others. Those between
-// the same two are counted as if they stood at its end; then the one behind them is
-// looked at again, for it may end a turn now that it did not end, or the reverse.
-func (a *arrivals) insertInto(s *arrival) {
-	last := s.Asking // of the session as it was
-	var gap *neighbours
-	for _, i := range s.messages {
-		if n := a.between[i]; n != nil && (gap == nil || n.AfterID != gap.AfterID) {
-			a.shut(s, gap)
-			gap, s.Asking = n, n.BeforeRole == reverie.RoleUser
-		}
-		s.Add(a.messages[i], a.tokens[i])
+	if err := t.Exec(ctx, RecountSessions, a.groupID, anew, at); err != nil {
+		return err
 	}
-	a.shut(s, gap)
-	if gap == nil || gap.AfterID != "" {
-		s.Asking = last
-	}
-}
-
-// shut counts the message behind a gap, now that the session is asking before it or
-// not.
-func (a *arrivals) shut(s *arrival, gap *neighbours) {
-	if gap == nil || gap.AfterRole != reverie.RoleAssistant {
-		return
-	}
-	ended := gap.BeforeRole == reverie.RoleUser && s.part(gap.BeforeAt) == s.part(gap.AfterAt)
-	if ended == s.Asking {
-		return
-	}
-	turn := reverie.Tally{Turns: 1}
-	if ended {
-		turn.Turns = -1
-	}
-	s.Total = s.Total.Plus(turn)
-	if gap.AfterWaits {
-		s.New = s.New.Plus(turn)
-	}
-	if gap.AfterFolded {
-		s.Folded = s.Folded.Plus(turn)
-		a.folded.Add(s.ID, gap.AfterAt, turn.Turns)
-	}
-}
-
-// part says which of the sessions that a session is made of had a message.
-func (s *arrival) part(at time.Time) int {
-	n := 0
-	for n+1 < len(s.parts) && !s.parts[n+1].FirstAt.After(at) {
-		n++
-	}
-	return n
+	return t.Exec(ctx, `update session_summaries x set `+RecountSummaries, a.groupID, anew)
 }
 
 // What a session counts is written with the messages that it counts, and is at any
 // time what these queries make of the rows: see reverie.Session.Add. A turn is
 // counted with the assistant's message that ends it; tools do not stand between.
 const (
+	// RecountSessions counts sessions $2 anew.
+	RecountSessions = `with m as (
+			select m.*, lag(m.role) over (partition by m.session_id, m.role = 'tool' order by m.sent_at, m.seq) as before,
+				coalesce((select true from message_uses u where u.group_id = $1 and u.job = 'extract'
+					and u.message_id = m.message_id and u.run_id is null), false) as new,
+				coalesce((select true from message_uses u where u.group_id = $1 and u.job = 'summarize'
+					and u.message_id = m.message_id), false) as folded
+			from messages m where m.group_id = $1 and m.session_id = any ($2::text[]) and m.session_id <> ''),
+		t as (select *, role = 'assistant' and coalesce(before, '') = 'user' as turn from m),
+		c as (
+			select session_id, min(sent_at) as first_at, max(sent_at) as last_at,
+				coalesce((array_agg(role order by sent_at desc, seq desc) filter (where role <> 'tool'))[1] = 'user', false) as asking,
+				count(*) as messages, coalesce(sum(tokens), 0) as tokens,
+				count(*) filter (where role = 'tool') as tools, count(*) filter (where turn) as turns,
+				count(*) filter (where new) as new_messages, coalesce(sum(tokens) filter (where new), 0) as new_tokens,
+				count(*) filter (where new and role = 'tool') as new_tools, count(*) filter (where new and turn) as new_turns,
+				count(*) filter (where folded) as folded_messages,
+				coalesce(sum(tokens) filter (where folded), 0) as folded_tokens,
+				count(*) filter (where folded and role = 'tool') as folded_tools,
+				count(*) filter (where folded and turn) as folded_turns
+			from t group by session_id)
+		update sessions s set first_at = c.first_at, last_at = c.last_at, asking = c.asking, messages = c.messages,
+			tokens = c.tokens, tool_calls = c.tools, turns = c.turns, new_messages = c.new_messages,
+			new_tokens = c.new_tokens, new_tool_calls = c.new_tools, new_turns = c.new_turns,
+			folded_messages = c.folded_messages, folded_tokens = c.folded_tokens,
+			folded_tool_calls = c.folded_tools, folded_turns = c.folded_turns, updated_at = $3::timestamptz
+		from c where s.group_id = $1 and s.session_id = c.session_id`
+
+	// RecountSummaries is what becomes of rolling summaries x of theirs.
+	RecountSummaries = `tokens = s.folded_tokens, turns = s.folded_turns from sessions s
+		where x.group_id = $1 and x.session_id = any ($2::text[]) and s.group_id = $1
+			and s.session_id = x.session_id and (x.tokens, x.turns) <> (s.folded_tokens, s.folded_turns)`
+
 	// The user or assistant before a message m of its session.
 	roleBefore = `(select b.role from messages b where b.group_id = $1 and b.session_id = m.session_id
 		and b.session_id <> ''
 		and (b.sent_at, b.seq) < (m.sent_at, m.seq) and b.role <> 'tool' order by b.sent_at desc, b.seq desc limit 1)`
-
-	// What stands before messages that are to come into sessions, and behind them,
-	// tools left out. Of the same instant the new one is the later.
-	neighboursQuery = `select coalesce(b.role, '') as beforerole, coalesce(b.sent_at, 'epoch') as beforeat,
-		coalesce(n.message_id, '') as afterid,
-			coalesce(n.role, '') as afterrole, coalesce(n.sent_at, 'epoch') as afterat,
-			coalesce((select u.run_id is null from message_uses u
-				where u.group_id = $1 and u.job = 'extract' and u.message_id = n.message_id and n.role = 'assistant'),
-					false) as afterwaits,
-			coalesce((select true from message_uses f
-				where f.group_id = $1 and f.job = 'summarize' and f.message_id = n.message_id and n.role = 'assistant'),
-					false) as afterfolded
-		from unnest($2::text[], $3::timestamptz[]) with ordinality as p (id, at, no)
-		left join lateral (select m.role, m.sent_at from messages m where m.group_id = $1 and m.session_id = p.id
-			and m.session_id <> ''
-			and m.sent_at <= p.at and m.role <> 'tool' order by m.sent_at desc, m.seq desc limit 1) b on true
-		left join lateral (select m.message_id, m.role, m.sent_at from messages m where m.group_id = $1
-			and m.session_id = p.id and m.session_id <> ''
-			and m.sent_at > p.at and m.role <> 'tool' order by m.sent_at, m.seq limit 1) n on true
-		order by p.no`
-
-	// A message that a rolling summary covers ends a turn now ($4 is 1), or no more (-1).
-	recountSummariesQuery = `update session_summaries s set turns = s.turns + c.turns
-		from (select x.session_id, sum(d.turns)::int as turns from unnest($2::text[], $3::timestamptz[],
-			$4::int[]) as d (id, at, turns)
-			join session_summaries x on x.group_id = $1 and x.session_id = d.id and d.at between x.covers_since
-				and x.covers_until
-			group by x.session_id) c
-		where s.group_id = $1 and s.session_id = c.session_id`
 
 	// Some messages of a session, by themselves.
 	tallyOf = `(select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*)
@@ -431,15 +342,3 @@ const (
 		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2
 		returning c.messages, c.tokens, c.turns`
 )
-
-// neighbours are what messages of a session come between: the last word before
-// them, and the first one behind, of a user or an assistant. There may be none.
-type neighbours struct {
-	BeforeRole  reverie.Role
-	BeforeAt    time.Time
-	AfterID     string
-	AfterRole   reverie.Role
-	AfterAt     time.Time
-	AfterWaits  bool // for extraction; both are said of an assistant alone
-	AfterFolded bool // the rolling summary covers it
-}
