@@ -204,7 +204,7 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return err
 	}
 	m.GroupID = b.GroupID
-	same := im.seen.apart(&m, r.Edited)
+	same := im.seen.resolveID(&m, r.Edited)
 	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
 		c.add(m)
 		if same == otherOfID {

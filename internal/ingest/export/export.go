@@ -112,7 +112,7 @@ func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq
 		t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
 		err := f.Tell(t, src)
 		if err = cmp.Or(ctx.Err(), err); err != nil { // a file looks empty or broken when the context ends
-			_ = t.told(Record{}, err) // the last element
+			_ = t.emit(Record{}, err) // the last element
 		}
 	}
 }
@@ -179,8 +179,8 @@ type Teller struct {
 // ErrEnoughRead is returned by a function of [Teller.Each] to skip the remaining parts.
 var ErrEnoughRead = errors.New("nobody asks for the rest")
 
-// told yields a record or error, unless the reader has stopped.
-func (t *Teller) told(r Record, err error) error {
+// emit yields a record or error, unless the reader has stopped.
+func (t *Teller) emit(r Record, err error) error {
 	if t.stopped = t.stopped || !t.yield(r, err); t.stopped {
 		return errStopped
 	}
@@ -193,12 +193,12 @@ func (t *Teller) Tell(r Record) error {
 		return nil
 	}
 	r.Place, r.Message.Role = t.within+r.Place, cmp.Or(r.Message.Role, reverie.RoleUser)
-	return t.told(r, nil)
+	return t.emit(r, nil)
 }
 
 // Skip reports a bad record at a place, unless the record has its own.
 func (t *Teller) Skip(place string, bad *Bad) error {
-	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
+	return t.emit(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
 // SkipBad reports an error that is a bad record, and returns any other.

@@ -24,13 +24,13 @@ var (
 	control = text.NewPattern(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
 	colour  = text.NewPattern(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
-	ircSaid = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	action  = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
-	dot     = text.NewPattern(`^• (\S+): (.*)$`)
-	notice  = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
-	private = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
-	marked  = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
-	told    = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
+	ircSaid       = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
+	action        = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
+	dot           = text.NewPattern(`^• (\S+): (.*)$`)
+	notice        = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
+	private       = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
+	marked        = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
+	weeChatNotice = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
 
 	// ircHappened matches events that some clients write like a user's action.
 	ircHappened = text.NewPattern(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
@@ -105,7 +105,7 @@ func readWeeChat(who, text string) line {
 		return acted(text)
 	case "-->", "<--", "=!=", "", "****", "***":
 	case "--":
-		if m := told.FindStringSubmatch(text); m != nil {
+		if m := weeChatNotice.FindStringSubmatch(text); m != nil {
 			l = line{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
 		}
 	default:

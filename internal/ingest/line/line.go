@@ -155,10 +155,10 @@ type reader struct {
 // begins returns what a line begins. It rejects dates inside messages: they have another form, or another day of
 // the week in the middle of a text.
 func (r *reader) begins(s string) (head, bool) {
-	apart := r.blank || !r.dated
+	separate := r.blank || !r.dated
 	r.blank = strings.TrimSpace(s) == ""
 	switch h, ok := split(s); {
-	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h, apart):
+	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h, separate):
 		r.dated = true
 		return h, true
 	case ok && h.kind == 'm' && h.tab == r.tab:

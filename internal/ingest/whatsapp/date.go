@@ -145,9 +145,9 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	}
 	orders = waFewest(orders, func(order string) int { return read[order].back })
 	if nearest := waFewest(orders, func(order string) int { return read[order].days }); len(nearest) == 1 {
-		apart := read[nearest[0]]
-		if apart.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
-			return order != nearest[0] && read[order].days < 4*apart.days
+		closest := read[nearest[0]]
+		if closest.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
+			return order != nearest[0] && read[order].days < 4*closest.days
 		}) {
 			return nearest[0], nil
 		}
