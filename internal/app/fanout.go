@@ -140,16 +140,16 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 // some groups. So if the database is near, a third of the connections is used; the others serve leases, rows of
 // calls and the like. If it is far, groups mostly wait for round trips, so more are processed at a time.
 func (a *App) places(ctx context.Context) int {
-	away := time.Second
+	roundTrip := time.Second
 	for range 3 { // the first ping may have to connect
 		began := time.Now()
 		if a.Store.Ping(ctx) != nil {
-			away = 0 // the next use of the database returns the error
+			roundTrip = 0 // the next use of the database returns the error
 		}
-		away = min(away, time.Since(began))
+		roundTrip = min(roundTrip, time.Since(began))
 	}
 	conns := a.Config.Database.MaxConns
-	return min(conns, (conns+2)/3+int(away/workPerTrip))
+	return min(conns, (conns+2)/3+int(roundTrip/workPerTrip))
 }
 
 // workPerTrip is the approximate processor time for a group between two round trips.

@@ -186,7 +186,7 @@ type apiServer struct {
 
 // newAPIServer starts serving clients, and returns its address.
 func (a *App) newAPIServer(ctx context.Context, day *llm.DayBudget) (f *apiServer, addr string, err error) {
-	a.wellness(ctx)
+	a.logWarnings(ctx)
 	f = &apiServer{App: a}
 	if f.service, f.usage, err = a.service(day); err != nil {
 		return nil, "", err
@@ -220,8 +220,8 @@ func (f *apiServer) announce(url string, open bool) {
 	f.Notify("serving " + url + note)
 }
 
-// wellness logs warnings about expected problems, like doctor.
-func (a *App) wellness(ctx context.Context) {
+// logWarnings logs warnings about expected problems, like doctor.
+func (a *App) logWarnings(ctx context.Context) {
 	info, err := a.Store.Info(ctx)
 	if err != nil {
 		a.Log.Warn("the state of the database could not be looked at", "error", err)
