@@ -74,20 +74,20 @@ func (l *limits) bucket(key string) *rate.Limiter {
 	return made
 }
 
-// lately maps hashes of credentials to tokens, if they were valid when they were last looked up. Each request still
+// validTokens maps hashes of credentials to tokens, if they were valid when they were last looked up. Each request still
 // looks them up, within the token's rate. A sender without valid credentials may query the database only within the
 // rate of its address.
-type lately struct {
+type validTokens struct {
 	good *lru.Cache[[sha256.Size]byte, string]
 }
 
 // of returns the token for which credentials were valid.
-func (l lately) of(given string) (tokenID string, good bool) {
+func (l validTokens) of(given string) (tokenID string, good bool) {
 	return l.good.Get(sha256.Sum256([]byte(given)))
 }
 
 // note records the token of valid credentials, "" for invalid ones.
-func (l lately) note(given, tokenID string) {
+func (l validTokens) note(given, tokenID string) {
 	if hash := sha256.Sum256([]byte(given)); tokenID != "" {
 		l.good.Add(hash, tokenID)
 	} else {
@@ -116,7 +116,7 @@ func (x *exchange) suspect() time.Duration {
 	if given == "" {
 		return 0
 	}
-	key, good := x.lately.of(given)
+	key, good := x.validTokens.of(given)
 	if !good {
 		key = x.address()
 	}
@@ -126,7 +126,7 @@ func (x *exchange) suspect() time.Duration {
 // known records the result of the lookup.
 func (x *exchange) known(err error) error {
 	if given := x.credentials(); given != "" && (err == nil || isUnauthorized(err)) {
-		x.lately.note(given, x.caller.TokenID)
+		x.validTokens.note(given, x.caller.TokenID)
 	}
 	return err
 }

@@ -50,17 +50,17 @@ type Options struct {
 
 // Server answers all HTTP requests.
 type Server struct {
-	opts    Options
-	listen  *telemetry.Server
-	probes  http.Handler
-	limits  *limits
-	busy    *budget // running requests
-	turns   *turns  // those of them that work
-	bodies  *budget // bytes of running bodies
-	nobody  *budget // unauthenticated requests with a running body
-	streams *streams
-	lately  lately
-	closed  atomic.Bool // a token exists or is required
+	opts        Options
+	listen      *telemetry.Server
+	probes      http.Handler
+	limits      *limits
+	busy        *budget // running requests
+	turns       *turns  // those of them that work
+	bodies      *budget // bytes of running bodies
+	nobody      *budget // unauthenticated requests with a running body
+	streams     *streams
+	validTokens validTokens
+	closed      atomic.Bool // a token exists or is required
 
 	watched context.Context // ends streams of events once the server is stopping
 	unwatch context.CancelFunc
@@ -77,9 +77,10 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, string]()},
-		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
-		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond),
+		validTokens: validTokens{recent[[sha256.Size]byte, string]()},
+		busy:        newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
+		bodies:      newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: newTurns(opts.MaxWorking), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.watched, s.unwatch = context.WithCancel(context.Background())

@@ -24,8 +24,8 @@ type failure struct {
 	Login  string // the login page, if a login helps
 }
 
-// nowhere answers requests for missing pages.
-func (s *site) nowhere(w http.ResponseWriter, r *http.Request) {
+// notFound answers requests for missing pages.
+func (s *site) notFound(w http.ResponseWriter, r *http.Request) {
 	v := s.visit(w, r)
 	s.fail(v, reverie.ErrNotFound)
 }

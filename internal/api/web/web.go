@@ -54,7 +54,7 @@ func New(service *api.Service, opts Options) http.Handler {
 	s.looks[errorTemplate] = newLooks(errorTemplate, s.assets)
 	mux.HandleFunc("GET "+assetsPath+"{version}/{name}", s.serveAsset)
 	mux.HandleFunc("GET "+liveURL, s.live)
-	mux.HandleFunc("/ui/", s.nowhere)
+	mux.HandleFunc("/ui/", s.notFound)
 	return s
 }
 
@@ -249,7 +249,7 @@ func readAssets() map[string]asset {
 func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, found := s.assets[r.PathValue("name")]
 	if !found || a.url != r.URL.Path {
-		s.nowhere(w, r)
+		s.notFound(w, r)
 		return
 	}
 	h := w.Header()
