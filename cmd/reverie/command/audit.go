@@ -19,14 +19,14 @@ func newAudit(a *app) *cobra.Command {
 	var groupID string
 	cmd := a.command("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		list, err := a.audit(ctx, groupID)
-		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
+		reply := auditReply{Success: err == nil && violations(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
 		if err != nil {
 			reply.Error = reverie.ErrorText(withHint(err))
 		}
 		if err != nil && !a.JSON {
 			return err
 		}
-		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, unsound(list))
+		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, violations(list))
 	})
 	groupFlag(cmd, &groupID, "check only this group")
 	return cmd
@@ -48,8 +48,8 @@ type auditReply struct {
 	Invariants []reverie.Invariant `json:"invariants"`
 }
 
-// unsound returns the number of violations as an error, nil if there are none.
-func unsound(list []reverie.Invariant) error {
+// violations returns the number of violations as an error, nil if there are none.
+func violations(list []reverie.Invariant) error {
 	violations, of := 0, 0
 	for _, i := range list {
 		if violations += i.Violated; i.Violated > 0 {
@@ -82,15 +82,15 @@ func newDoctor(a *app) *cobra.Command {
 			}
 		}
 		reply := map[string]any{"success": len(errs) == 0, "checks": findings}
-		return errors.Join(a.Show(reply, func() error { return a.Page("doctor", findings) }), unwell(errs))
+		return errors.Join(a.Show(reply, func() error { return a.Page("doctor", findings) }), joinFailures(errs))
 	})
 	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, such as /readyz of a running Reverie")
 	cmd.Flags().BoolVar(&model, "model", false, "also play three small chats, and say whether the model is fit")
 	return cmd
 }
 
-// unwell joins the failures, with the exit code of the first.
-func unwell(errs []error) error {
+// joinFailures joins the failures, with the exit code of the first.
+func joinFailures(errs []error) error {
 	if len(errs) == 0 {
 		return nil
 	}

@@ -441,9 +441,9 @@ func completeWords(cmd *cobra.Command, flag string, words []string) {
 	}
 }
 
-// gone is a removed flag; its error says what to do instead.
-type gone string
+// removedFlag is a removed flag; its error says what to do instead.
+type removedFlag string
 
-func (gone) String() string     { return "" }
-func (gone) Type() string       { return "bool" }
-func (g gone) Set(string) error { return errors.New(string(g)) }
+func (removedFlag) String() string     { return "" }
+func (removedFlag) Type() string       { return "bool" }
+func (g removedFlag) Set(string) error { return errors.New(string(g)) }

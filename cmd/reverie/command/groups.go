@@ -304,12 +304,12 @@ func newGroupsResume(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		g, gone, err := a.Store.ResumeGroup(ctx, args[0])
+		g, cleared, err := a.Store.ResumeGroup(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return a.Show(groupReply{Success: true, Group: g, Setbacks: gone},
-			func() error { return a.PrintResumed(before, gone) })
+		return a.Show(groupReply{Success: true, Group: g, Setbacks: cleared},
+			func() error { return a.PrintResumed(before, cleared) })
 	}))
 	cmd.Flags().BoolVar(&parked, "parked", false, "resume all parked groups and sessions")
 	return cmd

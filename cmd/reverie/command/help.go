@@ -46,7 +46,7 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 	cmd := &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
 	for name, instead := range words.Gone {
-		f := cmd.Flags().VarPF(gone("--"+name+" is gone: "+instead), name, "", "removed")
+		f := cmd.Flags().VarPF(removedFlag("--"+name+" is gone: "+instead), name, "", "removed")
 		f.Hidden, f.NoOptDefVal = true, "true"
 	}
 	return cmd

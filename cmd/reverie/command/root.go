@@ -132,7 +132,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &wrong) {
 		name, asks := wrong.GetFlag().Name, valueWords[wrong.GetFlag().Value.Type()]
 		switch wrong.GetFlag().Value.(type) {
-		case gone:
+		case removedFlag:
 			err = errors.Unwrap(wrong)
 		case *jsonFlag:
 			err = fmt.Errorf("--%s %q: %w", name, wrong.GetValue(), errors.Unwrap(wrong))
@@ -162,7 +162,7 @@ func markUsage(cmd *cobra.Command) {
 					first == "unknown" && !cmd.HasSubCommands() {
 					err = fmt.Errorf("%s given; the usage is: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
 				}
-				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
+				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, similarTo(cmd, args), cmd.CommandPath()))
 			}
 			return nil
 		}
@@ -172,8 +172,8 @@ func markUsage(cmd *cobra.Command) {
 	}
 }
 
-// meant returns the commands that a mistyped one may mean.
-func meant(cmd *cobra.Command, args []string) string {
+// similarTo returns the commands that a mistyped one may mean.
+func similarTo(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
