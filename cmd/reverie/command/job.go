@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,17 +145,11 @@ type ending struct {
 // runMany does a job over groups, and prints what becomes of them. When ctx ends no
 // further group is begun; when work ends, those under way are cut.
 func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, nothing func() string) ending {
-	// Little is kept of each group: memory is better spent than time on looking for what is not.
-	if asked := debug.SetGCPercent(gcPercent); asked != 100 {
-		debug.SetGCPercent(asked)
-	}
 	out := a.printer(batch.Job)
 	batch.Show, batch.ShowGroup = out.Window, out.Group
 	s, err := batch.Run(work, ctx.Done())
 	return ending{s, err, out.Summary(s, err, nothing())}
 }
-
-const gcPercent = 150 // unless GOGC says otherwise
 
 // runAll is runMany within [jobs] grace, and the error that it ends with.
 func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string) error {
