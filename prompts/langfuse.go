@@ -20,35 +20,31 @@ import (
 	"reverie/internal/text"
 )
 
-// Langfuse is a project of Langfuse that keeps prompts, by our names for them:
-// memory_evolve.en, memory_evolve.zh.
+// Langfuse is a Langfuse project that stores prompts under our names: memory_evolve.en, memory_evolve.zh.
 type Langfuse struct {
 	BaseURL   string // such as https://cloud.langfuse.com; "" = none
 	PublicKey string
 	SecretKey string
-	Label     string        // which version of a prompt is taken; default production
+	Label     string        // the label of the prompt versions to use; default production
 	Timeout   time.Duration // for one prompt; default 5 s
-	// HTTPClient makes the requests; nil: one of its own. Redirects are never
-	// followed, since the keys would go along.
+	// HTTPClient makes the requests; nil: the default one. Redirects are never followed, since the keys would be sent
+	// along.
 	HTTPClient *http.Client
 }
 
-// maxReply bounds what is read of an answer, in bytes.
+// maxReply bounds the size of an answer, in bytes.
 const maxReply = 1 << 20
 
-// With returns a set with the prompts that Langfuse has in place of those of s,
-// which stays as it was. Each is asked for once. One that cannot be had, or not
-// be used, is as in s; a warning names it, says why and what is used instead, and
-// speaks for all that are alike in this. A project may keep some prompts only: of
-// one that it has in no language nothing is said, unless it has none of ours.
+// With returns a copy of s in which prompts from Langfuse replace those of s. It requests each prompt once. A
+// prompt that cannot be fetched or used stays as in s. A warning names it, the reason and the replacement; prompts
+// with the same reason share one warning. A project may contain only some prompts: a missing one is no warning,
+// unless all are missing.
 //
-// A prompt is written like a file of ours, a template over [EvolveSystem], where
-// {{max_creates}} is as good as {{.MaxCreates}}; a head is not needed. Of a chat
-// prompt the system messages, a blank line between them, are the system
-// part. It may have one user message, which says {{data}} and nothing else: the
-// user part is the data alone. Other messages are not accepted. The
-// hash is that of the prompt's text, for a chat prompt of its messages as JSON:
-// [{"role":"...","content":"..."}], without spaces.
+// A prompt has the syntax of our files: a template over [EvolveSystem], in which {{max_creates}} means
+// {{.MaxCreates}}; the head is optional. The system messages of a chat prompt, separated by a blank line, are the
+// system part. It may have one user message, which must be {{data}}, since the user part is only data. Other
+// messages are refused. The hash is that of the prompt's text. For a chat prompt, it is that of its messages as
+// JSON without spaces: [{"role":"...","content":"..."}].
 func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	if l == nil || l.BaseURL == "" {
 		return s, nil
@@ -61,15 +57,15 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		fetches.Go(func() { texts[i], errs[i] = l.fetch(ctx, key) })
 	}
 	fetches.Wait()
-	kept := map[string]bool{} // by name: it is there in some language, whether or not it can be used
+	kept := map[string]bool{} // by name: it exists in some language, usable or not
 	for i, key := range keys {
 		kept[nameOf(key)] = kept[nameOf(key)] || !errors.Is(errs[i], errNoSuchPrompt)
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
 	with := &Set{texts: maps.Clone(s.texts), small: s.small, maxText: s.maxText}
-	prompts := map[string][]string{} // by what there is to say of them
+	prompts := map[string][]string{} // by warning
 	for i, key := range keys {
-		if with.texts[key] = texts[i]; errs[i] == nil { // it counts for the short one as well
+		if with.texts[key] = texts[i]; errs[i] == nil { // it also replaces the short one
 			delete(with.texts, nameOf(key)+short+strings.TrimPrefix(key, nameOf(key)))
 			continue
 		}
@@ -87,20 +83,19 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	return with, warnings
 }
 
-// nameOf is a text's name without its language.
+// nameOf returns a text's name without its language.
 func nameOf(key string) string {
 	name, _, _ := strings.Cut(key, ".")
 	return name
 }
 
-// errNoSuchPrompt: the project does not have it, or not with that label.
+// errNoSuchPrompt: the project does not have the prompt, or not with that label.
 var errNoSuchPrompt = errors.New("there is none")
 
-// maxReason bounds what a warning says of a reason, in bytes: a server, or a
-// text, may put anything into it.
+// maxReason bounds a reason in a warning, in bytes: it may contain any text of a server or prompt.
 const maxReason = 300
 
-// reason is what an error says, without the secret key and not at any length.
+// reason returns the text of an error, shortened and without the secret key.
 func (l *Langfuse) reason(err error) string {
 	s := err.Error()
 	if l.SecretKey != "" {
@@ -130,7 +125,7 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 		return nil, errors.New("the answer is not Langfuse's: it has no version")
 	}
 	var t *promptText
-	var source string // what the hash is of
+	var source string // the text that is hashed
 	switch reply.Type {
 	case "text":
 		if err := json.Unmarshal(reply.Prompt, &source); err != nil {
@@ -150,7 +145,7 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 	return t, nil
 }
 
-// get returns the body of a good answer.
+// get returns the body of a successful answer.
 func (l *Langfuse) get(ctx context.Context, key string) ([]byte, error) {
 	timeout := cmp.Or(l.Timeout, 5*time.Second)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s; raise [prompts.langfuse] timeout if this goes on", timeout))
@@ -188,7 +183,7 @@ func (l *Langfuse) get(ctx context.Context, key string) ([]byte, error) {
 
 func (l *Langfuse) label() string { return cmp.Or(l.Label, "production") }
 
-// cause says why a request ended, without the address, which may hold a password.
+// cause returns why a request failed, without the address, which may contain a password.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -199,7 +194,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// refused says what a status means and what to do.
+// refused explains a status and the remedy.
 func (l *Langfuse) refused(resp *http.Response) error {
 	switch status := resp.StatusCode; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -217,7 +212,7 @@ func (l *Langfuse) refused(resp *http.Response) error {
 	}
 }
 
-// cutOptionalHead cuts a text after a head like that of our files, if it has one.
+// cutOptionalHead removes a head like that of our files, if there is one.
 func cutOptionalHead(text string) string {
 	if strings.HasPrefix(text, "---") {
 		if _, body, err := cutHead(text); err == nil {
@@ -227,11 +222,10 @@ func cutOptionalHead(text string) string {
 	return text
 }
 
-// dataAlone is the whole of a user message.
+// dataAlone matches the whole of a user message.
 var dataAlone = text.NewPattern(`^\s*\{\{\s*data\s*\}\}\s*$`)
 
-// readChat reads the messages of a chat prompt, and returns them as the JSON that
-// its hash is of.
+// readChat parses the messages of a chat prompt, and returns the JSON that is hashed.
 func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	var messages []struct {
 		Type    string `json:"type"`

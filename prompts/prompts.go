@@ -1,8 +1,7 @@
-// Package prompts holds the texts that Reverie sends to models, in Chinese and
-// English, embedded in the binary. Each is a file beside this one with a name
-// and a version in its head; a directory of the operator's may replace any of
-// them, and so may a project of Langfuse. A text is rendered from typed data,
-// and its version and hash are recorded with each run.
+// Package prompts holds the texts that Reverie sends to models, in Chinese and English, embedded in the binary.
+// Each is a file in this directory with a name and a version in its head. Files of the operator, or a Langfuse
+// project, may replace any of them. A text is rendered from typed data, and its version and hash are recorded with
+// each run.
 package prompts
 
 import (
@@ -31,31 +30,30 @@ import (
 //go:embed *.md
 var embedded embed.FS
 
-// The languages that every prompt exists in.
+// The languages of every prompt.
 const (
 	English = "en"
 	Chinese = "zh"
 )
 
-// Set is a complete set of prompts: the embedded ones, some replaced by the
-// operator's or by Langfuse's. Safe for concurrent use.
+// Set is a complete set of prompts: the embedded ones, some replaced by the operator's or Langfuse's. It is safe
+// for concurrent use.
 type Set struct {
 	texts   map[string]*promptText // "memory_evolve.en", "memory_evolve.small.en"
-	small   bool                   // the short text of a prompt goes before the full one
+	small   bool                   // prefer the short text of a prompt
 	maxText int                    // characters of a message; 0 = MaxText
 }
 
-// short stands in the key of a prompt's short text, for models of small contexts.
+// short marks the key of a prompt's short text, for models with small contexts.
 const short = ".small"
 
-// Fitted returns the set for questions that have room for so many tokens, 0 for no bound: a
-// message then shows no more of its text than a third of it. With small it has the short text
-// of each prompt.
+// Fitted returns the set for questions of at most tokens tokens, 0 for no bound: a message then shows at most a
+// third of that. With small it prefers the short text of each prompt.
 func (s *Set) Fitted(small bool, tokens int) *Set {
 	return &Set{texts: s.texts, small: small, maxText: tokens / 3}
 }
 
-// Small tells whether the short texts go before the full ones.
+// Small reports whether the set prefers short texts.
 func (s *Set) Small() bool { return s != nil && s.small }
 
 // find returns the text of a prompt in a language, and its key.
@@ -66,37 +64,37 @@ func (s *Set) find(name, language string) (key string, t *promptText) {
 	return name + "." + language, s.texts[name+"."+language]
 }
 
-// Tokens estimates what the longer of a prompt's two languages takes, without its data.
+// Tokens estimates the size of a prompt without data, for the longer of its languages.
 func (s *Set) Tokens(name string) (tokens int) {
 	for _, language := range []string{English, Chinese} {
 		if _, t := s.find(name, language); t != nil {
-			read, _ := t.read() // Render tells of an error
+			read, _ := t.read() // Render returns the error
 			tokens = max(tokens, read.tokens)
 		}
 	}
 	return tokens
 }
 
-// text is one prompt in one language.
+// promptText is one prompt in one language.
 type promptText struct {
 	version string
 	sha256  string // see Rendered
-	origin  string // where it comes from, for people
+	origin  string // its source, for people
 	read    func() (readText, error)
 }
 
-// readText is a prompt that was read and tried.
+// readText is a parsed and tested prompt.
 type readText struct {
-	tokens int // as estimated
+	tokens int // estimated
 	system *template.Template
 }
 
-// newText is a prompt that is read when it is first used.
+// newText returns a prompt that is parsed at first use.
 func newText(name, system string) *promptText {
 	return &promptText{read: sync.OnceValues(func() (readText, error) { return parseText(name, system) })}
 }
 
-// tried is newText of what somebody else has written, read at once.
+// tried is newText for texts by others, which are parsed at once.
 func tried(name, system string) (*promptText, error) {
 	t := newText(name, system)
 	_, err := t.read()
@@ -109,14 +107,12 @@ type Rendered struct {
 	User    string // one JSON object, data only
 	Name    string // memory_evolve.en
 	Version string // of the file's head; "langfuse:7" for version 7 there
-	SHA256  string // of the prompt's file, or of what Langfuse has: see [Set.With]
+	SHA256  string // of the prompt's file, or of its text in Langfuse: see [Set.With]
 }
 
-// Open returns the embedded prompts, with those of dir (memory_evolve.en.md and
-// the like) in their place. An empty dir changes nothing. A file that is not a
-// prompt we know, or that does not parse, is an error naming it. The short text of a
-// prompt (memory_evolve.small.en.md) gives way to a full one of the operator's, unless dir
-// has it too.
+// Open returns the embedded prompts; files in dir (memory_evolve.en.md and the like) replace them. An empty dir
+// changes nothing. A file that is not a known prompt, or is invalid, is an error naming it. A full text of the
+// operator also replaces the built-in short text (memory_evolve.small.en.md), unless dir has a short one too.
 func Open(dir string) (*Set, error) {
 	s := &Set{texts: map[string]*promptText{}}
 	names, err := fs.Glob(embedded, "*.md")
@@ -138,7 +134,7 @@ func Open(dir string) (*Set, error) {
 	return s, s.override(dir)
 }
 
-// override replaces embedded prompts by the files of dir.
+// override replaces embedded prompts by the files in dir.
 func (s *Set) override(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -183,7 +179,7 @@ func (s *Set) add(file, origin string, raw []byte) error {
 		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
 	}
 	t := newText(key, body)
-	if origin != builtIn { // tests have read ours
+	if origin != builtIn { // tests parse ours
 		_, err = t.read()
 	}
 	if err != nil {
@@ -193,16 +189,15 @@ func (s *Set) add(file, origin string, raw []byte) error {
 	t.version, t.sha256, t.origin = head["version"], hex.EncodeToString(sum[:]), origin
 	s.texts[key] = t
 	if name, language, _ := strings.Cut(key, "."); origin != builtIn && !strings.Contains(language, ".") {
-		delete(s.texts, name+short+"."+language) // what somebody has written counts, however short ours is
+		delete(s.texts, name+short+"."+language) // the operator's text has priority over our short one
 	}
 	return nil
 }
 
-// builtIn is where our own texts come from.
+// builtIn is the source of our own texts.
 const builtIn = "the built-in text"
 
-// cutHead cuts a text after the head between --- lines, which says name and
-// version.
+// cutHead separates the head between --- lines, which contains name and version, from the text.
 func cutHead(raw string) (head map[string]string, body string, err error) {
 	raw = strings.ReplaceAll(raw, "\r\n", "\n")
 	above, body, ok := strings.Cut(strings.TrimPrefix(raw, "---\n"), "\n---\n")
@@ -229,8 +224,8 @@ func (s *Set) Version(name, language string) (version, sha256 string) {
 	return "", ""
 }
 
-// Render fills a prompt in a language, [English] or [Chinese]. The user part is data: one
-// JSON object, of which [Notice] says so first.
+// Render fills a prompt in a language, [English] or [Chinese]. The user part is one JSON object with data, which
+// [Notice] says first.
 func (s *Set) Render(language string, system System, user any) (Rendered, error) {
 	key, t := s.find(system.prompt(), language)
 	if t == nil {
@@ -256,23 +251,22 @@ func (s *Set) Render(language string, system System, user any) (Rendered, error)
 func encode(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // < as \u003c costs tokens, and a JSON string cannot be left anyway
+	enc.SetEscapeHTML(false) // < as \u003c costs tokens, and a JSON string is safe anyway
 	err := enc.Encode(v)
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}.
-// Each field may also be written alone in lower snake case, {{max_creates}}, as
-// people do in Langfuse.
+// A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}. A field may also be written in
+// lower snake case, {{max_creates}}, as usual in Langfuse.
 
-// alone is an action that is one lower-case word, with its trim marks.
+// alone matches an action that is one lower-case word, with its trim marks.
 var alone = text.NewPattern(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
 
-// trials are what the prompts are tried on: one for either side of their conditions.
+// trials are test data for prompts: one for either side of their conditions.
 var trials = []System{EvolveSystem{}, EvolveSystem{Active: 3, Shown: 2, Target: 1}, CompareSystem{}, ObserveSystem{},
 	ExtractSystem{}, SummarizeSystem{}, DreamSystem{}, AskSystem{}}
 
-// fields are the data of a template, by the names of their fields.
+// fields returns the data of a template, by field name.
 func fields(language string, system System) map[string]any {
 	values := map[string]any{"StatementLanguage": map[string]string{English: "English", Chinese: "中文"}[language]}
 	for field, value := range reflect.ValueOf(system).Fields() {
@@ -281,7 +275,7 @@ func fields(language string, system System) map[string]any {
 	return values
 }
 
-// snake is the name of a field in lower snake case.
+// snake converts the name of a field to lower snake case.
 func snake(field string) string {
 	var b strings.Builder
 	for i, r := range field {
@@ -293,7 +287,7 @@ func snake(field string) string {
 	return b.String()
 }
 
-// trialsOf are those of a prompt, in the language that its key names.
+// trialsOf returns the test data of a prompt, in the language of its key.
 func trialsOf(key string) (list []map[string]any) {
 	name, language := nameOf(key), key[strings.LastIndexByte(key, '.')+1:]
 	for _, system := range trials {
@@ -304,7 +298,7 @@ func trialsOf(key string) (list []map[string]any) {
 	return list
 }
 
-// parse reads a template.
+// parse parses a template.
 func parse(name, body string) (*template.Template, error) {
 	names := map[string]string{}
 	for _, trial := range trialsOf(name) {
@@ -322,8 +316,7 @@ func parse(name, body string) (*template.Template, error) {
 	return template.New(name).Option("missingkey=error").Parse(strings.TrimSpace(body))
 }
 
-// parseText reads the template of a prompt and tries it, so that a misspelt field is found
-// before a run is.
+// parseText parses a prompt's template and tests it, so that a misspelt field is found before a run.
 func parseText(name, system string) (t readText, err error) {
 	if strings.TrimSpace(system) == "" {
 		return t, errors.New("its text is empty")
@@ -350,13 +343,13 @@ func parseText(name, system string) (t readText, err error) {
 	return t, nil
 }
 
-// answerKeys are those that the lines of an answer cannot do without, by the name of the prompt that asks for them.
+// answerKeys are the required keys of answer lines, by the name of the prompt.
 var answerKeys = map[string][]string{MemoryEvolve: {"action", "old_id", "statement", "evidence", "quote"}}
 
-// namedKeys finds words that are written as keys: in quotation marks or the like, or before a colon.
+// namedKeys finds words that are written as keys: in quotation marks or similar, or before a colon.
 var namedKeys = text.NewPattern("[\"'“”‘’「『*<`](\\w+)[\"'“”‘’」』*>`\\\\]|(\\w+)[ \\t]*[:：]")
 
-// unnamed are those of the keys that a text does not name, in quotation marks.
+// unnamed returns the keys that a text does not name, in quotation marks.
 func unnamed(said string, keys []string) (missing []string) {
 	named := map[string]bool{}
 	for _, m := range namedKeys.FindAllStringSubmatch(said, -1) {
@@ -370,17 +363,16 @@ func unnamed(said string, keys []string) (missing []string) {
 	return missing
 }
 
-// fill returns the system part filled with its data.
+// fill returns the system part with its data.
 func (t readText) fill(data map[string]any) (string, error) {
 	var b strings.Builder
 	err := t.system.Execute(&b, data)
 	return b.String(), err
 }
 
-// Replaced returns a set with a file in place of the prompt of a name, such as
-// memory_evolve; s stays as it was. A file called like one of ours,
-// memory_evolve.zh.md, is for its language, any other one for both. Of a directory all
-// prompts are taken. What an override may not be, this may not be either.
+// Replaced returns a copy of s in which a file replaces the prompt of a name, such as memory_evolve. A file named
+// like ours, memory_evolve.zh.md, is for its language; any other one is for both. For a directory, all its prompts
+// replace. The restrictions are those of an override.
 func (s *Set) Replaced(name, path string) (*Set, error) {
 	with := &Set{texts: maps.Clone(s.texts), small: s.small, maxText: s.maxText}
 	info, err := os.Stat(path)

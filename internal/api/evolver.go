@@ -14,49 +14,47 @@ import (
 	"reverie/jobs"
 )
 
-// EvolveOrder is one group that is to be evolved. Whoever does it says by its functions
-// what is known already; both may be called from the goroutine that does it only.
+// EvolveOrder asks to evolve one group. The functions report progress; the goroutine that does the work may call
+// them.
 type EvolveOrder struct {
 	GroupID string
-	Days    int             // of consumed messages to show as context
-	Open    context.Context // ended: nothing is begun any more
+	Days    int             // days of consumed messages to show as context
+	Open    context.Context // when it ends, nothing more is started
 	Started func(runID string)
-	Evolved func(reverie.EvolveReply) // it is done; what follows it nobody waits for
+	Evolved func(reverie.EvolveReply) // the group is evolved; nobody waits for what follows
 }
 
-// EvolverOptions are what an [Evolver] is made of.
+// EvolverOptions configure an [Evolver].
 type EvolverOptions struct {
-	// Run evolves a group under its lease. It returns an error where it has not said
-	// that the group is evolved.
+	// Run evolves a group under its lease. It returns an error if it has not called Evolved.
 	Run func(ctx context.Context, order EvolveOrder) error
-	// Turn waits until nobody else of the process works on a group, or ctx ends, and returns
-	// what gives the group back; nil: there is nobody else.
+	// Turn waits until no other run of the process works on the group, or ctx ends. giveBack releases the group. nil:
+	// there are no other runs.
 	Turn func(ctx context.Context, groupID string) (giveBack func(), err error)
-	// Wait is how long a client waits: it returns a channel that fires when that time
-	// is over, and what stops it.
+	// Wait limits how long a client waits: over fires when that time has passed; stop releases it.
 	Wait        func() (over <-chan time.Time, stop func())
-	Concurrency int // groups at a time
+	Concurrency int // maximum number of groups at a time
 	Log         *slog.Logger
 }
 
-// Evolver runs evolve for clients, in the background: a run goes on when its client has
-// gone, until the server ends. It is safe for concurrent use.
+// Evolver runs evolve for clients, in the background. A run continues after its client has disconnected, until the
+// server ends. It is safe for concurrent use.
 type Evolver struct {
 	opts  EvolverOptions
 	slots *semaphore.Weighted
-	open  context.Context // ends when nothing is begun any more
+	open  context.Context // ends when nothing more is started
 	shut  context.CancelFunc
 	work  context.Context // of all runs
 	cut   context.CancelFunc
 
 	mu      sync.Mutex
-	pending map[string]*pendingRun // by group; each is there until its group is evolved
+	pending map[string]*pendingRun // by group, until the group is evolved
 	gone    sync.WaitGroup
 }
 
-// pendingRun is a run that clients wait for together.
+// pendingRun is a run with one or more waiting clients.
 type pendingRun struct {
-	done chan struct{} // closed when reply or err is there
+	done chan struct{} // closed when reply or err is set
 
 	mu    sync.Mutex
 	runID string
@@ -65,7 +63,7 @@ type pendingRun struct {
 	ended bool
 }
 
-// NewEvolver returns an evolver. It is to be closed.
+// NewEvolver returns an evolver. The caller must close it.
 func NewEvolver(opts EvolverOptions) *Evolver {
 	e := &Evolver{opts: opts, slots: semaphore.NewWeighted(int64(opts.Concurrency)), pending: map[string]*pendingRun{}}
 	e.work, e.cut = context.WithCancel(context.Background())
@@ -73,8 +71,8 @@ func NewEvolver(opts EvolverOptions) *Evolver {
 	return e
 }
 
-// Evolve evolves a group, or joins the run of it that is under way, and waits for the
-// answer as long as its options say. The end of ctx ends the waiting, and nothing else.
+// Evolve evolves a group, or joins its current run, and waits for the answer as long as the options say. If ctx
+// ends, only the wait ends.
 func (e *Evolver) Evolve(ctx context.Context, groupID string, days int) (Evolved, error) {
 	f, err := e.pendingRun(groupID, days)
 	if err != nil {
@@ -91,13 +89,13 @@ func (e *Evolver) Evolve(ctx context.Context, groupID string, days int) (Evolved
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended { // just now
+	if f.ended { // it has just ended
 		return Evolved{Reply: f.reply, RunID: f.reply.RunID, Done: true}, f.err
 	}
 	return Evolved{RunID: f.runID}, nil
 }
 
-// pendingRun is the one of a group, which is begun if there is none.
+// pendingRun returns the run of a group, and starts one if there is none.
 func (e *Evolver) pendingRun(groupID string, days int) (*pendingRun, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,11 +111,11 @@ func (e *Evolver) pendingRun(groupID string, days int) (*pendingRun, error) {
 	return f, nil
 }
 
-// execute evolves a group when there is a slot for it.
+// execute evolves a group when a slot is free.
 func (e *Evolver) execute(f *pendingRun, groupID string, days int) {
 	complete := func(reply reverie.EvolveReply, err error) {
 		e.mu.Lock()
-		if e.pending[groupID] == f { // who asks from now on asks for what has come since
+		if e.pending[groupID] == f { // later requests need a new run, for messages that came since
 			delete(e.pending, groupID)
 		}
 		e.mu.Unlock()
@@ -137,8 +135,8 @@ func (e *Evolver) execute(f *pendingRun, groupID string, days int) {
 	complete(reverie.EvolveReply{}, err)
 }
 
-// enter waits for the group, and then for a slot: who waits for a group that is busy keeps no
-// slot from the others. It fails only when nothing is begun any more.
+// enter waits for the group, and then for a slot, so that waiting for a busy group takes no slot. It fails only
+// when nothing more is started.
 func (e *Evolver) enter(groupID string) (leave func(), err error) {
 	giveBack := func() {}
 	if e.opts.Turn != nil {
@@ -154,20 +152,19 @@ func (e *Evolver) enter(groupID string) (leave func(), err error) {
 		e.slots.Release(1)
 		giveBack()
 	}
-	if err := e.open.Err(); err != nil { // also where a slot came free just now
+	if err := e.open.Err(); err != nil { // a slot may have become free just now
 		leave()
 		return nil, err
 	}
 	return leave, nil
 }
 
-// stopped is what a client is told whose run is cut, or not begun any more, when the
-// server ends.
+// stopped is the error of a client whose run is aborted, or not started, since the server ends.
 func stopped(groupID string) error {
 	return fmt.Errorf("group %q: this server is stopping, and what was not taken in stays pending; ask again: %w", groupID, context.Canceled)
 }
 
-// run makes an error of a panic, and of an end without a word.
+// run turns a panic, and a missing report, into an error.
 func (e *Evolver) run(order EvolveOrder) error {
 	err := jobs.Recovered(e.opts.Log, func() error { return e.opts.Run(e.work, order) }, "job", reverie.JobEvolve, "group_id", order.GroupID)
 	if err == nil {
@@ -176,11 +173,10 @@ func (e *Evolver) run(order EvolveOrder) error {
 	return err
 }
 
-// Close ends it: nothing is begun any more. What is under way may finish until ctx ends,
-// and is then stopped and waited for; what it has not committed stays pending. The error
-// is that of ctx where it came to that.
+// Close starts nothing more. Running work may finish until ctx ends; then it is stopped and waited for, and its
+// uncommitted part stays pending. The error is that of ctx if it came to that.
 func (e *Evolver) Close(ctx context.Context) error {
-	e.mu.Lock() // a run is counted before it is waited for
+	e.mu.Lock() // a run must be counted before Close waits for it
 	e.shut()
 	e.mu.Unlock()
 	defer e.cut()
@@ -205,7 +201,7 @@ func (f *pendingRun) started(runID string) {
 	f.runID = runID
 }
 
-// complete makes the answer known, once.
+// complete publishes the result, once.
 func (f *pendingRun) complete(reply reverie.EvolveReply, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,19 +212,18 @@ func (f *pendingRun) complete(reply reverie.EvolveReply, err error) {
 	close(f.done)
 }
 
-// Evolved is what became of a request to evolve a group: a reply, or a run that goes on.
+// Evolved is the result of a request to evolve a group: a reply, or a run that continues.
 type Evolved struct {
-	Reply reverie.EvolveReply // where Done
-	RunID string              // where not Done; "" if it has not come that far
+	Reply reverie.EvolveReply // if Done
+	RunID string              // if not Done; "" if there is no run yet
 	Done  bool
 }
 
-// Evolve takes in a group's pending messages, with those of so many days before as
-// context. It waits for the answer as long as the [Evolver] says; the run goes on
-// whether or not anybody waits for it.
+// Evolve processes a group's pending messages, with consumed messages of the given number of days as context. It
+// waits for the answer as long as the [Evolver] says; the run continues in any case.
 //
-// A group that another process works on is a [reverie.BusyError], a server without a
-// model a [reverie.ErrConfiguration]; else its errors are those of the run.
+// If another process works on the group, the error is a [reverie.BusyError]; on a server without a model it is a
+// [reverie.ErrConfiguration]. Other errors are those of the run.
 func (s *Service) Evolve(ctx context.Context, groupID string, days int) (Evolved, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return Evolved{}, err

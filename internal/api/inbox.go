@@ -10,7 +10,7 @@ import (
 	"reverie/store"
 )
 
-// Eraser forgets people and messages: see [store/erase.Eraser].
+// Eraser erases authors and messages: see [store/erase.Eraser].
 type Eraser interface {
 	Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error)
 	Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply, entityID string, err error)
@@ -19,12 +19,11 @@ type Eraser interface {
 	ApplyChanges(ctx context.Context, lease reverie.Lease) error
 }
 
-// Inbox takes messages in, and what becomes of them later. It is an [ingest.Store] and an
-// [ingest.Changer].
+// Inbox stores messages and their later changes. It is an [ingest.Store] and an [ingest.Changer].
 type Inbox struct {
 	*store.Store
 	Eraser Eraser
-	Leases *jobs.Leases // that have a [Settler]
+	Leases *jobs.Leases // with a [Settler]
 }
 
 // ImportMessages is [store.Store.ImportMessages], see [Inbox.Take].
@@ -34,7 +33,7 @@ func (in Inbox) ImportMessages(ctx context.Context, groupID string, messages []r
 	})
 }
 
-// Take brings messages in. What had become of them before they came is done to them.
+// Take imports messages with bring, and applies changes that arrived before them.
 func (in Inbox) Take(ctx context.Context, groupID string, messages []reverie.Message, bring func() (reverie.ImportResult, error)) (reverie.ImportResult, error) {
 	res, err := bring()
 	if err == nil && res.New > 0 {
@@ -47,12 +46,12 @@ func (in Inbox) Take(ctx context.Context, groupID string, messages []reverie.Mes
 	return res, err
 }
 
-// ChangeMessages notes what became of messages, and does it, unless the messages have not come
-// yet or a run works in the group: then it waits, and is done when they come, or with the next
-// lease of the group.
+// ChangeMessages queues changes of messages, and applies them if possible. Otherwise, if a message is missing or a
+// run works in the group, they wait. They are applied when the message arrives, or with the next lease of the
+// group.
 func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
 	res, err := in.Eraser.NoteChanges(ctx, groupID, changes)
-	if err == nil { // what is known already may wait still: whoever took it may have died
+	if err == nil { // a known change may still wait, since its process may have died
 		ids := make([]string, len(changes))
 		for i, c := range changes {
 			ids[i] = c.ID
@@ -64,15 +63,14 @@ func (in Inbox) ChangeMessages(ctx context.Context, groupID string, changes []re
 	return res, err
 }
 
-// settle does what waits to be done to some messages of a group, and returns how much of it
-// still does.
+// settle applies the waiting changes of some messages of a group, and returns how many still wait.
 func (in Inbox) settle(ctx context.Context, groupID string, ids []string) (waiting int, err error) {
 	if waiting, err = in.Eraser.WaitingChanges(ctx, groupID, ids...); err != nil || waiting == 0 {
 		return waiting, err
 	}
 	err = in.Leases.IfFree(ctx, groupID, func(context.Context, *jobs.Held) error { return nil })
 	if errors.Is(err, reverie.ErrBusy) {
-		return waiting, nil // who has it does it
+		return waiting, nil // the holder of the lease applies them
 	}
 	if err != nil {
 		return waiting, err
@@ -80,21 +78,21 @@ func (in Inbox) settle(ctx context.Context, groupID string, ids []string) (waiti
 	return in.Eraser.WaitingChanges(ctx, groupID, ids...)
 }
 
-// Settler does what waits to be done to messages, with each lease of their group: it is a
-// [jobs.Settler]. An error is logged, and it waits for the next one.
+// Settler applies waiting changes of messages with each lease of their group: it is a [jobs.Settler]. An error is
+// logged, and the changes wait for the next lease.
 type Settler struct {
 	Eraser Eraser
 	Log    *slog.Logger
 }
 
-// Waits tells whether there is anything to do.
+// Waits reports whether any changes wait.
 func (s Settler) Waits(ctx context.Context, groupID string) bool {
 	n, err := s.Eraser.WaitingChanges(ctx, groupID)
 	s.note(ctx, groupID, err)
 	return n > 0
 }
 
-// Settle does it.
+// Settle applies them.
 func (s Settler) Settle(ctx context.Context, lease reverie.Lease) {
 	s.note(ctx, lease.GroupID, s.Eraser.ApplyChanges(ctx, lease))
 }

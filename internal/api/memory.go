@@ -33,7 +33,7 @@ func within(what string, n, least, most int) error {
 	return nil
 }
 
-// page checks which rows are asked for.
+// page checks the range of rows.
 func page(limit, offset int) error {
 	if limit < 1 || limit > MaxPage || offset < 0 || offset > MaxOffset {
 		return fmt.Errorf("limit %d, offset %d: a limit of 1 to %d and an offset of 0 to %d are needed: %w",
@@ -57,7 +57,7 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 	if err != nil {
 		return reverie.SearchReply{}, err
 	}
-	if found.Total == 0 { // perhaps of no group at all
+	if found.Total == 0 { // the group may not exist
 		if _, err := s.Store.Group(ctx, q.GroupID); err != nil {
 			return reverie.SearchReply{}, err
 		}
@@ -66,7 +66,7 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 }
 
 func threshold(t float64) error {
-	if t >= 0 && t <= 1 { // NaN is not
+	if t >= 0 && t <= 1 { // false for NaN
 		return nil
 	}
 	return fmt.Errorf("threshold %v: it is 0 to 1: %w", t, reverie.ErrInvalid)
@@ -79,8 +79,8 @@ func queryLength(text string) error {
 	return nil
 }
 
-// History returns all versions of the lineage that a version belongs to; of an instant
-// that is not zero, those that there were then, each with its status of then.
+// History returns all versions of the lineage of a version. With an instant, it returns those that existed then,
+// with their status of that time.
 func (s *Service) History(ctx context.Context, memoryID string, at reverie.When) (reverie.HistoryReply, error) {
 	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
@@ -101,10 +101,10 @@ func (s *Service) History(ctx context.Context, memoryID string, at reverie.When)
 	return reply, nil
 }
 
-// newest are as many of the last of a list as an answer holds.
+// newest returns the last elements of a list, up to the limit of an answer.
 func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
 
-// Why returns what stands behind the lineage that a version belongs to.
+// Why returns the history of the lineage of a version.
 func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
 	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {
@@ -120,8 +120,7 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
 }
 
-// Memory returns the memory that a version belongs to, with the words that it rests on and
-// its versions.
+// Memory returns the memory of a version, with its quotes and its versions.
 func (s *Service) Memory(ctx context.Context, memoryID string) (reverie.ShowReply, error) {
 	why, err := s.Why(ctx, memoryID)
 	if err != nil {
@@ -132,8 +131,7 @@ func (s *Service) Memory(ctx context.Context, memoryID string) (reverie.ShowRepl
 	return r, nil
 }
 
-// JudgeAgain says which of some memories of a group the next run of evolve judges again,
-// and why, by their ids.
+// JudgeAgain returns which of some memories the next run of evolve judges again, and why, by id.
 func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil || len(memoryIDs) == 0 {
@@ -142,7 +140,7 @@ func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []st
 	return s.Store.JudgeAgain(ctx, groupID, memoryIDs)
 }
 
-// Changes returns the change log of a group over the last days, newest first.
+// Changes returns the change log of a group for the last days, newest first.
 func (s *Service) Changes(ctx context.Context, groupID string, days int) (reverie.ChangesReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, within("days", days, 1, MaxDays))
 	if err != nil {
@@ -158,16 +156,17 @@ func (s *Service) Changes(ctx context.Context, groupID string, days int) (reveri
 		Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, nil
 }
 
-// Edit makes a person's change to a lineage's head: see [reverie.Edit]. The id of an old
-// version is a *reverie.NotHeadError.
+// Edit applies a person's change to a lineage's head: see [reverie.Edit]. For the id of an old version, the error
+// is a *reverie.NotHeadError.
 func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply, error) {
 	var err error
 	needs := reverie.ScopeWrite
-	if e.Action == reverie.ActionScope { // it can show other groups what is said in this one
+	if e.Action == reverie.ActionScope { // it can reveal this group's facts to other groups
 		needs = reverie.ScopeAdmin
 	}
 	if e.GroupID, err = allowed(ctx, e.GroupID, needs); err != nil {
-		if errors.Is(err, reverie.ErrForbidden) && e.MemoryID != "" { // of a memory that is not there, or another's, that is all to be said
+		// A missing memory and another group's get the same error.
+		if errors.Is(err, reverie.ErrForbidden) && e.MemoryID != "" {
 			if _, lookErr := s.History(ctx, e.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr
 			}
@@ -191,7 +190,7 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	return reverie.MemoryReply{Success: err == nil, Memory: m}, err
 }
 
-// reasonLength refuses a reason that is too long, or that no table takes.
+// reasonLength refuses a reason that is too long or cannot be stored.
 func reasonLength(reason string) error {
 	if !text.Storable(reason) {
 		return fmt.Errorf("the reason is not text in UTF-8: %w", reverie.ErrInvalid)
@@ -202,7 +201,7 @@ func reasonLength(reason string) error {
 	return nil
 }
 
-// Stats says how the memories of a group stand.
+// Stats returns statistics of a group's memories.
 func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {
@@ -211,8 +210,8 @@ func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStat
 	return s.Store.MemoryStats(ctx, groupID)
 }
 
-// Explain makes the context that [Service.Context] would, and says of every memory that
-// was looked at what became of it. It is no use of them: nothing is logged.
+// Explain makes the context that [Service.Context] would make, and returns the outcome of every memory considered.
+// It logs no use.
 func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (reverie.Recalled, error) {
 	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead, queryLength(req.Query))
 	if err != nil {
@@ -225,7 +224,7 @@ func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (rever
 	return r.Explain(ctx, req)
 }
 
-// Context makes what a bot is given for its next turn.
+// Context makes the context for a bot's next turn.
 func (s *Service) Context(ctx context.Context, req recall.ContextRequest) (reverie.ContextReply, error) {
 	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead, queryLength(req.Query))
 	if err != nil {
@@ -238,7 +237,7 @@ func (s *Service) Context(ctx context.Context, req recall.ContextRequest) (rever
 	return r.Context(ctx, req)
 }
 
-// Report judges which of the memories that were offered an answer used.
+// Report judges which of the offered memories an answer used.
 func (s *Service) Report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
 	if _, err := allowed(ctx, req.GroupID, reverie.ScopeWrite); err != nil {
 		return reverie.FeedbackReply{}, err
@@ -250,8 +249,8 @@ func (s *Service) Report(ctx context.Context, req recall.FeedbackRequest) (rever
 	return f.Report(ctx, req)
 }
 
-// Diff says how what a group remembers differs between two instants. Passing asks for
-// what came and went in between, too.
+// Diff compares a group's memories at two instants. With passing, it includes memories that were created and ended
+// in between.
 func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool) (reverie.DiffReply, error) {
 	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, q.Until(s.Now()))
 	if err != nil {
@@ -273,8 +272,8 @@ func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool
 	return reply, nil
 }
 
-// When is an instant that is named by when things were said, or by when they were written;
-// both at once are reverie.ErrInvalid, neither is now.
+// When returns an instant in the chat's time or in the time of writing. Both at once are reverie.ErrInvalid,
+// neither is now.
 func When(at, recordedAt time.Time) (reverie.When, error) {
 	if !at.IsZero() && !recordedAt.IsZero() {
 		return reverie.When{}, fmt.Errorf("at and recorded_at: give one of them; at goes by when things were said, "+
@@ -286,7 +285,7 @@ func When(at, recordedAt time.Time) (reverie.When, error) {
 	return reverie.When{At: recordedAt, Recorded: true}, nil
 }
 
-// Beginning is when a date of a group's calendar begins; "" is the zero time.
+// Beginning returns when a date of a group's calendar begins; "" is the zero time.
 func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 	if date == "" {
 		return time.Time{}, nil
@@ -299,8 +298,8 @@ func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
 	return w.Since, err
 }
 
-// Blame says who wrote a memory: what stands behind each version, and which version
-// brought each word of the newest; of an instant that is not zero, of the newest then.
+// Blame says which version of a memory brought each word of the newest version, and where each version comes from.
+// With an instant, it is about the newest version of that time.
 func (s *Service) Blame(ctx context.Context, memoryID string, at reverie.When) (reverie.BlameReply, error) {
 	ctx, groupID, memoryID, err := s.readingOf(ctx, reverie.IDMemory, "", memoryID)
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 	"reverie/internal/text"
 )
 
-// Messages returns a page of a group's conversation, oldest first: the newest messages,
-// those before or after one, or those around one, of one session or of all. A group,
-// session or message that does not exist, or is another group's, is a
-// [reverie.ErrNotFound].
+// Messages returns a page of a group's conversation, oldest first: the newest messages, those before or after one,
+// or those around one, of one session or of all. If the group, session or message does not exist or belongs to
+// another group, the error is a [reverie.ErrNotFound].
 func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
 	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0))
 	if err != nil {
@@ -32,8 +31,8 @@ func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie
 	return s.Store.Conversation(ctx, q)
 }
 
-// ClearSession forgets the short-term memory of a session: what its next context would tell
-// of it. Messages and memories stay. Clearing it again does nothing.
+// ClearSession clears the short-term memory of a session, which is part of its next context. Messages and memories
+// stay. Clearing it again does nothing.
 func (s *Service) ClearSession(ctx context.Context, groupID, sessionID string) (reverie.ClearReply, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.ClearReply{}, err
@@ -47,28 +46,26 @@ func (s *Service) ClearSession(ctx context.Context, groupID, sessionID string) (
 	return reverie.ClearReply{Success: true, GroupID: groupID, SessionID: sessionID, Cleared: n}, nil
 }
 
-// MaxBadLines is how many lines that were not taken an answer lists.
+// MaxBadLines is the maximum number of refused lines in an answer.
 const MaxBadLines = 20
 
-// pause is how long a line waits at most for others before it is stored.
+// pause is the maximum time that a line waits for others before it is stored.
 const pause = time.Second
 
-// maxReason bounds what is said of one of them, in characters: it may quote the line.
+// maxReason bounds the reason for a refused line, in characters: it may quote the line.
 const maxReason = 300
 
-// AddMessages brings messages into a group, which is made if it does not exist: JSON
-// Lines as `reverie import` reads them, as long as the body lasts, stored in batches.
-// A message whose id is known is left as it was. Other lines tell what became of messages: a
-// newer text, reactions, or that they were deleted. A line that cannot be read is counted, and
-// the others are stored.
+// AddMessages imports messages into a group, which it creates if necessary. The body is JSON Lines as `reverie
+// import` reads them, of any length, stored in batches. A message with a known id is left unchanged. Other lines
+// are changes of messages: a newer text, reactions, or a deletion. Unreadable lines are counted, and the others are
+// stored.
 //
-// Nothing that was read waits for longer than about a second for what comes slowly. A body
-// without a line makes the group, too.
+// From a slow body, lines are stored after about a second at the latest. A body without lines also creates the
+// group.
 //
-// A body that breaks off is an answer that says so among its bad lines: the lines that
-// stood whole before are stored, and never half a one. One that is too large is its
-// *http.MaxBytesError, with what was stored of it before. What the database refuses is
-// that error; the batches before it are stored.
+// If a body breaks off, the answer says so among its bad lines. Complete lines before that are stored, never a part
+// of one. For a body that is too large, the error is its *http.MaxBytesError, returned with what was stored before.
+// If the database fails, the error is the database's, and earlier batches are stored.
 func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reader) (reverie.MessagesAdded, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.MessagesAdded{}, err
@@ -87,8 +84,8 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 	}
 	importer := ingest.NewImporter(s.Inbox, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
 		Group: ensure, Pause: pause, Now: s.Now, OnRead: stored(body)})
-	// Who breaks off ends the request's context, too; what was read whole is stored all
-	// the same. It ends with the body, of which nothing more comes then.
+	// If the client disconnects, the request's context ends; complete lines are stored all the same. The work ends with
+	// the body, which then yields nothing more.
 	ctx = context.WithoutCancel(ctx)
 	source := &broken{from: body}
 	err := importer.Read(ctx, ingest.Source{Name: "the body", Reader: source}, ingest.JSONL(), ingest.ReadOptions{Group: groupID})
@@ -105,15 +102,15 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		return added, nil
 	case errors.As(err, &large):
 		return added, fmt.Errorf("line %d: %w; of the lines before it %d are stored now, %d of them new", source.lines+1, large, added.New+added.Known, added.New)
-	case source.err != nil && importer.Stored(): // all that was read
+	case source.err != nil && importer.Stored(): // everything that was read
 		note(&added, &ingest.Bad{Place: place(source.lines + 1), Reason: "the body breaks off here", Err: source.err})
 		return added, nil
 	}
 	return added, err
 }
 
-// EditMessage replaces the text of a message by a newer one, unless a newer one is there. It is
-// read again. A message that is not there is a [reverie.ErrNotFound].
+// EditMessage replaces the text of a message, unless a newer text is stored. The message is processed again. If it
+// does not exist, the error is a [reverie.ErrNotFound].
 func (s *Service) EditMessage(ctx context.Context, groupID string, c reverie.MessageChange) (reverie.MessageChanged, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.MessageChanged{}, err
@@ -133,8 +130,8 @@ func (s *Service) EditMessage(ctx context.Context, groupID string, c reverie.Mes
 	return s.changeMessage(ctx, groupID, c)
 }
 
-// DeleteMessage deletes a message, with what was made of it alone: see
-// [erase.Eraser.ApplyChanges]. It does not come in again, also where it was not there yet.
+// DeleteMessage deletes a message, and memories that rest only on it: see [erase.Eraser.ApplyChanges]. It is not
+// imported again, even if it did not exist yet.
 func (s *Service) DeleteMessage(ctx context.Context, groupID, messageID string) (reverie.MessageChanged, error) {
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.MessageChanged{}, err
@@ -147,8 +144,7 @@ func (s *Service) changeMessage(ctx context.Context, groupID string, c reverie.M
 	return reverie.MessageChanged{Success: err == nil, GroupID: groupID, MessageID: c.ID, ChangeResult: res}, err
 }
 
-// stored is how a body that counts what is held of it is told that its lines are stored;
-// nil where it does not.
+// stored returns the function that tells a counting body that its lines are stored; nil if the body does not count.
 func stored(body io.Reader) func() {
 	if counts, ok := body.(interface{ Stored() }); ok {
 		return counts.Stored
@@ -156,7 +152,7 @@ func stored(body io.Reader) func() {
 	return nil
 }
 
-// note counts a line that was not taken, and lists it where it is one of the first.
+// note counts a refused line, and lists the first ones.
 func note(added *reverie.MessagesAdded, b *ingest.Bad) {
 	added.BadCount++
 	if len(added.Bad) == MaxBadLines {
@@ -171,10 +167,10 @@ func note(added *reverie.MessagesAdded, b *ingest.Bad) {
 
 func place(line int) string { return fmt.Sprintf("line %d", line) }
 
-// broken remembers why a body could not be read to its end, and in which line.
+// broken remembers why a body could not be read completely, and in which line.
 type broken struct {
 	from  io.Reader
-	lines int // that ended
+	lines int // complete lines
 	err   error
 }
 

@@ -11,20 +11,18 @@ import (
 	"reverie/store/history"
 )
 
-// Bounds of how nights are looked for. A page has fewer than were asked for where nights
-// are far apart, or full.
+// Bounds of the search for nights. A page has fewer than requested if nights are far apart or large.
 const (
-	maxNightLooks   = 8    // stretches of time looked at for a page
-	maxNightsRead   = 5000 // runs, and edits, read of one
-	maxNightRuns    = 500  // of a page
+	maxNightLooks   = 8    // number of time ranges searched for a page
+	maxNightsRead   = 5000 // runs, and edits, read per range
+	maxNightRuns    = 500  // runs of a page
 	maxNightChanges = 500
 )
 
-// Nights returns what became of a group's memories night by night, newest first: the
-// nights before a date, "" for the newest. A night is a date of the group's own calendar
-// on which anything was done. A run is of the date on which its window begins, where that
-// is whole dates, else, and in any case if it is of maintenance, of the one on which it
-// began; what a person did is of the date of doing it.
+// Nights returns the history of a group's memories by night, newest first: the nights before a date, "" for the
+// newest. A night is a date of the group's own calendar with runs or edits. A run belongs to the date on which its
+// window begins, if the window is whole dates. Otherwise, and always for maintenance, it belongs to the date on
+// which it began. An edit belongs to the date when it was made.
 func (s *Service) Nights(ctx context.Context, groupID, before string, limit int) (reverie.NightsReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, within("limit", limit, 1, MaxNights))
 	if err != nil {
@@ -48,19 +46,19 @@ func (s *Service) Nights(ctx context.Context, groupID, before string, limit int)
 	return n.read(ctx)
 }
 
-// nights is a page of nights in the making.
+// nights is a page of nights while it is built.
 type nights struct {
 	store   *history.History
 	groupID string
 	cal     jobs.Calendar
 	limit   int
-	until   time.Time // everything from here on has been looked at; zero: nothing has
+	until   time.Time // everything from here on has been searched; zero: nothing has
 	reply   reverie.NightsReply
-	runs    int  // of the page
-	full    bool // the page is: until is the beginning of its last night
+	runs    int  // number of runs on the page
+	full    bool // the page is full: until is the beginning of its last night
 }
 
-// read fills the page.
+// read builds the page.
 func (n *nights) read(ctx context.Context) (reverie.NightsReply, error) {
 	n.reply = reverie.NightsReply{Success: true, GroupID: n.groupID, Nights: []reverie.Night{}}
 	for look := 0; ; look++ {
@@ -83,8 +81,8 @@ func (n *nights) read(ctx context.Context) (reverie.NightsReply, error) {
 	return n.reply, err
 }
 
-// look adds the nights of a stretch of time that ends with a date. Where more was done
-// in it than is read at once, it is made shorter, down to that date alone.
+// look adds the nights of a time range that ends with a date. If it contains more than is read at once, the range
+// is shortened, down to that date alone.
 func (n *nights) look(ctx context.Context, last reverie.Window) error {
 	for dates := n.limit; ; dates /= 2 {
 		since := last.Since
@@ -124,7 +122,7 @@ func (n *nights) look(ctx context.Context, last reverie.Window) error {
 	}
 }
 
-// of is the date that a run is of.
+// of returns the date of a run.
 func (n *nights) of(r reverie.Run) reverie.Window {
 	if r.Job == reverie.JobEvolve || r.Job == reverie.JobImpression {
 		if first, _, whole := n.cal.Dates(r.WindowSince, r.WindowUntil); whole {
@@ -134,8 +132,8 @@ func (n *nights) of(r reverie.Run) reverie.Window {
 	return n.cal.Containing(r.StartedAt)
 }
 
-// add takes nights into the page, the newest first, until it is full. A night with more
-// runs than a page may have is cut.
+// add adds nights to the page, newest first, until it is full. A night with more runs than a page may have is
+// truncated.
 func (n *nights) add(found map[string]*reverie.Night) {
 	newest := slices.SortedFunc(maps.Values(found), func(a, b *reverie.Night) int { return b.Since.Compare(a.Since) })
 	for _, night := range newest {
@@ -159,9 +157,8 @@ func (n *nights) add(found map[string]*reverie.Night) {
 	}
 }
 
-// fill completes the nights of the page with what their runs have spent, and changed. It
-// gives fewer of them rather than a part of what was changed in the last one; the first
-// is given in any case, as far as a page goes.
+// fill adds to the nights of the page the cost and the changes of their runs. It drops the last nights if not all
+// of their changes fit. The first night always stays, truncated if necessary.
 func (n *nights) fill(ctx context.Context) error {
 	var ids []string
 	for _, night := range n.reply.Nights {

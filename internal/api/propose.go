@@ -14,19 +14,18 @@ import (
 	"reverie/internal/text"
 )
 
-// maxProposer is how many characters of a proposer's name are kept.
+// maxProposer is the maximum number of characters of a proposer's name.
 const maxProposer = 100
 
-// Propose keeps what an agent would have remembered or forgotten until a person decides
-// on it, as on everything that is held: it changes no memory. Statement and evidence are
-// checked as those of any run. A create names its group; what changes a memory may leave
-// that to the memory's id, which must be its head's: an old one is a
-// *reverie.NotHeadError. What the group says already, or waits already, is
-// [reverie.ErrConflict], and names which.
+// Propose stores an agent's proposal to remember or forget something. It changes no memory: a person must decide,
+// as on everything that is held. Statement and evidence are checked like those of a run. A create names its group;
+// other proposals may omit the group and name the memory by its head's id. For an old version the error is a
+// *reverie.NotHeadError. If the group or another proposal already says the same, the error is a
+// [reverie.ErrConflict] that names it.
 func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.ProposalReply, error) {
 	var err error
 	if p.GroupID, err = allowed(ctx, p.GroupID, reverie.ScopeWrite); err != nil {
-		if errors.Is(err, reverie.ErrForbidden) && p.Action != reverie.ActionCreate { // as of an edit
+		if errors.Is(err, reverie.ErrForbidden) && p.Action != reverie.ActionCreate { // as for an edit
 			if _, lookErr := s.History(ctx, p.MemoryID, reverie.When{}); lookErr != nil {
 				return reverie.ProposalReply{}, lookErr
 			}
@@ -67,7 +66,7 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		Message: "it waits for a person to approve or reject; nothing is changed until then"}, nil
 }
 
-// checkProposal refuses what no proposal can be, whatever is remembered.
+// checkProposal refuses proposals that are invalid whatever the group remembers.
 func checkProposal(p reverie.Proposal) error {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("proposal: "+format+": %w", append(args, reverie.ErrInvalid)...)
@@ -94,7 +93,7 @@ func checkProposal(p reverie.Proposal) error {
 	return nil
 }
 
-// private is a proposal whose texts may be remembered: see [safety.Privacy].
+// private returns a proposal with texts as they may be stored: see [safety.Privacy].
 func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
 	p.Reason, p.Evidence = s.Privacy.Mask(p.Reason), slices.Clone(p.Evidence)
 	for i := range p.Evidence {
@@ -106,8 +105,8 @@ func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
 	return p, err
 }
 
-// proposed holds a proposal against what is remembered, and makes of it a run that holds
-// one step. It is pure.
+// proposed checks a proposal against the group's state, and makes a run that holds one step. It has no side
+// effects.
 func proposed(p reverie.Proposal, state reverie.ProposalState) (reverie.Run, reverie.Plan, error) {
 	line := decide.Line{Action: p.Action, Statement: p.Statement, Reason: p.Reason}
 	kind := reverie.KindGroup
@@ -140,7 +139,7 @@ func proposed(p reverie.Proposal, state reverie.ProposalState) (reverie.Run, rev
 		Held: []reverie.Step{decide.NewStep(line)}}, nil
 }
 
-// changeable refuses what a person's approval could not apply.
+// changeable refuses what an approval could not apply.
 func changeable(action reverie.Action, head reverie.Memory) error {
 	switch {
 	case head.Status != reverie.StatusActive:
@@ -151,8 +150,8 @@ func changeable(action reverie.Action, head reverie.Memory) error {
 	return nil
 }
 
-// cited verifies evidence: each message must be the group's, and be written by a member,
-// and words of it that are given must stand in it.
+// cited verifies evidence: each message must belong to the group and be written by a member, and quotes must occur
+// in it.
 func cited(claims []reverie.Evidence, messages []reverie.Message, loc *time.Location) ([]reverie.Evidence, error) {
 	byID := make(map[string]reverie.Message, len(messages))
 	for _, m := range messages {

@@ -13,9 +13,8 @@ import (
 	"reverie/store/history"
 )
 
-// Runs returns a page of the runs that the caller sees, newest first, with what each has
-// spent. A group that does not exist, or a run to go on before that is not among those,
-// is a [reverie.ErrNotFound].
+// Runs returns a page of the runs that the caller may see, newest first, with their cost. If the group or the run
+// in Before does not exist for the caller, the error is a [reverie.ErrNotFound].
 func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsReply, error) {
 	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0), oneOf("job", q.Job, reverie.Jobs), oneOf("status", q.Status, reverie.RunStatuses))
 	if err != nil {
@@ -27,7 +26,7 @@ func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsRep
 		}
 	}
 	limit := q.Limit
-	q.GroupID, q.Limit = confined, limit+1 // to see whether there are more
+	q.GroupID, q.Limit = confined, limit+1 // one more, to see whether there are more
 	runs, err := s.Store.Runs(ctx, q)
 	if err != nil {
 		return reverie.RunsReply{}, err
@@ -36,8 +35,7 @@ func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsRep
 	return reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs[:min(limit, len(runs))]...), More: more}, nil
 }
 
-// Run returns a run with its chunks, changes, refused lines, held plans and calls, at
-// most [MaxParts] of each.
+// Run returns a run with its chunks, changes, refused lines, held plans and calls, at most [MaxParts] of each.
 func (s *Service) Run(ctx context.Context, runID string) (reverie.RunReply, error) {
 	ctx, groupID, runID, err := s.readingOf(ctx, reverie.IDRun, "", runID)
 	if err != nil {
@@ -54,7 +52,7 @@ func (s *Service) Run(ctx context.Context, runID string) (reverie.RunReply, erro
 	return d.Reply(g[0]), nil
 }
 
-// oneOf checks that something, unless it is left out, is one of a list.
+// oneOf checks that a value is in a list, unless it is empty.
 func oneOf[T ~string](what string, value T, known []T) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
@@ -62,8 +60,7 @@ func oneOf[T ~string](what string, value T, known []T) error {
 	return fmt.Errorf("%s %q: it is one of %v: %w", what, value, known, reverie.ErrInvalid)
 }
 
-// RejectRun refuses what a run holds, under its group's lease: see
-// [store.Store.RejectHeld].
+// RejectRun rejects what a run holds, under its group's lease: see [store.Store.RejectHeld].
 func RejectRun(ctx context.Context, s *store.Store, leases *jobs.Leases, run reverie.Run, requeue bool) (reverie.RejectReply, error) {
 	reply := reverie.RejectReply{Success: true, RunID: run.ID}
 	err := leases.With(ctx, run.GroupID, func(ctx context.Context, held *jobs.Held) error {
@@ -79,9 +76,8 @@ func RejectRun(ctx context.Context, s *store.Store, leases *jobs.Leases, run rev
 	return reply, nil
 }
 
-// Approve applies what a run holds, except lines whose memory has moved since. A run of
-// which nothing waits is a [reverie.ErrConflict], a group in which another run is under
-// way a [reverie.ErrBusy].
+// Approve applies what a run holds, except lines whose memory has changed since. A run that holds nothing is a
+// [reverie.ErrConflict]; a group with a running run is a [reverie.ErrBusy].
 func (s *Service) Approve(ctx context.Context, runID string) (reverie.EvolveReply, error) {
 	d, err := s.decidable(ctx, runID)
 	if err != nil {
@@ -90,8 +86,7 @@ func (s *Service) Approve(ctx context.Context, runID string) (reverie.EvolveRepl
 	return s.ApproveHeld(ctx, d)
 }
 
-// Reject refuses all that a run holds; see [store.Store.RejectHeld]. Its errors are
-// those of [Service.Approve].
+// Reject rejects all that a run holds; see [store.Store.RejectHeld]. Its errors are those of [Service.Approve].
 func (s *Service) Reject(ctx context.Context, runID string, requeue bool) (reverie.RejectReply, error) {
 	d, err := s.decidable(ctx, runID)
 	if err != nil {
@@ -100,8 +95,8 @@ func (s *Service) Reject(ctx context.Context, runID string, requeue bool) (rever
 	return RejectRun(ctx, s.Store, s.Leases, d.Run, requeue)
 }
 
-// decidable reads a run for a caller that is to decide on it. To one that may not, a run
-// that is not there, or is another group's, is not found.
+// decidable reads a run for a caller who wants to decide on it. Without permission, a missing run and another
+// group's are both not found.
 func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetail, error) {
 	reader, groupID, err := reading(ctx, "", reverie.ScopeAdmin)
 	if errors.Is(err, reverie.ErrForbidden) {
@@ -118,10 +113,9 @@ func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetai
 	return s.Store.Run(reader, groupID, runID)
 }
 
-// Undo takes one run back, or says what that would come to: see [history.History.Undo]. Its
-// errors are those of it and, where it is no dry run and another run is under way in the
-// group, a [reverie.ErrBusy]. The reply has at most [MaxChanges] changes, and as many of
-// what is left.
+// Undo undoes one run, or says what that would change: see [history.History.Undo]. Besides its errors, it returns a
+// [reverie.ErrBusy] if another run is running in the group, except for a dry run. The reply has at most
+// [MaxChanges] changes, and as many entries of Left.
 func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoReply, error) {
 	d, err := s.decidable(ctx, q.RunID)
 	if err != nil {
@@ -141,17 +135,15 @@ func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoRe
 	return reply, nil
 }
 
-// UndoRun takes one run back, under its group's lease: see [history.History.Undo]. The
-// reply has it as its only one.
+// UndoRun undoes one run, under its group's lease: see [history.History.Undo]. The reply contains only this run.
 func UndoRun(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery) (reverie.UndoReply, error) {
 	return undo(ctx, s, leases, q, func(context.Context) ([]string, error) { return []string{q.RunID}, nil })
 }
 
-// UndoRuns takes back all runs of a group that began at since or later, or those of one
-// job, the newest first, all of them in one transaction under one lease, under which they
-// are listed, too. Those that were taken back before are passed over, but for what q.Force or
-// q.Requeue asks for that was not done then. Beside an error of a dry run, those before the
-// one that cannot be taken back are in the reply.
+// UndoRuns undoes all runs of a group, or those of one job, that began at since or later, newest first. It lists
+// and undoes them in one transaction under one lease. It skips runs that are undone already, unless q.Force or
+// q.Requeue requests more than was done then. If a dry run fails, the reply contains the runs before the failing
+// one.
 func UndoRuns(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery, job reverie.Job, since time.Time) (reverie.UndoReply, error) {
 	q.Again = true
 	return undo(ctx, s, leases, q, func(ctx context.Context) ([]string, error) {

@@ -15,13 +15,13 @@ import (
 	"reverie/store/teams"
 )
 
-// TeamOptions are how a team's memories are shared with others.
+// TeamOptions configure how a team's memories are shared.
 type TeamOptions struct {
-	Deployment string // what this one is called; "" for its id
-	Quotes     bool   // the words that memories rest on are sent and taken along
+	Deployment string // name of this deployment; "" for its id
+	Quotes     bool   // quotes are sent and accepted
 }
 
-// teamGroup is the tenant of the team that is asked for: by its name, or the token's own.
+// teamGroup returns the tenant of the requested team: by its name, or the token's own.
 func teamGroup(ctx context.Context, team string) (string, error) {
 	if team != "" {
 		return reverie.TeamGroupID(team), nil
@@ -33,7 +33,7 @@ func teamGroup(ctx context.Context, team string) (string, error) {
 	return caller.GroupID, nil
 }
 
-// TeamMemories returns a page of a team's memories, deleted ones included, by id.
+// TeamMemories returns a page of a team's memories, including deleted ones, by id.
 func (s *Service) TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error) {
 	groupID, err := teamGroup(ctx, team)
 	if err != nil {
@@ -43,7 +43,8 @@ func (s *Service) TeamMemories(ctx context.Context, team, after string, limit in
 	if err != nil {
 		return reverie.TeamMemories{}, err
 	}
-	list, err := teams.New(s.Store.DB()).TeamMemories(ctx, groupID, after, limit+1) // to see whether there are more
+	// One more, to see whether there are more.
+	list, err := teams.New(s.Store.DB()).TeamMemories(ctx, groupID, after, limit+1)
 	if err != nil {
 		return reverie.TeamMemories{}, err
 	}
@@ -55,7 +56,7 @@ func (s *Service) TeamMemories(ctx context.Context, team, after string, limit in
 	return reply, s.present(ctx, groupID, reply.Memories)
 }
 
-// TeamMemory returns a team's memory as it is now, deleted or not.
+// TeamMemory returns the current version of a team's memory, deleted or not.
 func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.TeamMemory, error) {
 	groupID, err := teamGroup(ctx, team)
 	if err != nil {
@@ -72,8 +73,8 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 	return s.presented(ctx, groupID, m)
 }
 
-// present brings memories into the shape in which others see them: this deployment under
-// its name, quotes where they may travel, and deleted ones without their words.
+// present prepares memories for other deployments: with this deployment's name, with quotes only if allowed, and
+// deleted ones without their statement.
 func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
 	var id string
 	var err error
@@ -90,18 +91,16 @@ func (s *Service) present(ctx context.Context, groupID string, list []reverie.Te
 	return err
 }
 
-// presented is one memory as others see it.
+// presented prepares one memory.
 func (s *Service) presented(ctx context.Context, groupID string, m reverie.TeamMemory) (reverie.TeamMemory, error) {
 	list := []reverie.TeamMemory{m}
 	err := s.present(ctx, groupID, list)
 	return list[0], err
 }
 
-// PutTeamMemory makes a version the head of a team's memory, where what is there is what
-// the write rests on, and returns the memory as it is then. An empty team is the token's
-// own; one that does not exist is made. A memory that is sent is checked like any that is
-// to be kept: *reverie.TeamRefusedError says what was found in it. The other errors are
-// those of the store's PutTeamMemory.
+// PutTeamMemory writes a new head of a team's memory, if the current head is the expected one, and returns the
+// memory. An empty team is the token's own; a missing team is created. The memory is checked:
+// *reverie.TeamRefusedError says what was found in it. Other errors are those of the store's PutTeamMemory.
 func (s *Service) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
 	groupID, err := teamGroup(ctx, w.Team)
 	if err != nil {
@@ -140,11 +139,11 @@ func (s *Service) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m rev
 	return s.presented(ctx, groupID, m)
 }
 
-// checkSent makes a memory that was sent one that may be kept. What it leaves out is
-// filled in: a memory that does not say where it was made is made here, now.
+// checkSent checks and completes a memory that was sent. A memory without an origin gets this deployment and the
+// current time.
 func (s *Service) checkSent(m *reverie.TeamMemory) error {
 	now := s.Now().UTC()
-	// Whatever the version is called where it comes from, here it has an id of its own.
+	// Whatever the version's id is elsewhere, here it gets its own.
 	m.VersionID, m.Version, m.Status = m.ID, 1, cmp.Or(m.Status, reverie.StatusActive)
 	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
 		if at.IsZero() {

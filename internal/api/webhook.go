@@ -12,16 +12,16 @@ import (
 	"reverie/store/hooks"
 )
 
-// NewWebhook says what a webhook is to be.
+// NewWebhook has the settings of a new webhook.
 type NewWebhook struct {
-	GroupID    string // "" = all that the caller may see
+	GroupID    string // "" = all groups that the caller may see
 	URL        string
-	Secret     string   // "": one is made
+	Secret     string   // "": one is generated
 	Events     []string // none = all
 	Statements bool
 }
 
-// Webhooks lists the webhooks of a group alone, or all that the caller may see.
+// Webhooks lists the webhooks of one group, or all that the caller may see.
 func (s *Service) Webhooks(ctx context.Context, groupID string) (reverie.WebhooksReply, error) {
 	groupID, err := allowed(ctx, groupID, reverie.ScopeAdmin)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) Webhooks(ctx context.Context, groupID string) (reverie.Webhook
 	return reverie.WebhooksReply{Success: true, Webhooks: append([]reverie.Webhook{}, list...)}, err
 }
 
-// AddWebhook adds a webhook and returns it with its secret, for the only time.
+// AddWebhook adds a webhook and returns it with its secret, which is never shown again.
 func (s *Service) AddWebhook(ctx context.Context, n NewWebhook) (reverie.WebhookReply, error) {
 	groupID, err := allowed(ctx, n.GroupID, reverie.ScopeAdmin)
 	if err == nil && groupID != "" {
@@ -71,7 +71,7 @@ func (s *Service) checkWebhook(n *NewWebhook) error {
 	return nil
 }
 
-// webhook is one that the caller may see. Whether there is another's is told to no scope.
+// webhook returns a webhook that the caller may see. Another group's looks like a missing one, whatever the scope.
 func (s *Service) webhook(ctx context.Context, id string) (reverie.Webhook, error) {
 	groupID, err := allowed(ctx, "", reverie.ScopeRead)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) webhook(ctx context.Context, id string) (reverie.Webhook, erro
 	return w, err
 }
 
-// RemoveWebhook forgets a webhook, and what waits for it.
+// RemoveWebhook removes a webhook and its waiting events.
 func (s *Service) RemoveWebhook(ctx context.Context, id string) (reverie.WebhookReply, error) {
 	w, err := s.webhook(ctx, id)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) RemoveWebhook(ctx context.Context, id string) (reverie.Webhook
 	return reverie.WebhookReply{Success: true, Webhook: w}, s.hooks().RemoveWebhook(ctx, id)
 }
 
-// TestWebhook sends an event of a type of its own, once, and says what was answered.
+// TestWebhook sends a test event, once, and returns the answer.
 func (s *Service) TestWebhook(ctx context.Context, id string) (reverie.WebhookTestReply, error) {
 	w, err := s.webhook(ctx, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) TestWebhook(ctx context.Context, id string) (reverie.WebhookTe
 	return reply, nil
 }
 
-// ReplayWebhook has events sent again, from an instant or from one of them on, and enables the webhook.
+// ReplayWebhook sends events again, from an instant or an event on, and enables the webhook.
 func (s *Service) ReplayWebhook(ctx context.Context, id, from string) (reverie.WebhookReplayReply, error) {
 	if _, err := s.webhook(ctx, id); err != nil {
 		return reverie.WebhookReplayReply{}, err

@@ -17,39 +17,38 @@ import (
 	"reverie/prompts"
 )
 
-// maxAnswer is how many characters an answer to a person may have.
+// maxAnswer is the maximum number of characters of an answer to a person.
 const maxAnswer = 800
 
-// Asked is the answer to a person's question, or the context that would be answered from.
+// Asked is the answer to a person's question, or the context for answering it.
 type Asked struct {
 	Success  bool        `json:"success"`
 	GroupID  string      `json:"group_id"`
 	Question string      `json:"question"`
-	Answer   string      `json:"answer"` // "" where nobody was asked
+	Answer   string      `json:"answer"` // "" if no model was asked
 	Sources  []AskSource `json:"sources"`
 	Model    string      `json:"model,omitempty"`
 	Warnings []string    `json:"warnings,omitempty"`
 
-	// NoModel says why no model was asked, "" where one was or there was nothing to answer from.
+	// NoModel says why no model was asked, "" if one was or there was nothing to answer from.
 	NoModel string                `json:"no_model,omitempty"`
-	Context *reverie.ContextReply `json:"context,omitempty"` // where no model was asked
+	Context *reverie.ContextReply `json:"context,omitempty"` // set if no model was asked
 }
 
-// AskSource is what an answer names as a source of it.
+// AskSource is a source that an answer cites.
 type AskSource struct {
 	GroupID string    `json:"-"`                       // the group, its team, or a linked group
-	From    string    `json:"from_group_id,omitempty"` // where it is a linked group's
+	From    string    `json:"from_group_id,omitempty"` // set for a source in a linked group
 	Kind    string    `json:"kind"`                    // memory, message or entity
 	ID      string    `json:"id"`
 	Text    string    `json:"text"`
 	Author  string    `json:"author,omitempty"` // of a message
-	At      time.Time `json:"at,omitzero"`      // when a message was sent, or a memory was last borne out
+	At      time.Time `json:"at,omitzero"`      // when a message was sent, or a memory was last supported
 }
 
-// Answer has the configured model answer a question from the context that a bot would be
-// given for it, and from nothing else. Where no model can be asked, or nothing is found,
-// the reply has that context and no answer. A person's question is no use of a memory:
-// nothing is learned from it.
+// Answer lets the configured model answer a question, only from the context that a bot would get for it. If no
+// model can be asked, or nothing is found, the reply has that context and no answer. A person's question does not
+// count as a use of memories.
 func (a *App) Answer(ctx context.Context, groupID, question string) (Asked, error) {
 	searcher, err := a.Searcher(ctx, groupID)
 	if err != nil {
@@ -94,7 +93,7 @@ func (a *App) Answer(ctx context.Context, groupID, question string) (Asked, erro
 	return reply, err
 }
 
-// askable is what a model is shown of a context, and what each handle in it stands for.
+// askable returns what a model sees of a context, and the source of each handle in it.
 func askable(g reverie.Group, found reverie.ContextReply, now time.Time) (prompts.AskUser, map[string]AskSource) {
 	zone, err := g.Location()
 	if err != nil {
@@ -128,8 +127,8 @@ func askable(g reverie.Group, found reverie.ContextReply, now time.Time) (prompt
 	return user, sources
 }
 
-// putQuestion asks, once more where the answer cannot be read, and fills the reply. Handles
-// that were not shown are no sources.
+// putQuestion asks the model, again if the answer is unusable, and fills the reply. It ignores handles that were
+// not shown.
 func (a *App) putQuestion(ctx context.Context, model *llm.Model, set *prompts.Set, maxTokens int, user prompts.AskUser,
 	reply *Asked, sources map[string]AskSource) error {
 	asking := pipeline.RunRecorder{Log: a.Log, Row: reverie.Run{GroupID: reply.GroupID}}

@@ -15,8 +15,7 @@ import (
 	"reverie/store/batches"
 )
 
-// batchModels are the models that a job asks and whose providers answer batches. The first
-// that it asks must be among them.
+// batchModels returns the models of a job whose providers have batches. The job's first model must be among them.
 func (a *App) batchModels(job reverie.Job) (list []*llm.Model, err error) {
 	for i, use := range modelUses(a.Config, job) {
 		m, s, err := a.Model(use)
@@ -34,15 +33,15 @@ func (a *App) batchModels(job reverie.Job) (list []*llm.Model, err error) {
 	return list, nil
 }
 
-// Batches are those of the database.
+// Batches returns the batches of the database.
 func (a *App) Batches() *batches.Batches { return batches.New(a.Store.DB()) }
 
-// Batch is one of them.
+// Batch returns one batch.
 func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
 	return a.Batches().GetBatch(ctx, id)
 }
 
-// inBatches is what the batches that are out, of all processes, are thought to take.
+// inBatches estimates the spend of all processes' running batches.
 func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
 	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
 	if err != nil {
@@ -60,8 +59,8 @@ func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
 	return total, err
 }
 
-// inWaves works on all that is due, in as many waves as there are questions that build on
-// each other. The summary is that of all waves.
+// inWaves works on everything that is due. It takes as many waves as there are questions that depend on earlier
+// answers. The summary covers all waves.
 func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.Summary, err error) {
 	w, err := f.waves()
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *FanOut) inWaves(ctx context.Context, stop <-chan struct{}) (total jobs.
 	return total, nil
 }
 
-// waves ask the questions of the job.
+// waves returns the waves that ask the job's questions.
 func (f *FanOut) waves() (*batch.Waves, error) {
 	models, err := f.batchModels(f.Job)
 	if err != nil {
@@ -108,14 +107,14 @@ func (f *FanOut) waves() (*batch.Waves, error) {
 		Called: f.metrics.Called, Answer: f.usualAnswer}), nil
 }
 
-// collect takes what has come for a job that asks directly.
+// collect fetches answers of batches for a job that now asks directly.
 func (f *FanOut) collect(ctx context.Context) error {
 	out, err := f.Batches().BatchesOut(ctx, f.Job)
 	if err != nil || len(out) == 0 {
 		return err
 	}
 	w, err := f.waves()
-	if errors.Is(err, reverie.ErrConfiguration) { // another model is asked now: its questions are others
+	if errors.Is(err, reverie.ErrConfiguration) { // another model is configured now, so its questions differ
 		return nil
 	}
 	if err == nil {
@@ -124,7 +123,7 @@ func (f *FanOut) collect(ctx context.Context) error {
 	return err
 }
 
-// progress says how far batches are.
+// progress reports the progress of batches.
 func (a *App) progress(text string) {
 	if a.Resident {
 		a.Log.Info(text)
@@ -133,8 +132,7 @@ func (a *App) progress(text string) {
 	a.Notify("reverie: " + text)
 }
 
-// CancelBatch asks the provider of a batch that is out to answer no more of it. What it has
-// answered by then is used.
+// CancelBatch asks the provider of a running batch to stop. Its answers so far are used.
 func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error) {
 	b, err := a.Batch(ctx, id)
 	if err != nil {
@@ -143,17 +141,17 @@ func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error)
 	return a.canceller(b.Job).Cancel(ctx, b)
 }
 
-// canceller are waves that ask nothing. Without the models of its batches they cancel less.
+// canceller returns waves that ask nothing. Without the models of its batches they cancel fewer.
 func (a *App) canceller(job reverie.Job) *batch.Waves {
 	models, _ := a.batchModels(job)
 	return batch.New(a.Batches(), batch.Options{Job: job, Models: models})
 }
 
-// CancelRun ends a run that waits for the answers of batches. What it has not taken in stays
-// pending, and a batch that no other run waits for is cancelled.
+// CancelRun ends a run that waits for answers of batches. What it has not processed stays pending, and a batch
+// without another waiting run is cancelled.
 func (a *App) CancelRun(ctx context.Context, run reverie.Run) (reply reverie.RejectReply, err error) {
 	err = a.Leases().With(ctx, run.GroupID, func(ctx context.Context, held *jobs.Held) error {
-		d, err := a.Store.Run(ctx, run.GroupID, run.ID) // as the last process has left it
+		d, err := a.Store.Run(ctx, run.GroupID, run.ID) // as the last process left it
 		if err != nil {
 			return err
 		}

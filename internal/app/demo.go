@@ -16,7 +16,7 @@ import (
 	"reverie/store/history"
 )
 
-// Demo is what the sample group has come to.
+// Demo is the state of the sample group.
 type Demo struct {
 	Group    reverie.Group
 	Messages int
@@ -26,8 +26,8 @@ type Demo struct {
 	Context  reverie.ContextReply
 }
 
-// Demo imports the sample chat into a group and evolves it night by night with recorded
-// answers. What an earlier call has done is not done again.
+// Demo imports the sample chat into a group and evolves it night by night with recorded answers. It does not repeat
+// what an earlier call did.
 func (a *App) Demo(ctx context.Context, groupID string) (d Demo, err error) {
 	a.Recording = demo.Answers
 	p, err := a.Worker(ctx, reverie.JobEvolve)
@@ -53,7 +53,7 @@ func (a *App) Demo(ctx context.Context, groupID string) (d Demo, err error) {
 	return d, a.tellDemo(ctx, &d)
 }
 
-// importDemo imports the sample chat; a group of that id with another chat is refused.
+// importDemo imports the sample chat; it refuses a group of that id with another chat.
 func (a *App) importDemo(ctx context.Context, groupID string) error {
 	order := Import{Group: reverie.Group{ID: groupID, Name: demo.Name, TimeZone: "UTC", Language: "en"}}
 	if _, err := a.Store.EnsureGroup(ctx, a.NewGroup(order.Group)); err != nil {
@@ -73,7 +73,7 @@ func (a *App) importDemo(ctx context.Context, groupID string) error {
 	return err
 }
 
-// tellDemo reads what there is to show of the group.
+// tellDemo reads what is shown of the group.
 func (a *App) tellDemo(ctx context.Context, d *Demo) error {
 	runs, err := a.Store.Runs(ctx, reverie.RunQuery{GroupID: d.Group.ID, Job: reverie.JobEvolve, Limit: len(demo.Dates)})
 	if err != nil {

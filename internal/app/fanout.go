@@ -28,25 +28,24 @@ import (
 type FanOut struct {
 	*App
 	*jobs.Runner
-	Use       string                 // what its model is asked for
-	InBatches bool                   // its questions are asked in batches of the provider
-	ShowGroup func(jobs.GroupResult) // what is printed of each group; one at a time
+	Use       string                 // the use of its model
+	InBatches bool                   // asks its questions in the provider's batches
+	ShowGroup func(jobs.GroupResult) // prints a group's result; called for one group at a time
 }
 
-// FanOut is a job over the groups that have something pending by a plan, of which the log
-// tells.
+// FanOut returns a job over the groups that a plan selects. Its log is the process's.
 func (a *App) FanOut(j Job, plan jobs.Plan) *FanOut {
 	f := &FanOut{App: a, Runner: a.runner(j), Use: j.Use, ShowGroup: a.logGroup(j.Name)}
 	f.Plan = plan
 	return f
 }
 
-// EvolveDue evolves what a plan says.
+// EvolveDue evolves the windows of a plan.
 func (a *App) EvolveDue(p *evolve.Pipeline, req evolve.Request, plan jobs.Plan) *FanOut {
 	return a.FanOut(a.EvolveJob(p, req), plan)
 }
 
-// ImpressionsDue observes people and things where they are followed.
+// ImpressionsDue runs impressions in groups that have them on.
 func (a *App) ImpressionsDue(p *entity.Pipeline, req entity.Request, plan jobs.Plan) *FanOut {
 	return a.FanOut(a.ImpressionJob(p, req), a.Followed(plan))
 }
@@ -58,7 +57,7 @@ func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, req sess
 	return f
 }
 
-// DreamDue dreams of the groups that are due.
+// DreamDue runs dreams in groups that are due.
 func (a *App) DreamDue(p *dream.Pipeline, req dream.Request, due *DueDreams) *FanOut {
 	f := a.FanOut(a.DreamJob(p, req), due.Plan)
 	f.Runner.Store = a.Store.Dreams()
@@ -78,7 +77,7 @@ func (a *App) MaintainDue(k *maintain.Keeper, req maintain.Request) *FanOut {
 	return f
 }
 
-// Run works on all that is due. When stop is closed nothing more is begun.
+// Run works on everything that is due. When stop is closed, it starts nothing more.
 func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
 	if f.DryRun || f.Use == "" {
 		return f.once(ctx, stop)
@@ -86,7 +85,7 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	if f.InBatches {
 		return f.inWaves(ctx, stop)
 	}
-	if err := f.collect(ctx); err != nil && ctx.Err() == nil { // who is interrupted is told by the runner
+	if err := f.collect(ctx); err != nil && ctx.Err() == nil { // the runner reports an interruption
 		return jobs.Summary{}, err
 	}
 	return f.once(ctx, stop)
@@ -101,15 +100,16 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 	}
 	defer done()
 	after := ""
-	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
+	if c.Budget != (config.BudgetConfig{}) { // a spent budget must not affect the same groups every night
 		var err error
-		if after, err = f.App.Store.LastAsked(ctx, f.Use); err != nil && ctx.Err() == nil { // who is interrupted is told by the runner
+		// The runner reports an interruption.
+		if after, err = f.App.Store.LastAsked(ctx, f.Use); err != nil && ctx.Err() == nil {
 			return jobs.Summary{}, err
 		}
 	}
-	ahead := c.Jobs.Concurrency // groups that are read before they can be asked about
+	ahead := c.Jobs.Concurrency // groups that are read before they can ask
 	if ahead == 1 {
-		ahead = 0 // one at a time is one after the other
+		ahead = 0 // with one at a time, groups run one after the other
 	}
 	slots := llm.NewSemaphore(f.places(ctx))
 	f.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }
@@ -122,7 +122,7 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 		defer func() { f.Runner.Show = show }()
 	}
 	f.Concurrency, f.After, f.Report = c.Jobs.Concurrency+ahead, after, f.report
-	if f.DryRun { // which is read as it comes
+	if f.DryRun { // results are shown in order
 		f.Concurrency = 1
 	}
 	summary, err := f.Runner.Run(ctx, stop)
@@ -135,24 +135,24 @@ func (f *FanOut) once(ctx context.Context, stop <-chan struct{}) (jobs.Summary, 
 	return summary, err
 }
 
-// places is how many groups are worked on at a time, models apart. The processors do sooner what they
-// do of few, and a connection costs as much as some groups until it has planned its statements: so
-// a third of the connections where the database is near, the others being for what goes on beside,
-// as leases and the rows of calls. Where it is far, a place mostly waits for it: of several one is at work.
+// places returns how many groups are processed at a time, not counting those that wait for a model. The processors
+// handle few groups faster than many, and a new connection must first plan its statements, which costs as much as
+// some groups. So if the database is near, a third of the connections is used; the others serve leases, rows of
+// calls and the like. If it is far, groups mostly wait for round trips, so more are processed at a time.
 func (a *App) places(ctx context.Context) int {
-	away := time.Second
-	for range 3 { // the first may have to connect
+	roundTrip := time.Second
+	for range 3 { // the first ping may have to connect
 		began := time.Now()
 		if a.Store.Ping(ctx) != nil {
-			away = 0 // whoever needs it next says so
+			roundTrip = 0 // the next use of the database returns the error
 		}
-		away = min(away, time.Since(began))
+		roundTrip = min(roundTrip, time.Since(began))
 	}
 	conns := a.Config.Database.MaxConns
-	return min(conns, (conns+2)/3+int(away/workPerTrip))
+	return min(conns, (conns+2)/3+int(roundTrip/workPerTrip))
 }
 
-// workPerTrip is about what the processors do for a group between two round trips.
+// workPerTrip is the approximate processor time for a group between two round trips.
 const workPerTrip = 300 * time.Microsecond
 
 func (a *App) parkRule() reverie.ParkRule {
@@ -161,7 +161,7 @@ func (a *App) parkRule() reverie.ParkRule {
 }
 
 func (f *FanOut) report(r jobs.GroupResult) {
-	if f.InBatches && llm.IsPending(r.Err) { // the next wave tells of it
+	if f.InBatches && llm.IsPending(r.Err) { // the next wave reports the group
 		return
 	}
 	f.metrics.GroupDone(f.Job, string(r.Outcome))
@@ -170,8 +170,8 @@ func (f *FanOut) report(r jobs.GroupResult) {
 	}
 }
 
-// whileOffPeak is stop, closed also at the end of the off-peak hours, and what to call when
-// nobody waits for it any more. Outside of the hours it is an [OffPeakError].
+// whileOffPeak returns a stop channel that also closes at the end of the off-peak hours, and a function that
+// releases it. Outside of the hours it returns an [OffPeakError].
 func (f *FanOut) whileOffPeak(stop <-chan struct{}) (<-chan struct{}, func(), error) {
 	hours, err := llm.ParseOffPeak(f.Config.LLM.OffPeak)
 	if err != nil || hours == nil || f.Use == "" {
@@ -196,8 +196,7 @@ func (f *FanOut) whileOffPeak(stop <-chan struct{}) (<-chan struct{}, func(), er
 	return over, func() { close(done) }, nil
 }
 
-// OffPeakError says that a job over many groups was not begun, since it is not the hour.
-// It is a [reverie.ErrDeferred].
+// OffPeakError says that a fan-out was not started outside of the off-peak hours. It is a [reverie.ErrDeferred].
 type OffPeakError struct {
 	Hours string
 	Next  time.Time
@@ -211,7 +210,7 @@ func (e *OffPeakError) Error() string {
 // Is makes errors.Is(err, reverie.ErrDeferred) true.
 func (e *OffPeakError) Is(target error) bool { return target == reverie.ErrDeferred }
 
-// logGroup says of a group that is not done with a job why.
+// logGroup returns a function that logs why a job did not finish a group.
 func (a *App) logGroup(job reverie.Job) func(jobs.GroupResult) {
 	return func(r jobs.GroupResult) {
 		level := slog.LevelInfo
@@ -225,8 +224,7 @@ func (a *App) logGroup(job reverie.Job) func(jobs.GroupResult) {
 	}
 }
 
-// eachGroup calls fn for every group of a shard that a job has something to do
-// for, or only for the one that is named.
+// eachGroup calls fn for every group of a shard with work for a job, or only for the named one.
 func eachGroup(ctx context.Context, s jobs.Store, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
 	for q.Limit = 500; ; { // a page
 		groups, err := s.DueGroups(ctx, q)
@@ -248,13 +246,13 @@ func eachGroup(ctx context.Context, s jobs.Store, q reverie.DueQuery, shard jobs
 	}
 }
 
-// Backfill is a range of dates, both included, that are to be evolved.
+// Backfill is a range of dates, both inclusive, to be evolved.
 type Backfill struct {
 	From, To string
 	GroupID  string // only this one
 	Shard    jobs.Shard
 	Batch    bool // in batches of the provider
-	Replay   bool // what was done from From on is taken back, and evolved anew
+	Replay   bool // undo the runs from From on, and evolve again
 }
 
 // BackfillRuns evolves the dates.
@@ -268,7 +266,7 @@ func (a *App) BackfillRuns(p *evolve.Pipeline, f Backfill) *FanOut {
 	return batch
 }
 
-// Estimate is what a backfill is thought to take.
+// Estimate is the estimated cost of a backfill.
 type Estimate struct {
 	Groups       int     `json:"groups"`
 	Windows      int     `json:"windows"`
@@ -278,27 +276,26 @@ type Estimate struct {
 	OutputTokens int     `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
 	Model        string  `json:"model"`
-	Priced       bool    `json:"priced"`              // false: the model's price is not known, and counted as 0
-	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay takes back
-	Parked       int     `json:"parked,omitempty"`    // groups that are left alone until somebody resumes them
-	Unknown      int     `json:"unknown,omitempty"`   // groups of which it cannot be told, since their calendar cannot be read
-	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
+	Priced       bool    `json:"priced"`              // false: the model's price is unknown, and counts as 0
+	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay undoes
+	Parked       int     `json:"parked,omitempty"`    // groups that are skipped until somebody resumes them
+	Unknown      int     `json:"unknown,omitempty"`   // groups without an estimate, since their calendar is invalid
+	OpenFrom     string  `json:"open_from,omitempty"` // the first requested date that is not over in some group
 
-	Free bool `json:"free,omitempty"` // nobody is paid for it
+	Free bool `json:"free,omitempty"` // the model costs nothing
 }
 
-// add adds what another backfill by the same model is thought to take.
+// add adds the estimate of another backfill with the same model.
 func (e *Estimate) add(o Estimate) {
 	e.Model, e.Priced, e.Free, e.OpenFrom = o.Model, o.Priced, o.Free, cmp.Or(e.OpenFrom, o.OpenFrom)
 	e.Groups, e.Windows, e.Messages, e.Calls = e.Groups+o.Groups, e.Windows+o.Windows, e.Messages+o.Messages, e.Calls+o.Calls
 	e.InputTokens, e.OutputTokens, e.CostUSD = e.InputTokens+o.InputTokens, e.OutputTokens+o.OutputTokens, e.CostUSD+o.CostUSD
 }
 
-// usualOutput is what an answer is thought to have while the ledger knows of
-// none by this model.
+// usualOutput is the assumed size of an answer if the ledger has none by this model.
 const usualOutput = 600
 
-// usualAnswer is how many tokens "provider/model" answers with to a purpose, on average.
+// usualAnswer returns the average number of tokens in answers of "provider/model" for a purpose.
 func (a *App) usualAnswer(ctx context.Context, purpose, model string) (float64, error) {
 	_, name, _ := strings.Cut(model, "/")
 	output, calls, err := a.Store.MeanOutput(ctx, purpose, name)
@@ -308,7 +305,7 @@ func (a *App) usualAnswer(ctx context.Context, purpose, model string) (float64, 
 	return output, err
 }
 
-// Estimate says what a backfill is thought to take.
+// Estimate estimates a backfill.
 func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Estimate, error) {
 	model, settings, err := a.Model(config.UseEvolve)
 	if err != nil {
@@ -318,7 +315,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	e.Priced = e.Priced || e.Free
 	expect := map[string]evolve.Expectation{}
 	err = eachGroup(ctx, a.BackfillRuns(p, f).Runner.Store, reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.GroupID}, f.Shard, func(g reverie.DueGroup) error {
-		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // it fails alone, and no other group with it
+		if _, err := jobs.CalendarOf(g.Group); err != nil && f.GroupID == "" { // only this group fails
 			e.Unknown++
 			a.Notify("reverie: left out of the estimate: " + reverie.ErrorText(err))
 			return nil
@@ -368,7 +365,7 @@ func (a *App) Estimate(ctx context.Context, p *evolve.Pipeline, f Backfill) (Est
 	return e, nil
 }
 
-// leavesOpen notes a date of a group that was asked for and is not over.
+// leavesOpen records a requested date of a group that is not over.
 func (e *Estimate) leavesOpen(g reverie.DueGroup, f Backfill, now time.Time) error {
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
@@ -381,8 +378,8 @@ func (e *Estimate) leavesOpen(g reverie.DueGroup, f Backfill, now time.Time) err
 	return nil
 }
 
-// loads are the windows of a group that a backfill would evolve, with what is in
-// them, and how many runs it would take back for that.
+// loads returns the windows of a group that a backfill would evolve, with their load, and the number of runs that
+// it would undo first.
 func (a *App) loads(ctx context.Context, g reverie.DueGroup, f Backfill) ([]reverie.WindowLoad, int, error) {
 	if f.Replay {
 		back, windows, err := a.wouldRewind(ctx, g, f)
@@ -402,8 +399,8 @@ func (a *App) loads(ctx context.Context, g reverie.DueGroup, f Backfill) ([]reve
 	return loads, 0, err
 }
 
-// replayStore makes every group due, also one without pending messages: what a
-// replay takes back is pending only then.
+// replayStore makes every group due, also without pending messages: messages become pending only when a replay
+// undoes their runs.
 type replayStore struct{ *store.Store }
 
 // DueGroups lists all groups that are not paused.
@@ -431,7 +428,7 @@ func (s replayStore) DueGroups(ctx context.Context, q reverie.DueQuery) ([]rever
 	return due, nil
 }
 
-// dueOf is a group in a list as one that is due.
+// dueOf converts a listed group to a due one.
 func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 	g := reverie.DueGroup{Group: e.Group}
 	if e.OldestPending != nil {
@@ -445,16 +442,15 @@ func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 	return g
 }
 
-// rewinding is what --replay keeps in mind of each group.
+// rewinding is the state of --replay for each group.
 type rewinding struct {
 	*App
 	dates Backfill
-	from  sync.Map // by id: the first date with a message that was taken back
+	from  sync.Map // by id: the first date with a message of an undone run
 }
 
-// plan tells the dates of a group that are evolved anew. Before what came since
-// --from is taken back, these are all of them; after that, those of which something
-// is pending, and the dates before --from of which messages were taken back.
+// plan returns the dates of a group to be evolved again. Before the undo, these are all dates. After it, they are
+// the dates with pending messages, including dates before --from with messages of undone runs.
 func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 	if from, rewound := r.from.Load(g.ID); rewound {
 		return jobs.Dates(r.Store, from.(string), r.dates.To, r.Clock)(ctx, g)
@@ -466,10 +462,9 @@ func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 	return jobs.Dates(r.Store, r.dates.From, r.dates.To, r.Clock)(ctx, g)
 }
 
-// prepare takes back what a group's runs did, before the first of its dates is
-// evolved anew.
+// prepare undoes a group's runs before the first of its dates is evolved again.
 func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
-	if _, rewound := r.from.Load(g.ID); rewound { // in the wave before
+	if _, rewound := r.from.Load(g.ID); rewound { // done in the previous wave
 		return nil
 	}
 	back, err := r.rewindable(ctx, g, r.dates)
@@ -491,8 +486,7 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 	})
 }
 
-// firstDate is where the evolution begins anew: at --from, or earlier where a run
-// that was taken back had a message of before.
+// firstDate returns where evolving starts again: at --from, or earlier if an undone run had a message from before.
 func firstDate(c jobs.Calendar, f Backfill, back history.Rewindable) string {
 	if back.Earliest == nil {
 		return f.From
@@ -500,8 +494,7 @@ func firstDate(c jobs.Calendar, f Backfill, back history.Rewindable) string {
 	return min(f.From, c.Containing(*back.Earliest).Date)
 }
 
-// wouldRewind says how many runs of a group a replay would take back, and which closed
-// dates it would evolve.
+// wouldRewind returns how many runs of a group a replay would undo, and which closed dates it would evolve.
 func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (runs int, closed []reverie.Window, err error) {
 	back, err := a.rewindable(ctx, g, f)
 	if err != nil || len(back.Runs) == 0 {
@@ -520,8 +513,7 @@ func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (
 	return len(back.Runs), closed, err
 }
 
-// rewindable is what a replay takes back of a group: nothing, where its calendar has none of
-// the dates.
+// rewindable returns what a replay would undo in a group: nothing if its calendar has none of the dates.
 func (a *App) rewindable(ctx context.Context, g reverie.DueGroup, f Backfill) (history.Rewindable, error) {
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {

@@ -13,31 +13,30 @@ import (
 	"reverie/prompts"
 )
 
-// room is what fits one question to a model, and its answer.
+// room is the size of one question to a model, and of its answer.
 type room struct {
 	input, output int          // tokens
 	shown         int          // memories
 	messages      int          // of a question
-	set           *prompts.Set // whose texts and messages fit it
-	server        string       // that has said so; "" is none
-	context       int          // tokens of both; 0: nobody knows
+	set           *prompts.Set // prompts whose texts and messages fit
+	server        string       // the server that reported the context; "" if none
+	context       int          // tokens of both; 0: unknown
 }
 
 // How a context is divided.
 const (
-	smallBelow   = 4000 // tokens of a question: with fewer, prompts are short
-	leastRoom    = 500  // tokens beside the prompt
-	memoryTokens = 100  // of a memory that is shown
-	otherInput   = 8000 // tokens of questions that have no bound of their own
+	smallBelow   = 4000 // smaller questions use short prompts
+	leastRoom    = 500  // minimum tokens beside the prompt
+	memoryTokens = 100  // of a shown memory
+	otherInput   = 8000 // tokens of questions without a bound of their own
 
-	// A short prompt shows so many messages, since of more small models lose the numbers, and no
-	// memories: what a fact does to them is asked by itself.
+	// A short prompt shows this many messages, since small models confuse the numbers of more. It shows no memories:
+	// another question decides what a fact does to them.
 	fewMessages = 12
 )
 
-// divide fits the tokens of a question and its answer to a context, 0 where it is not known. An
-// eighth stays free, since tokens are estimated and servers add some; of the rest the answer
-// has what the question does not need, and no less than a quarter.
+// divide fits question and answer into a context, 0 if it is unknown. An eighth stays free, since tokens are
+// estimated and servers add some. Of the rest the answer gets what the question does not need, at least a quarter.
 func divide(context, input, output int) (in, out int) {
 	if context == 0 {
 		return input, output
@@ -47,8 +46,8 @@ func divide(context, input, output int) (in, out int) {
 	return min(input, usable-output), output
 }
 
-// room fits questions of a use to its model. The error is a [reverie.ErrConfiguration] where
-// the prompt leaves no room, or the server cannot do what is set.
+// room determines the size of a use's questions for its model. The error is a [reverie.ErrConfiguration] if the
+// prompt leaves no room, or if the server does not support the settings.
 func (a *App) room(ctx context.Context, s config.ModelSettings, prompt string, set *prompts.Set, input int) (room, error) {
 	server, tokens := a.served(ctx, s)
 	if server == openai.ServerOllama && s.Lines == llm.LinesGrammar {
@@ -74,21 +73,21 @@ func (a *App) room(ctx context.Context, s config.ModelSettings, prompt string, s
 	return r, nil
 }
 
-// How long a server is waited for, and how long its word counts.
+// How long a server may take to answer, and how long its answer is valid.
 const (
 	servedPatience = 3 * time.Second
 	servedFor      = 10 * time.Minute
 )
 
-// serving is what a server said of its model.
+// serving is what a server reports about its model.
 type serving struct {
 	server  string
 	context int
 	at      time.Time
 }
 
-// served says which server a model has, and how many tokens it reads: as set, else as the
-// server says, 0 where it does not. One that cannot be reached is asked again.
+// served returns a model's server and its context length: the setting, otherwise what the server reports, 0 if it
+// does not. An unreachable server is asked again.
 func (a *App) served(ctx context.Context, s config.ModelSettings) (server string, tokens int) {
 	if s.ContextTokens > 0 || s.Provider != config.ProviderOpenAI || s.BaseURL == "" {
 		return "", s.ContextTokens

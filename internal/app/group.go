@@ -7,19 +7,19 @@ import (
 	"reverie/jobs"
 )
 
-// GroupChanged is what became of a change to a group.
+// GroupChanged is the result of a change to a group.
 type GroupChanged struct {
 	Before, Group reverie.Group
-	AppliesFrom   string         // the first date of a changed calendar, "" where all are
-	Open          reverie.Window // the date that was open, which still ends as it would have
+	AppliesFrom   string         // the first date of a changed calendar, "" if nothing changed
+	Open          reverie.Window // the date that was open, which keeps its end
 }
 
-// ChangeGroup changes a group. A calendar that is changed holds from the next date on.
+// ChangeGroup changes a group. A changed calendar applies from the next date on.
 func (a *App) ChangeGroup(ctx context.Context, id string, change reverie.GroupChange) (done GroupChanged, err error) {
 	if done.Before, err = a.Store.Group(ctx, id); err != nil {
 		return done, err
 	}
-	known := done.Before.HasCalendar() // else this is to mend it
+	known := done.Before.HasCalendar() // otherwise this change repairs it
 	if known {
 		cal, err := jobs.CalendarOf(done.Before)
 		if err != nil {

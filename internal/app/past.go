@@ -15,7 +15,7 @@ import (
 	"reverie/store/history"
 )
 
-// CheckDates refuses what is no range of dates. Its errors are [reverie.ErrInvalid].
+// CheckDates refuses an invalid range of dates. Its errors are [reverie.ErrInvalid].
 func CheckDates(from, to string) error {
 	for _, d := range []struct{ flag, date string }{{"--from", from}, {"--to", to}} {
 		if _, err := time.Parse(time.DateOnly, d.date); err != nil {
@@ -27,7 +27,7 @@ func CheckDates(from, to string) error {
 	}
 	utc, err := jobs.CalendarOf(reverie.Group{TimeZone: "UTC"})
 	if err == nil {
-		_, err = utc.Between(from, to) // no more than a calendar tells at once
+		_, err = utc.Between(from, to) // also refuses more dates than a calendar returns at once
 	}
 	if err != nil {
 		return badRequest(err)
@@ -35,25 +35,25 @@ func CheckDates(from, to string) error {
 	return nil
 }
 
-// Replay is what is asked of a replay: the runs of evolve of a range of dates, both
-// included, by another model or prompt, or by the answers that were stored.
+// Replay selects the evolve runs of a range of dates, both inclusive. Another model or prompt answers their questions
+// again, or the stored answers are used.
 type Replay struct {
 	GroupID, From, To string // To: "" is today
 	Model, Prompt     string
 	Recorded          bool
 }
 
-// PastNights are the runs that a replay is of.
+// PastNights are the runs of a replay.
 type PastNights struct {
 	Replay
-	Estimate Estimate // what they took when they were live
+	Estimate Estimate // their original spend
 
 	runs     []reverie.Run
 	calendar jobs.Calendar
 	engine   *replay.Engine
 }
 
-// PastNights finds the runs of a replay, and what asks their questions again.
+// PastNights finds the runs of a replay, and prepares to ask their questions again.
 func (a *App) PastNights(ctx context.Context, f Replay) (*PastNights, error) {
 	if !f.Recorded {
 		if err := a.OtherModel(f.Model); err != nil {
@@ -106,7 +106,7 @@ func (a *App) PastNights(ctx context.Context, f Replay) (*PastNights, error) {
 	return past, nil
 }
 
-// find reads the runs, and sums up what they took.
+// find reads the runs, and sums up their spend.
 func (p *PastNights) find(ctx context.Context, a *App) error {
 	g, err := a.Store.Group(ctx, p.GroupID)
 	if err != nil {
@@ -142,8 +142,7 @@ func (p *PastNights) find(ctx context.Context, a *App) error {
 	return err
 }
 
-// Ask asks the questions of the nights again, and compares. Beside an error stands the
-// report of those before it.
+// Ask asks the questions of the runs again, and compares. With an error it also returns the report of earlier runs.
 func (p *PastNights) Ask(ctx context.Context) (replay.Report, error) {
 	report, err := p.engine.Run(ctx, p.GroupID, p.runs)
 	for i := range report.Nights {

@@ -26,16 +26,16 @@ import (
 	"reverie/prompts"
 )
 
-// Pipelines are what works on groups. Those of jobs that were not asked for are nil.
+// Pipelines are the pipelines of the requested jobs; others are nil.
 type Pipelines struct {
 	Prompts    *prompts.Set
 	Evolve     *evolve.Pipeline
-	Impression *entity.Pipeline // follows evolve; nil with the offline baseline, which does not observe
+	Impression *entity.Pipeline // follows evolve; nil with the offline baseline, which cannot observe
 	Session    *session.Pipeline
 	Dream      *dream.Pipeline
 }
 
-// modelUses are what a job, and what follows it, ask models for.
+// modelUses returns the uses of models by a job and by the job that follows it.
 func modelUses(c *config.Config, job reverie.Job) []string {
 	var uses []string
 	switch job {
@@ -57,8 +57,7 @@ func modelUses(c *config.Config, job reverie.Job) []string {
 	return uses
 }
 
-// CheckModels refuses models that lack a setting which one of the jobs needs, before
-// a database is started for nothing.
+// CheckModels refuses models without a setting that one of the jobs needs, before a database is started in vain.
 func CheckModels(c *config.Config, wanted ...reverie.Job) error {
 	for _, job := range wanted {
 		for _, use := range modelUses(c, job) {
@@ -82,8 +81,7 @@ func (a *App) Worker(ctx context.Context, wanted reverie.Job) (Pipelines, error)
 	return a.pipelines(ctx, true, wanted)
 }
 
-// pipelines wires jobs, with the prompts of this machine, or with those that Langfuse has
-// now.
+// pipelines wires jobs, with the local prompts, or with the current ones of Langfuse.
 func (a *App) pipelines(ctx context.Context, remote bool, wanted ...reverie.Job) (p Pipelines, err error) {
 	if p.Prompts, err = prompts.Open(a.Config.Prompts.Dir); err != nil {
 		return Pipelines{}, err
@@ -127,7 +125,7 @@ func (a *App) Evolution(ctx context.Context, set *prompts.Set) (*evolve.Pipeline
 	return p, nil
 }
 
-// EvolveBase is the part of evolve that asks nobody.
+// EvolveBase wires the part of evolve that calls no model.
 func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 	e := a.Config.Evolve
 	return &evolve.Pipeline{
@@ -139,17 +137,17 @@ func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
 	}
 }
 
-// forgetRule is when silence makes a memory stale.
+// forgetRule returns when silence makes a memory stale.
 func (a *App) forgetRule() reverie.ForgetRule {
 	f := a.Config.Forget
 	return reverie.ForgetRule{Habit: f.HabitNights, HabitGaps: f.HabitGaps, Plan: f.PlanNights, Opinion: f.OpinionNights}
 }
 
-// judgement is what new facts are held against memories with.
+// judgement is what compares new facts with memories.
 type judgement struct {
 	embeddings pipeline.Embeddings // nil: none is configured
-	optional   bool                // nobody has named the embedding model: one that fails is a warning
-	decider    decide.Decider      // compares, or goes by the exact text alone
+	optional   bool                // the embedding model is a default: its failure is only a warning
+	decider    decide.Decider      // compares by a model, or only by exact text
 }
 
 func (a *App) judgement(ctx context.Context, set *prompts.Set) (j judgement, err error) {
@@ -179,8 +177,8 @@ func (a *App) judgement(ctx context.Context, set *prompts.Set) (j judgement, err
 	return j, nil
 }
 
-// pricedModel is the model of a use, and what fits its questions, which have so many tokens at
-// most. It tells, once for each model, that no budget in USD bounds its calls.
+// pricedModel returns the model of a use, and the size of its questions of at most input tokens. It warns once per
+// model if no budget in USD can bound its calls.
 func (a *App) pricedModel(ctx context.Context, use, prompt string, set *prompts.Set, input int) (*llm.Model, room, error) {
 	model, settings, err := a.Model(use)
 	if err != nil {
@@ -231,7 +229,7 @@ func (a *App) extraction(ctx context.Context, set *prompts.Set) (*session.Pipeli
 	if err != nil {
 		return nil, err
 	}
-	if fold.input < fits.input { // both are shown the same turns
+	if fold.input < fits.input { // both show the same turns
 		fits.input, fits.shown, fits.set = fold.input, fold.shown, fold.set
 	}
 	p := &session.Pipeline{
@@ -265,30 +263,29 @@ func (a *App) dreaming(ctx context.Context, set *prompts.Set) (*dream.Pipeline, 
 	return p, nil
 }
 
-// SessionRule says when a session is due, as configured.
+// SessionRule returns the configured rule for due sessions.
 func (a *App) SessionRule() reverie.SessionRule {
 	c, s := a.Config.Session, a.Config.ShortTerm
 	return reverie.SessionRule{Tokens: c.Tokens, ToolCalls: c.ToolCalls, Turns: c.Turns, Idle: c.Idle.Duration,
 		KeepTurns: s.MaxItems, FoldTurns: s.CompressionThreshold, FoldTokens: s.TriggerTokens, ShortTermTTL: s.ExpireAfter.Duration}
 }
 
-// ErrNoEmbeddings says that the configuration names no embedding model, which
-// evolving can do without and searching cannot.
+// ErrNoEmbeddings says that no embedding model is configured. Evolving works without one, searching does not.
 var ErrNoEmbeddings = errors.New("no embedding model is configured")
 
-// noEmbeddings is the configuration's own error, recognisable.
+// noEmbeddings marks the configuration's own error.
 type noEmbeddings struct{ error }
 
 func (e *noEmbeddings) Is(target error) bool { return target == ErrNoEmbeddings }
 func (e *noEmbeddings) Unwrap() error        { return e.error }
 
-// adapter is a provider's client: both sides of it, or only the first.
+// adapter is a provider's client: for generation and embeddings, or only for generation.
 type adapter struct {
 	generator llm.Generator
 	embedder  llm.Embedder
 }
 
-// connect makes the client of a provider.
+// connect creates the client of a provider.
 func connect(provider string, o llm.ClientOptions) (adapter, error) {
 	switch provider {
 	case config.ProviderOpenAI:
@@ -310,10 +307,10 @@ func connect(provider string, o llm.ClientOptions) (adapter, error) {
 	return adapter{}, fmt.Errorf("unknown provider %q: %w", provider, reverie.ErrConfiguration)
 }
 
-// account says how calls to a provider are made and written down.
+// account says how a provider is called and how calls are recorded.
 //
-// What asks one server for the same shares one policy: its limits and its
-// breaker. Embeddings that fail do not keep the model from being asked.
+// Calls to one server for the same purpose share a policy: its limits and its breaker. Failed embeddings do not
+// stop calls to the generating model.
 func (a *App) account(use, provider, baseURL, model string) (llm.Account, error) {
 	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
 	if err != nil {
@@ -332,7 +329,7 @@ func (a *App) account(use, provider, baseURL, model string) (llm.Account, error)
 	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: config.Keyless(provider), Ledger: a.metrics.Ledger(a.Store), Policy: a.policies[server], Privacy: PrivacyOf(a.Config)}, nil
 }
 
-// patient is the policy of flex calls, the same for all that share a policy of standard ones.
+// patient returns the policy of flex calls that belongs to a policy of standard calls.
 func (a *App) patient(of *llm.Policy) *llm.Policy {
 	a.wiring.Lock()
 	defer a.wiring.Unlock()
@@ -345,7 +342,7 @@ func (a *App) patient(of *llm.Policy) *llm.Policy {
 	return a.flex[of]
 }
 
-// PrivacyOf is how texts are treated on their way into memory.
+// PrivacyOf returns the configured treatment of personal data.
 func PrivacyOf(c *config.Config) safety.Privacy {
 	return safety.Privacy{PII: safety.PII(c.Privacy.PII)}
 }
@@ -381,7 +378,7 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model), account), s, err
 }
 
-// generator is the client that answers questions.
+// generator creates the client for questions.
 func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	if s.Provider != config.ProviderRecorded {
 		o := llm.ClientOptions{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Model: s.Model, Temperature: s.Temperature, Lines: s.Lines}
@@ -407,7 +404,7 @@ func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 type Embedder struct {
 	*llm.Embeddings
 	Calibrator reverie.Calibrator
-	explicit   bool // somebody has named the model: it must not fail
+	explicit   bool // the model is named in the configuration, so its failure is an error
 }
 
 // Embedder is the configured embedding model, the same each time.
@@ -446,7 +443,7 @@ func (a *App) openEmbedder(s config.EmbedSettings) (*Embedder, error) {
 		return nil, err
 	}
 	account.Timeout = s.Timeout
-	if config.Keyless(s.Provider) { // nobody is asked, and vectors are made sooner than they are looked up
+	if config.Keyless(s.Provider) { // local vectors are computed faster than they are looked up
 		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}
 	e := &Embedder{Embeddings: llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model), account, options), explicit: s.Explicit}

@@ -16,8 +16,7 @@ import (
 	"reverie/store/links"
 )
 
-// Recaller wires what makes contexts in a group, with a usage log of its own, which
-// whoever asks for it must close: see [CloseUsage].
+// Recaller wires the contexts of a group, with its own usage log. The caller must close that log: see [CloseUsage].
 func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
 	searcher, err := a.Searcher(ctx, groupID)
 	if err != nil {
@@ -26,12 +25,12 @@ func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, e
 	return a.recallerWith(searcher, recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log})), nil
 }
 
-// recallerWith is recaller with what has been wired before.
+// recallerWith is Recaller with existing parts.
 func (a *App) recallerWith(searcher *recall.Searcher, usage *recall.UsageLog) *recall.Recaller {
 	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
 }
 
-// recallOptions are [recall] and [short_term] as the room takes them.
+// recallOptions converts [recall] and [short_term].
 func recallOptions(c *config.Config) recall.Options {
 	r := c.Recall
 	kinds := text.Each(r.Kinds, func(k string) reverie.Kind { return reverie.Kind(k) })
@@ -41,13 +40,13 @@ func recallOptions(c *config.Config) recall.Options {
 		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration}
 }
 
-// Feedback wires what learns from answers in a group, or where it is not named in
-// any. What was offered is in the database by then: each context has written it.
+// Feedback wires learning from answers in a group, or in any group if none is named. The offers are in the database
+// by then: each context has written them.
 func (a *App) Feedback(ctx context.Context, groupID string) (*recall.Feedback, error) {
 	return a.feedbackWith(ctx, a.Searcher, groupID)
 }
 
-// feedbackWith is feedback with what searches a group.
+// feedbackWith is Feedback with a given search.
 func (a *App) feedbackWith(ctx context.Context, search searcherOf, groupID string) (*recall.Feedback, error) {
 	f := a.Config.Feedback
 	learns := &recall.Feedback{Store: a.Store, Options: recall.FeedbackOptions{Threshold: f.Threshold,
@@ -66,31 +65,30 @@ func (a *App) feedbackWith(ctx context.Context, search searcherOf, groupID strin
 	return learns, nil
 }
 
-// usagePatience is how long the last uses are tried to be written before a command
-// ends.
+// usagePatience is how long a command tries to write the last uses before it ends.
 const usagePatience = 30 * time.Second
 
-// CloseUsage writes what is left of a usage log, also where the command was stopped.
+// CloseUsage writes the rest of a usage log, even if the command was stopped.
 func CloseUsage(ctx context.Context, log *recall.UsageLog) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usagePatience)
 	defer cancel()
 	if err := log.Close(ctx); err != nil {
-		return fmt.Errorf("%v", err) // whatever the database has against a row, nobody has used the command wrongly
+		return fmt.Errorf("%v", err) // hides the cause: a row that the database refuses is no usage error
 	}
 	return nil
 }
 
-// searcherOf is what searches a group.
+// searcherOf returns the search of a group.
 type searcherOf func(ctx context.Context, groupID string) (*recall.Searcher, error)
 
-// Searcher wires the search in a group.
+// Searcher wires the search of a group.
 func (a *App) Searcher(ctx context.Context, groupID string) (*recall.Searcher, error) {
 	return a.searchers()(ctx, groupID)
 }
 
-// searchers wires the search in any group, for many at a time. Where no model is
-// configured at all, it is the offline embedder, which needs no network and no key, but for
-// a group with vectors of another model: those would be lost.
+// searchers wires the search of any group, for concurrent use. If no model is configured at all, it uses the
+// offline embedder, which needs no network and no key. It does not in a group with vectors of another model, which
+// would be lost.
 func (a *App) searchers() searcherOf {
 	configured, cfg := a.searcherWith(a.Config), a.embedsOffline()
 	if cfg == nil {
@@ -106,8 +104,8 @@ func (a *App) searchers() searcherOf {
 	}
 }
 
-// embedsOffline is the configuration by which texts are embedded where it names no model at
-// all: the offline embedder's. It is nil where some model is configured.
+// embedsOffline returns the configuration with the offline embedder, for use if no model is configured at all; nil
+// if one is.
 func (a *App) embedsOffline() *config.Config {
 	if a.Config.LLM.ProviderInUse() != "" || a.Config.Embed.Provider != "" || a.Config.Embed.BaseURL != "" {
 		return nil
@@ -117,8 +115,8 @@ func (a *App) embedsOffline() *config.Config {
 	return &cfg
 }
 
-// searcherWith wires the search with the embedding model of a configuration, or by words
-// alone where it has none that can be used.
+// searcherWith wires the search with the embedding model of a configuration, or only by words if it has no usable
+// one.
 func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	s := &recall.Searcher{Store: a.Store, EmbedTimeout: cfg.Recall.EmbedTimeout.Duration,
 		Teams: recall.TeamRule{On: a.Config.Team.Recall, Name: a.Config.Team.Name}, Instead: store.Instead,
@@ -133,8 +131,7 @@ func (a *App) searcherWith(cfg *config.Config) *recall.Searcher {
 	return s
 }
 
-// embeddedOffline tells whether all vectors of a group's active memories, if there are
-// any, are the offline embedder's.
+// embeddedOffline reports whether all vectors of a group's active memories are the offline embedder's.
 func (a *App) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
 	models, err := a.Store.VectorModels(ctx, groupID)
 	return !slices.ContainsFunc(models, func(m string) bool {
@@ -142,8 +139,8 @@ func (a *App) embeddedOffline(ctx context.Context, groupID string) (bool, error)
 	}), err
 }
 
-// watchReader warns where clients would read without the second wall between groups, and
-// has the metrics say which it is.
+// watchReader warns if clients would read without the database role that confines them to a group, and records it
+// in the metrics.
 func (a *App) watchReader(ctx context.Context) {
 	r, err := a.Store.Reader(ctx)
 	switch {
@@ -155,8 +152,8 @@ func (a *App) watchReader(ctx context.Context) {
 	a.metrics.ReaderConfined(r.On)
 }
 
-// readerNote is the doctor's word on the role that clients read as. What is served
-// without it is served all the same.
+// readerNote is the doctor's finding about the role with which clients read. Without it, serving works all the
+// same.
 func (a *App) readerNote(ctx context.Context) (string, error) {
 	r, err := a.Store.Reader(ctx)
 	switch {

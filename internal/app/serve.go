@@ -29,8 +29,8 @@ import (
 	"reverie/jobs"
 )
 
-// service wires what clients may ask for, once for all of them. When nobody asks any more,
-// its evolver is to be closed, if it has one, and then the usage log: see [App.Serve].
+// service wires the service of all clients, once. When no client is left, its evolver, if any, must be closed, and
+// then the usage log: see [App.Serve].
 func (a *App) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error) {
 	evolver, err := a.evolver(day)
 	if err != nil {
@@ -41,12 +41,12 @@ func (a *App) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error
 	return s, usage, nil
 }
 
-// ServiceWithoutRuns is service for who asks for no runs.
+// ServiceWithoutRuns is service without runs.
 func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	search, approver := a.searchers(), a.Approver()
 	usage := recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log})
 	leases := a.Leases()
-	leases.Queue = nil // who asks is told that a group is busy, and does not wait for its run
+	leases.Queue = nil // callers get a busy error instead of waiting for a run
 	return &api.Service{
 		Store:    a.Store,
 		Privacy:  PrivacyOf(a.Config),
@@ -72,8 +72,7 @@ func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	}, usage
 }
 
-// evolver wires what evolves groups for clients: nil, with a word in the log, where no
-// model is configured for it.
+// evolver wires evolve for clients: nil, with a log entry, if no model is configured for it.
 func (a *App) evolver(day *llm.DayBudget) (*api.Evolver, error) {
 	if err := CheckModels(a.Config, reverie.JobEvolve); err != nil {
 		a.Log.Warn("groups are not evolved over HTTP: all else is served", "error", err)
@@ -94,7 +93,7 @@ func (a *App) evolver(day *llm.DayBudget) (*api.Evolver, error) {
 		}}), nil
 }
 
-// evolveOrder evolves a group that a client has asked for.
+// evolveOrder evolves a group for a client.
 func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
 	p, err := a.pipelines(ctx, true, reverie.JobEvolve)
 	if err != nil {
@@ -115,7 +114,7 @@ func (a *App) evolveOrder(ctx context.Context, order api.EvolveOrder) error {
 	return err
 }
 
-// server puts the service on a port, with everything around it.
+// server wires the HTTP server around the service.
 func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.Config.HTTP
 	var agents http.Handler
@@ -130,29 +129,30 @@ func (a *App) server(service *api.Service, day *llm.DayBudget) (*apiserver.Serve
 			routes, _ := rest.New(service, rest.Options{Version: a.Version, MaxBody: int64(h.MaxBody)})
 			return routes
 		}),
-		Web:     web.New(service, web.Options{HTTPS: h.HTTPS}),
-		MCP:     agents,
-		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) }, // each request may spend what one command may
+		Web: web.New(service, web.Options{HTTPS: h.HTTPS}),
+		MCP: agents,
+		// Each request has the budget of one command.
+		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.Budget(day)) },
 		Listen:  h.Listen, RequireToken: h.RequireToken,
 		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
 		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
-		MaxWorking: max(1, a.Config.Database.MaxConns*3/4), // the others' need not wait for a connection
+		MaxWorking: max(1, a.Config.Database.MaxConns*3/4), // the rest of the connections stays free for others
 		Ready:      a.Store.Ready, Metrics: a.metrics, Now: a.Clock, Log: a.Log,
 	})
 }
 
-// onRequest makes a handler when its first request comes: its schemas take longer than the rest of a start.
+// onRequest creates a handler at its first request: its schemas take longer than the rest of the start.
 func onRequest(handler func() http.Handler) http.Handler {
 	handler = sync.OnceValue(handler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
 
-// Serve answers clients until ctx ends. hurried watches for the word to stop at once.
+// Serve answers clients until ctx ends. hurried returns a channel that requests an immediate stop.
 func (a *App) Serve(ctx context.Context, hurried func() (hurry <-chan struct{}, end func())) error {
 	if err := a.Open(ctx); err != nil {
 		return err
 	}
-	a.queue = &jobs.Queue{} // who asks again waits for what follows the last run of the group
+	a.queue = &jobs.Queue{} // a second request for a group waits for the end of its run
 	server, _, err := a.newAPIServer(ctx, a.DayBudget())
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (a *App) Serve(ctx context.Context, hurried func() (hurry <-chan struct{}, 
 	return nil
 }
 
-// CheckListen refuses a configuration without a place to serve clients at.
+// CheckListen refuses a configuration without an address to listen on.
 func CheckListen(c *config.Config) error {
 	if c.HTTP.Listen == "" {
 		return fmt.Errorf("[http] listen is empty, so there is no address to serve at: set it, or add --listen "+
@@ -176,7 +176,7 @@ func CheckListen(c *config.Config) error {
 	return nil
 }
 
-// apiServer is what clients see of a process that stays.
+// apiServer serves the clients of a long-running process.
 type apiServer struct {
 	*App
 	server  *apiserver.Server
@@ -184,9 +184,9 @@ type apiServer struct {
 	usage   *recall.UsageLog
 }
 
-// newAPIServer begins to serve clients, at the address that it returns.
+// newAPIServer starts serving clients, and returns its address.
 func (a *App) newAPIServer(ctx context.Context, day *llm.DayBudget) (f *apiServer, addr string, err error) {
-	a.wellness(ctx)
+	a.logWarnings(ctx)
 	f = &apiServer{App: a}
 	if f.service, f.usage, err = a.service(day); err != nil {
 		return nil, "", err
@@ -207,7 +207,7 @@ func (a *App) newAPIServer(ctx context.Context, day *llm.DayBudget) (f *apiServe
 	return f, addr, nil
 }
 
-// announce says where the page is, to whoever reads the log.
+// announce logs where the operator's page is.
 func (f *apiServer) announce(url string, open bool) {
 	if f.Config.Log.Format == "json" {
 		f.Log.Info("serving", "url", url, "open", open)
@@ -220,8 +220,8 @@ func (f *apiServer) announce(url string, open bool) {
 	f.Notify("serving " + url + note)
 }
 
-// wellness warns of what will go wrong, as doctor would.
-func (a *App) wellness(ctx context.Context) {
+// logWarnings logs warnings about expected problems, like doctor.
+func (a *App) logWarnings(ctx context.Context) {
 	info, err := a.Store.Info(ctx)
 	if err != nil {
 		a.Log.Warn("the state of the database could not be looked at", "error", err)
@@ -238,7 +238,7 @@ func (a *App) wellness(ctx context.Context) {
 	}
 }
 
-// pageURL is where a person finds the page, as seen from this machine.
+// pageURL returns the URL of the operator's page, as seen from this machine.
 func pageURL(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -247,8 +247,8 @@ func pageURL(addr string) string {
 	return "http://" + net.JoinHostPort(host, port) + "/ui/"
 }
 
-// stop lets what is under way finish within grace, or until hurry, and then breaks it
-// off. That it came to that is no failure: what was not committed stays pending.
+// stop lets requests finish within grace, or until hurry, and then aborts them. An abort is no failure: uncommitted
+// work stays pending.
 func (f *apiServer) stop(ctx context.Context, grace time.Duration, hurry <-chan struct{}) {
 	f.server.Stopping()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -261,7 +261,7 @@ func (f *apiServer) stop(ctx context.Context, grace time.Duration, hurry <-chan 
 		}
 	}()
 	var runs sync.WaitGroup
-	runs.Go(func() { // while those who wait for them still can
+	runs.Go(func() { // while their callers can still wait for them
 		if f.service.Evolver == nil {
 			return
 		}
@@ -276,21 +276,20 @@ func (f *apiServer) stop(ctx context.Context, grace time.Duration, hurry <-chan 
 	f.end(ctx)
 }
 
-// end writes what is left of the usage log.
+// end writes the rest of the usage log.
 func (f *apiServer) end(ctx context.Context) {
 	if err := CloseUsage(ctx, f.usage); err != nil {
 		f.Log.Warn("not every use of a memory was written down", "error", err)
 	}
 }
 
-// listener is where a process that stays is asked: by clients where it serves them, else
-// by probes alone.
+// listener is the port of a long-running process: for clients if it serves them, otherwise only for probes.
 type listener struct {
-	clients *apiServer        // nil: probes alone
-	probes  *telemetry.Server // nil: clients' server answers them
+	clients *apiServer        // nil: only probes
+	probes  *telemetry.Server // nil: the clients' server answers them
 }
 
-// listen opens one, and returns the address that it listens on, "" for none.
+// listen opens the listener, and returns its address, "" for none.
 func (a *App) listen(ctx context.Context, day *llm.DayBudget, serves bool) (l *listener, addr string, err error) {
 	l = &listener{}
 	if serves {
@@ -302,8 +301,7 @@ func (a *App) listen(ctx context.Context, day *llm.DayBudget, serves bool) (l *l
 	return l, addr, err
 }
 
-// leave takes in no client any more. Those who are being answered have grace; probes
-// hear that the process is stopping.
+// leave accepts no more clients. Running requests have grace; probes report that the process is stopping.
 func (l *listener) leave(ctx context.Context, grace time.Duration, hurry <-chan struct{}) {
 	if l.clients != nil {
 		l.clients.stop(ctx, grace, hurry)
@@ -312,7 +310,7 @@ func (l *listener) leave(ctx context.Context, grace time.Duration, hurry <-chan 
 	l.probes.Stopping()
 }
 
-// close is the last that is heard, when the jobs have ended.
+// close closes the listener when the jobs have ended.
 func (l *listener) close(ctx context.Context) error {
 	if l.clients != nil {
 		return nil
@@ -322,8 +320,8 @@ func (l *listener) close(ctx context.Context) error {
 	return l.probes.Stop(ctx)
 }
 
-// RunDaemon starts jobs, and where it serves, answers clients, until ctx ends. hurried
-// watches for the word to stop at once.
+// RunDaemon runs the scheduled jobs and, if it serves, answers clients, until ctx ends. hurried returns a channel
+// that requests an immediate stop.
 func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry <-chan struct{}, end func())) error {
 	specs, wanted, err := a.scheduled()
 	if err != nil {
@@ -375,8 +373,8 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 	return err
 }
 
-// scheduled are the jobs of [schedule] that are ever started, and when. The log says which
-// are not for want of a model, and why.
+// scheduled returns the jobs of [schedule] that are enabled, and when they start. It logs which ones lack a model,
+// and why.
 func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
 	schedules, err := a.Config.Schedules()
 	if err != nil {
@@ -409,11 +407,11 @@ func (a *App) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job
 	return specs, wanted, nil
 }
 
-// task is one start of a job, which may spend what one start may.
+// task returns the function for one start of a job, with its own budget.
 func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
 	return func(ctx context.Context, stop <-chan struct{}) (err error) {
 		defer func() {
-			if wait := (*OffPeakError)(nil); errors.As(err, &wait) { // as it is meant to be
+			if wait := (*OffPeakError)(nil); errors.As(err, &wait) { // this is intended
 				a.Log.Debug("not the hour", "job", job, "off_peak", wait.Hours, "next", wait.Next)
 				err = nil
 			}
@@ -439,13 +437,13 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 	}
 }
 
-// scheduledBatches is a job of the schedule, in batches where that is set.
+// scheduledBatches makes a scheduled job use batches if configured.
 func (a *App) scheduledBatches(f *FanOut) *FanOut {
 	f.InBatches = a.Config.Schedule.Batch
 	return f
 }
 
-// nightly evolves the dates that are over, and follows people where that is wanted.
+// nightly evolves the dates that are over, and runs impressions if they are on.
 func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) error {
 	evolves := a.scheduledBatches(a.EvolveDue(p.Evolve, evolve.Request{}, jobs.Nightly(a.Store, a.Clock, a.Config.Jobs.MissedNights)))
 	summary, err := evolves.Run(ctx, stop)
@@ -457,8 +455,7 @@ func (a *App) nightly(ctx context.Context, p Pipelines, stop <-chan struct{}) er
 	return errors.Join(err, nextErr)
 }
 
-// taskDone reports a job that ended before its groups could have their turn. The
-// failures of groups have been reported one by one.
+// taskDone reports a job that ended before it reached its groups. Failures of groups have been reported already.
 func (a *App) taskDone(task string, _ time.Duration, err error) {
 	if partial := (*jobs.PartialError)(nil); !errors.As(err, &partial) && jobs.CountsAgainstGroup(err) {
 		a.sentry.Capture(err, map[string]string{"job": task})

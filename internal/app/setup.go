@@ -21,7 +21,7 @@ import (
 	"reverie/store"
 )
 
-// Person is who answers the questions of a setup.
+// Person answers the questions of a setup.
 type Person interface {
 	Say(format string, args ...any) error
 	Ask(ctx context.Context, question, byDefault string) (string, error)
@@ -29,20 +29,20 @@ type Person interface {
 	Confirm(ctx context.Context, question string) (bool, error)
 }
 
-// Setup makes a small configuration file of what a person says, and tries each part.
+// Setup creates a small configuration file from a person's answers, and tests each part.
 type Setup struct {
 	Person
-	Input     config.Input // whose flags are what is known already; the answers are added
-	Asks      bool         // false: what is missing has a default, or is an error
+	Input     config.Input // its flags are the settings known so far; answers are added
+	Asks      bool         // false: a missing setting gets a default, or is an error
 	LookupEnv func(string) string
 	Log       *slog.Logger
 	Clock     func() time.Time
-	WriteFile func(name string, write func(io.Writer) error) error // that nobody else can read
+	WriteFile func(name string, write func(io.Writer) error) error // readable only by its owner
 
 	set      map[string]string // Input.Flags
 	chosen   offer
-	untried  bool // the model
-	outdated bool // the tables are left as they are
+	untried  bool // the model is untested
+	outdated bool // the person chose not to migrate the tables
 }
 
 // The settings of a setup, by path.
@@ -59,7 +59,7 @@ const (
 	setDatabase = "database.url"
 )
 
-// offer is a provider that a setup knows of: keys is where its keys are made.
+// offer is a provider in the setup's list; keys is the page that issues its keys.
 type offer struct{ name, title, provider, url, keys string }
 
 const (
@@ -75,7 +75,7 @@ var offers = []offer{
 	{compatible, "another server that speaks OpenAI's protocol", config.ProviderOpenAI, "", ""},
 }
 
-// Offers are the names of the providers that a setup knows of.
+// Offers returns the names of the providers in the list.
 func Offers() (names []string) {
 	for _, o := range offers {
 		names = append(names, o.name)
@@ -83,7 +83,7 @@ func Offers() (names []string) {
 	return names
 }
 
-// Run asks, tries and writes. The file is only written when all has been answered.
+// Run asks, tests and writes. It writes the file only when all questions are answered.
 func (s *Setup) Run(ctx context.Context) (err error) {
 	s.set = s.Input.Flags
 	for _, step := range []func(context.Context) error{s.model, s.embeddings, s.group, s.database, s.write} {
@@ -100,30 +100,30 @@ func (s *Setup) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// tell is Say to somebody who is asked again in a moment: that it cannot be said shows then.
+// tell is Say without its error: the next question would fail the same way.
 func (s *Setup) tell(format string, args ...any) { _ = s.Say(format, args...) }
 
-// app is one with the settings so far.
+// app returns an App with the settings so far.
 func (s *Setup) app() (*App, error) {
 	cfg, _, _, err := config.Load(s.Input.Without())
 	return &App{Config: cfg, Log: s.Log, Clock: s.Clock, LookupEnv: s.LookupEnv, Notify: func(text string) { s.tell("%s\n", text) }}, err
 }
 
-// forget takes answers back, so that they are asked for again.
+// forget removes answers, so that they are asked for again.
 func (s *Setup) forget(paths ...string) {
 	for _, path := range paths {
 		delete(s.set, path)
 	}
 }
 
-// ask asks for a setting that is not known yet, until it is one that can be.
+// ask asks for an unknown setting until the answer is valid.
 func (s *Setup) ask(ctx context.Context, path, question, byDefault string) (err error) {
 	for s.Asks && s.set[path] == "" {
 		if s.set[path], err = s.Ask(ctx, question, byDefault); err != nil || s.set[path] == "" {
 			return err
 		}
 		if _, err := s.app(); err != nil {
-			_, why, _ := strings.Cut(err.Error(), "): ") // of setting = value (origin): why
+			_, why, _ := strings.Cut(err.Error(), "): ") // of: setting = value (origin): why
 			s.tell("  It %s\n", why)
 			s.forget(path)
 		}
@@ -148,9 +148,9 @@ func (s *Setup) model(ctx context.Context) error {
 		case err == nil, !s.Asks, ctx.Err() != nil, a.Config == nil:
 			return err
 		case refused && s.set[setKey]+s.set[setKeyFile] == "" && a.Config.LLM.APIKey != "":
-			return err // the environment's: whatever is typed, it would win
+			return err // the environment's value would override any answer
 		}
-		if e, is := errors.AsType[*llm.Error](err); is { // nobody has seen a setting yet
+		if e, is := errors.AsType[*llm.Error](err); is { // the person does not know the names of settings yet
 			s.tell("  %s\n", e.Said())
 		} else {
 			s.tell("  %v\n", err)
@@ -160,7 +160,7 @@ func (s *Setup) model(ctx context.Context) error {
 			s.forget(setKey, setKeyFile)
 		case llm.FaultIn(err) == llm.FaultNotFound:
 			if s.forget(setModel); s.chosen.name == compatible {
-				s.forget(setURL) // it may be the address as well
+				s.forget(setURL) // the address may be wrong as well
 			}
 		default:
 			if s.untried, err = s.Confirm(ctx, "Go on all the same?"); s.untried || err != nil {
@@ -206,7 +206,7 @@ func (s *Setup) provider(ctx context.Context) (err error) {
 	}
 }
 
-// address asks for that of a server that is not the provider's own.
+// address asks for the address of a server other than the provider's own.
 func (s *Setup) address(ctx context.Context) error {
 	s.set[setURL] = cmp.Or(s.set[setURL], s.chosen.url)
 	for s.chosen.name == compatible && s.set[setURL] == "" {
@@ -220,12 +220,12 @@ func (s *Setup) address(ctx context.Context) error {
 	return nil
 }
 
-// elsewhere tells whether the server is one that only speaks OpenAI's protocol.
+// elsewhere reports whether the server is another one with OpenAI's protocol.
 func (s *Setup) elsewhere() bool {
 	return s.set[setURL] != "" && s.set[setProvider] == config.ProviderOpenAI
 }
 
-// key asks for the key, unless there is one, or none is needed.
+// key asks for the key, unless there is one or none is needed.
 func (s *Setup) key(ctx context.Context) error {
 	a, err := s.app()
 	keyless := s.elsewhere()
@@ -251,7 +251,7 @@ func (s *Setup) key(ctx context.Context) error {
 	return nil
 }
 
-// modelName asks which model. A server that is not the provider's own is asked what it has.
+// modelName asks for the model. A server other than the provider's own is asked for its models.
 func (s *Setup) modelName(ctx context.Context) error {
 	byDefault, there := config.DefaultModels[s.set[setProvider]], []string(nil)
 	if s.elsewhere() {
@@ -283,8 +283,7 @@ func (s *Setup) modelName(ctx context.Context) error {
 	return nil
 }
 
-// serverModels asks a server for its models; the first that makes vectors is what texts are
-// embedded with.
+// serverModels asks a server for its models; the first embedding model is used for embeddings.
 func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -303,7 +302,7 @@ func (s *Setup) serverModels(ctx context.Context, at config.JobConfig) ([]string
 	return there, err
 }
 
-// tryModel asks the model one small question, before there is a database to write it down.
+// tryModel asks the model a small question, before there is a database to record it.
 func (s *Setup) tryModel(ctx context.Context, a *App) error {
 	m, err := a.Config.Generation("")
 	if err != nil {
@@ -322,8 +321,7 @@ func (s *Setup) tryModel(ctx context.Context, a *App) error {
 	return s.Say("it answers\n")
 }
 
-// embeddings keeps the provider's embedding model where that answers, else has searches go
-// by words.
+// embeddings keeps the provider's embedding model if it works; otherwise searches use only words.
 func (s *Setup) embeddings(ctx context.Context) error {
 	a, err := s.app()
 	if err != nil || s.untried {
@@ -357,7 +355,7 @@ func (s *Setup) group(ctx context.Context) error {
 	return s.ask(ctx, setLanguage, "Language of the memories, zh or en; Enter goes by the messages", "")
 }
 
-// machineZone is the time zone of this machine by its name, UTC where it cannot be told.
+// machineZone returns the name of this machine's time zone, UTC if unknown.
 func machineZone(lookupEnv func(string) string) string {
 	name := strings.TrimPrefix(lookupEnv("TZ"), ":")
 	if place, err := filepath.EvalSymlinks("/etc/localtime"); name == "" && err == nil {
@@ -369,7 +367,7 @@ func machineZone(lookupEnv func(string) string) string {
 	return name
 }
 
-// database asks for the database until one can be opened, unless the environment names it.
+// database asks for the database until one can be opened, unless the environment sets it.
 func (s *Setup) database(ctx context.Context) error {
 	for {
 		a, err := s.app()
@@ -403,7 +401,7 @@ func (s *Setup) database(ctx context.Context) error {
 	}
 }
 
-// migrate brings the tables up to date, unless the person would rather do it later.
+// migrate migrates the tables, unless the person declines.
 func (s *Setup) migrate(ctx context.Context, a *App) error {
 	s.tell("it is there, but its tables do not fit this version\n")
 	if s.Asks {
@@ -422,7 +420,7 @@ func (s *Setup) migrate(ctx context.Context, a *App) error {
 	return s.Say("They are up to date\n")
 }
 
-// write writes the file, and the key into one beside it, and says what is next.
+// write writes the file, and the key into a separate file, and prints the next steps.
 func (s *Setup) write(context.Context) error {
 	file, where := s.Input.NewFile(), ""
 	if key := s.set[setKey]; key != "" {
@@ -436,7 +434,7 @@ func (s *Setup) write(context.Context) error {
 	if s.set[setKeyFile] != "" {
 		s.set[setKeyFile] = s.Input.Beside(filepath.Dir(file), s.set[setKeyFile])
 	}
-	if s.elsewhere() { // the address says as much
+	if s.elsewhere() { // the address implies it
 		s.forget(setProvider)
 	}
 	small := map[string]string{}
@@ -454,7 +452,7 @@ func (s *Setup) write(context.Context) error {
 	return s.next(file, small)
 }
 
-// next warns of what the environment says otherwise, and says what to do next.
+// next warns of environment variables that override the file, and prints the next steps.
 func (s *Setup) next(file string, written map[string]string) error {
 	in, command := s.Input, "reverie"
 	if in.Path != "" {
@@ -477,10 +475,10 @@ func (s *Setup) next(file string, written map[string]string) error {
 	return s.Say("  %s import FILE\n", command)
 }
 
-// keyFile is the file beside a configuration file that a setup puts a key into.
+// keyFile returns the file next to a configuration file that holds the key.
 func keyFile(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".key" }
 
-// There are those files of a setup that are there already.
+// There returns the setup's files that exist already.
 func (s *Setup) There() (names []string) {
 	file := s.Input.NewFile()
 	for _, name := range []string{file, keyFile(file)} {

@@ -13,13 +13,13 @@ import (
 	"reverie/store/hooks"
 )
 
-// sender sends events as is configured.
+// sender returns the configured sender of events.
 func (a *App) sender() *webhook.Sender {
 	c := a.Config.Webhooks
 	return webhook.NewSender(webhook.Options{AllowPrivate: c.AllowPrivate, Timeout: c.Timeout.Duration, Now: a.Clock})
 }
 
-// deliverer sends what waits.
+// deliverer returns what sends waiting events.
 func (a *App) deliverer() *webhook.Deliverer {
 	c := a.Config.Webhooks
 	d := &webhook.Deliverer{Store: hooks.New(a.Store.DB()), Sender: a.sender(), GiveUp: c.GiveUp.Duration, Keep: c.Keep.Duration,
@@ -30,7 +30,7 @@ func (a *App) deliverer() *webhook.Deliverer {
 	return d
 }
 
-// deliver sends events until the end that it returns, which waits for what is being sent.
+// deliver sends events until the returned function is called, which waits for running requests.
 func (a *App) deliver(ctx context.Context) (end func()) {
 	d := a.deliverer()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -48,8 +48,8 @@ func (a *App) deliver(ctx context.Context) (end func()) {
 	}
 }
 
-// deliverLast sends what a command has left, until it is interrupted: it begins nothing more once that has taken
-// as long as the work has, and as long as a webhook may take to answer.
+// deliverLast sends the events that a command left. It starts nothing more once it has taken as long as the
+// command's work, and as long as a webhook's timeout.
 func (a *App) deliverLast(ctx context.Context) {
 	if a.Resident || a.Store == nil || !a.Store.DB().Wrote() {
 		return
@@ -61,7 +61,7 @@ func (a *App) deliverLast(ctx context.Context) {
 	d.Drain(context.WithoutCancel(ctx), enough.Done())
 }
 
-// examineWebhooks finds those that are disabled, or fail.
+// examineWebhooks finds webhooks that are disabled or fail.
 func (a *App) examineWebhooks(ctx context.Context, note func(check, detail string, err error) bool) {
 	list, err := hooks.New(a.Store.DB()).Webhooks(ctx, "")
 	if err == nil && len(list) == 0 {
@@ -79,7 +79,7 @@ func (a *App) examineWebhooks(ctx context.Context, note func(check, detail strin
 	note("webhooks", fmt.Sprintf("%d, none fails", len(list)), err)
 }
 
-// WebhookService is what the commands of webhooks ask, as whoever has the database.
+// WebhookService returns the service for the webhook commands, with the rights of the database's owner.
 func (a *App) WebhookService(ctx context.Context) (context.Context, *api.Service) {
 	return api.WithCaller(ctx, api.Caller{Name: "reverie webhooks", Scope: reverie.ScopeAdmin}),
 		&api.Service{Store: a.Store, Now: a.Clock, Log: a.Log, Sender: a.sender()}

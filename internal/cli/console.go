@@ -1,4 +1,4 @@
-// Package cli prints for people what commands have done, and as JSON for programs.
+// Package cli prints the results of commands, for people or as JSON for programs.
 package cli
 
 import (
@@ -20,17 +20,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Console is what a command reads from and prints to, and the clock that it prints by.
+// Console is the input and output of a command, with the clock for what it prints.
 type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	JSON           bool     // answers are for programs
-	Fields         []string // what JSON shall have of answers; none: all
-	Quiet          bool     // of runs, counts alone are said
+	JSON           bool     // print answers for programs
+	Fields         []string // the fields that JSON contains; none: all
+	Quiet          bool     // print only counts for runs
 	Env            []string
 	Now            func() time.Time
-	Short          map[string]string // ids as tables show them, by the whole ones
-	Columns        int               // of tables; 0: as many as the terminal of Stdout has
+	Short          map[string]string // the shortened ids for tables, by full id
+	Columns        int               // width of tables; 0: that of Stdout's terminal
 }
 
 // Say prints to standard output.
@@ -39,14 +39,14 @@ func (con *Console) Say(format string, args ...any) error {
 	return err
 }
 
-// CanAsk tells whether somebody reads what is printed and can answer.
+// CanAsk reports whether a person reads the output and can answer.
 func (con *Console) CanAsk() bool {
-	in, ok := con.Stdin.(io.Writer) // a terminal is a file, which can be both
+	in, ok := con.Stdin.(io.Writer) // a terminal is a file that is also writable
 	return ok && Terminal(in) && Terminal(con.Stdout)
 }
 
-// Ask asks a question, and returns the answer without the space around it; an empty one is
-// byDefault. It is an error where input ends without an answer.
+// Ask asks a question, and returns the trimmed answer; an empty one is byDefault. It fails if input ends without an
+// answer.
 func (con *Console) Ask(ctx context.Context, question, byDefault string) (string, error) {
 	if byDefault != "" {
 		question += " [" + Visible(byDefault) + "]"
@@ -58,8 +58,8 @@ func (con *Console) Ask(ctx context.Context, question, byDefault string) (string
 	return cmp.Or(answer, byDefault), err
 }
 
-// AskSecret is Ask for what a terminal must not show. Where the context ends first, the
-// terminal is left as it was.
+// AskSecret is Ask for an answer that the terminal must not show. If the context ends first, the terminal's state
+// is restored.
 func (con *Console) AskSecret(ctx context.Context, question string) (string, error) {
 	tty, is := con.Stdin.(*os.File)
 	if !is || !term.IsTerminal(int(tty.Fd())) {
@@ -85,7 +85,7 @@ func (con *Console) AskSecret(ctx context.Context, question string) (string, err
 	}
 }
 
-// line reads a line that somebody types, without the space around it.
+// line reads a line from the keyboard, trimmed.
 func (con *Console) line(ctx context.Context) (string, error) {
 	typed, err := bufio.NewReader(&PatientReader{Ctx: ctx, From: con.Stdin}).ReadString('\n')
 	if typed = strings.TrimSpace(typed); errors.Is(err, io.EOF) && typed != "" {
@@ -94,7 +94,7 @@ func (con *Console) line(ctx context.Context) (string, error) {
 	return typed, err
 }
 
-// Confirm asks a question of yes or no. Anything but yes is no.
+// Confirm asks a yes-or-no question. Any answer but yes is no.
 func (con *Console) Confirm(ctx context.Context, question string) (bool, error) {
 	if err := con.Say("%s [y/N] ", question); err != nil {
 		return false, err
@@ -134,16 +134,16 @@ func (con *Console) Input(ctx context.Context, name string) (io.ReadCloser, erro
 	return f, nil
 }
 
-// PatientReader waits for input until the context ends, which a plain read from
-// a terminal or a pipe would not notice. It is for one reader at a time.
+// PatientReader waits for input until the context ends, which a plain read from a terminal or a pipe would not
+// notice. It is for one reader at a time.
 type PatientReader struct {
 	Ctx  context.Context
 	From io.Reader
-	read chan piece // the read under way, nil without one
-	rest piece      // of the last read
+	read chan piece // the current read, nil if there is none
+	rest piece      // rest of the last read
 }
 
-// piece is what one read brought.
+// piece is the result of one read.
 type piece struct {
 	data []byte
 	err  error
@@ -184,9 +184,8 @@ func (con *Console) Getenv(name string) string {
 	return ""
 }
 
-// WriteWhole writes a file that is there whole or, where writing failed, not at
-// all; one that was there stays until then, and so does a link to it. Nobody else
-// may read it. What is no file but a pipe or a device is written as it is.
+// WriteWhole writes a file completely or, if writing fails, not at all. An existing file is replaced at the end,
+// and a link to it stays. Only its owner may read it. A pipe or a device is written directly.
 func WriteWhole(name string, write func(io.Writer) error) error {
 	place, special, err := whereToWrite(name)
 	if err != nil {
@@ -207,7 +206,7 @@ func WriteWhole(name string, write func(io.Writer) error) error {
 		return fmt.Errorf("make the file %s: %w: choose a folder that can be written to, such as %s, or /dev/stdout", name, err,
 			os.TempDir())
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // renamed by then, or unfinished
+	defer func() { _ = os.Remove(f.Name()) }() // renamed by then, or incomplete
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
@@ -217,13 +216,13 @@ func WriteWhole(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// whereToWrite follows the links that a name may be, also to a file that is not
-// there yet, and tells whether something is there that is no regular file.
+// whereToWrite follows links in a name, also to a file that does not exist yet. special reports whether something
+// other than a regular file exists there.
 func whereToWrite(name string) (place string, special bool, err error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return name, true, nil // by its name: what /dev/stdout leads to may have none
+		return name, true, nil // keeps the name: the target of /dev/stdout may have none
 	case err == nil:
 		place, err = filepath.EvalSymlinks(name)
 		return place, false, err
@@ -237,11 +236,11 @@ func whereToWrite(name string) (place string, special bool, err error) {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(name), target)
 	}
-	return whereToWrite(target) // links in a circle are an error of Stat
+	return whereToWrite(target) // for circular links Stat returns an error
 }
 
-// Seekable opens a file that is read several times. Standard input is copied to a
-// temporary one, which goes when it is closed.
+// Seekable opens a file for several reads. It copies standard input to a temporary file, which is removed when it
+// is closed.
 func (con *Console) Seekable(ctx context.Context, name string) (io.ReadSeekCloser, error) {
 	in, err := con.Input(ctx, name)
 	if err != nil {
@@ -269,8 +268,8 @@ type spooled struct{ *os.File }
 
 func (s spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
 
-// Twice returns a channel that is closed at a second signal, and what ends the
-// watch. The first signal ends the command's context: see main.
+// Twice returns a channel that closes at a second signal, and a function that stops watching. The first signal ends
+// the command's context: see main.
 func Twice() (hurry <-chan struct{}, end func()) {
 	signals, second, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -292,17 +291,16 @@ func Twice() (hurry <-chan struct{}, end func()) {
 	}
 }
 
-// Hurried is Twice for a process that stays.
+// Hurried is Twice for a long-running process.
 func Hurried() (hurry <-chan struct{}, end func()) {
-	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end; the work continues
 	return Twice()
 }
 
-// Drained gives work a context that outlives the end of ctx by grace: what is
-// under way may finish, while stop, the end of ctx, keeps more from being begun.
-// A second signal ends it at once.
+// Drained returns a context for work that ends grace after ctx. Running work may finish, while the end of ctx keeps
+// more from being started. A second signal ends it at once.
 func (con *Console) Drained(ctx context.Context, grace time.Duration) (work context.Context, end func()) {
-	signal.Ignore(syscall.SIGPIPE) // a reader that has gone does not end the work
+	signal.Ignore(syscall.SIGPIPE) // the work continues if its reader ends
 	hurry, forget := Twice()
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	done := make(chan struct{})

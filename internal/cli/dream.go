@@ -10,11 +10,11 @@ import (
 	"reverie/jobs"
 )
 
-// DreamReply is a result in the shape of the API.
+// DreamReply converts a result for the API.
 func DreamReply(r dream.Result) reverie.DreamReply {
 	reply := reverie.DreamReply{RunSummary: r.Summary(""), Job: reverie.JobDream, SessionID: r.SessionID,
 		Reason: r.Reason, Narrative: r.Narrative, Stats: r.Stats.Evolve(), Changes: []reverie.ChangeReply{}}
-	reply.Messages = nil // it reads none
+	reply.Messages = nil // a dream reads none
 	if r.None != "" {
 		reply.Status, reply.Message = "", r.None
 		return reply
@@ -23,8 +23,7 @@ func DreamReply(r dream.Result) reverie.DreamReply {
 	return reply
 }
 
-// PrintDream shows a dream to a person: why it was, the narrative, and the items, on
-// what grounds.
+// PrintDream shows a dream: why it was due, the narrative, and the items with their sources.
 func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
 	defer con.Warn(r.Warnings...)
 	if r.None != "" {
@@ -41,18 +40,18 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) error {
 	return con.printOutcome(of+"  dream", r.Result, took, page)
 }
 
-// dreamPage is what a group's dreams have left, in the group's own time.
+// dreamPage is the result of a group's dreams, in the group's time zone.
 type dreamPage struct {
 	reverie.Dream
 	cal  jobs.Calendar
 	Zone *time.Location
 }
 
-// PrintDreams shows what a group's dreams have left.
+// PrintDreams shows the result of a group's dreams.
 func (con *Console) PrintDreams(d reverie.Dream, cal jobs.Calendar) error {
 	zone, err := d.Group.Location()
 	if err != nil {
-		zone = time.UTC // as the calendar is then
+		zone = time.UTC // the calendar is UTC's then, too
 	}
 	return con.Page("dream", dreamPage{d, cal, zone})
 }
@@ -64,12 +63,12 @@ type dreamSection struct {
 	Items       []reverie.DreamItem
 }
 
-// Sections are the parts of the page below the narrative.
+// Sections returns the parts of the page below the narrative.
 func (p dreamPage) Sections() []dreamSection {
 	sections := []dreamSection{{Title: "Preferences", Mark: "•"}, {Title: "Themes", Mark: "•"}, {Title: "Open threads", Mark: "•"},
 		{Title: "Closed lately", Mark: "✓", Closed: true}, {Title: "Besides", Mark: "•"}}
 	of := map[reverie.DreamType]int{reverie.DreamPreference: 0, reverie.DreamTheme: 1, reverie.DreamTodo: 2,
-		"": 4} // came in without the tag of a type
+		"": 4} // imported without the tag of a type
 	for _, item := range p.Items {
 		i, known := of[item.Type]
 		if item.Done {
@@ -82,7 +81,7 @@ func (p dreamPage) Sections() []dreamSection {
 	return sections
 }
 
-// Title is what the group is called.
+// Title returns the name of the group.
 func (p dreamPage) Title() string {
 	if name := strings.TrimSpace(p.Group.Name); name != "" && name != p.Group.ID {
 		return name + " (" + p.Group.ID + ")"
@@ -90,7 +89,7 @@ func (p dreamPage) Title() string {
 	return p.Group.ID
 }
 
-// Stamp is when a dream ended, or began while it has not, in the group's time.
+// Stamp returns when a dream ended, or began if it has not ended, in the group's time zone.
 func (p dreamPage) Stamp(r reverie.Run) string {
 	at := r.StartedAt
 	if r.FinishedAt != nil {
@@ -99,11 +98,11 @@ func (p dreamPage) Stamp(r reverie.Run) string {
 	return at.In(p.Zone).Format("2006-01-02 15:04")
 }
 
-// Date is the date of the group's calendar that an instant falls on.
+// Date returns the date of an instant in the group's calendar.
 func (p dreamPage) Date(t time.Time) string { return p.cal.Containing(t).Date }
 
-// reach says what a dream took in, and up to which session. All of it may be new
-// again, since a person has rejected the dream.
+// reach says how much a dream used, and up to which session. If a person has rejected the dream, all of it may be
+// new again.
 func reach(r reverie.Run) string {
 	if r.Stats.Sessions+r.Stats.Material == 0 {
 		return "what is new again"
@@ -118,8 +117,7 @@ func reach(r reverie.Run) string {
 	return text
 }
 
-// NarrativeNote says what the narrative rests on, and of which dream it is, where
-// that is not the last one.
+// NarrativeNote says what the narrative rests on, and which dream wrote it, if not the last one.
 func (p dreamPage) NarrativeNote() string {
 	n, last := p.Narrative, p.Run
 	var sessions, facts, others int
@@ -143,7 +141,7 @@ func (p dreamPage) NarrativeNote() string {
 	return text
 }
 
-// sourceKind says what sort of memory a source is.
+// sourceKind returns the kind of a source in words.
 func sourceKind(src reverie.SourceMemory) string {
 	switch {
 	case src.Summary:

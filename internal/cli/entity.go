@@ -12,7 +12,7 @@ import (
 	"reverie/internal/text"
 )
 
-// PrintEntities shows a page of so many people and things.
+// PrintEntities shows a page of entities, of total in all.
 func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) error {
 	if err := con.Page("entities", list); err != nil {
 		return err
@@ -20,8 +20,7 @@ func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) erro
 	return con.more(offset, len(list), total)
 }
 
-// lastSupported is the date of the newest message that a claim of the entity rests
-// on.
+// lastSupported returns the date of the newest evidence of the entity's claims.
 func lastSupported(e reverie.Entity) string {
 	var newest time.Time
 	for _, c := range e.Claims {
@@ -35,7 +34,7 @@ func lastSupported(e reverie.Entity) string {
 	return newest.UTC().Format(time.DateOnly)
 }
 
-// ImpressionReply is a result in the shape of the API, with the names of what changed.
+// ImpressionReply converts a result for the API, with the names of what changed.
 func ImpressionReply(r entity.Result, names map[string]string) reverie.ImpressionsReply {
 	return reverie.ImpressionsReply{RunSummary: r.Summary("nothing waits"), Job: reverie.JobImpression,
 		ImpressionTime: r.Ended(), Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated,
@@ -43,9 +42,8 @@ func ImpressionReply(r entity.Result, names map[string]string) reverie.Impressio
 		Changes: append([]reverie.EntityChangeReply{}, reverie.EntityChangeReplies(r.Changes, names)...)}
 }
 
-// PrintImpression shows a run of the impression job to a person: what is known now
-// of whom, and on what grounds. The date of its window is "" where it need not be
-// told from others.
+// PrintImpression shows a run of the impression job: the new claims, and their evidence. date is the date of its
+// window, "" if it is not needed to identify the run.
 func (con *Console) PrintImpression(r entity.Result, names map[string]string, took time.Duration, date string) error {
 	if r.NoNew {
 		return con.Say("%s: no messages wait for impressions\n", Visible(r.GroupID))
@@ -54,13 +52,13 @@ func (con *Console) PrintImpression(r entity.Result, names map[string]string, to
 		outcome{Line: Counts(reverie.JobImpression, r.Stats), Entities: con.entityChanges(r.Changes, names)})
 }
 
-// entityChange is a change of an entity in words, and in a history by whom it was made.
+// entityChange is a change of an entity in words and, in a history, its author.
 type entityChange struct {
 	reverie.EntityChange
 	Text, By string
 }
 
-// entityChanges say what a run found out, and whom it is about.
+// entityChanges returns the changes of a run with the names of their entities.
 func (con *Console) entityChanges(changes []reverie.EntityChange, names map[string]string) (list []entityChange) {
 	s := con.Style()
 	for _, c := range changes {
@@ -78,7 +76,7 @@ func (con *Console) entityChanges(changes []reverie.EntityChange, names map[stri
 	return list
 }
 
-// saidBy says whose word a claim is: the entity's own, or that of others.
+// saidBy says whose words a claim is: the entity's own, or those of others.
 func saidBy(c reverie.ClaimReply) string {
 	if c.Self {
 		return "in their own words"
@@ -105,9 +103,9 @@ func saidBy(c reverie.ClaimReply) string {
 	}
 }
 
-// newestQuotes are the newest quotes, the older first, and how many there are besides.
+// newestQuotes returns the newest quotes, oldest first, and how many more there are.
 func newestQuotes(evidence []reverie.Evidence) (lines []string) {
-	const shown = 3 // --json has them all
+	const shown = 3 // --json has all of them
 	if more := len(evidence) - shown; more > 0 {
 		lines = append(lines, Plural(more, "quote")+" before these")
 		evidence = evidence[more:]
@@ -119,8 +117,7 @@ func newestQuotes(evidence []reverie.Evidence) (lines []string) {
 	return lines
 }
 
-// EntityHistory shows the changes of an entity and then the versions of each claim, newest
-// last.
+// EntityHistory shows the changes of an entity and then the versions of each claim, newest last.
 func (con *Console) EntityHistory(r reverie.EntityHistoryReply) error {
 	type claim struct {
 		reverie.Claim
@@ -135,7 +132,7 @@ func (con *Console) EntityHistory(r reverie.EntityHistoryReply) error {
 	for _, c := range r.Changes {
 		joins := c.Action == reverie.EntityMerge || c.Action == reverie.EntityUnmerge
 		if joins && c.EntityID != r.EntityID && c.OtherID != nil && *c.OtherID == r.EntityID {
-			continue // the other side of one that is shown
+			continue // the other side of a change that is shown
 		}
 		page.Changes = append(page.Changes, entityChange{c, changeText(s, c), changedBy(c, r.EntityID)})
 	}
@@ -151,7 +148,7 @@ func (con *Console) EntityHistory(r reverie.EntityHistoryReply) error {
 	return con.Page("entity_history", page)
 }
 
-// changeText is what a change of an entity says.
+// changeText describes a change of an entity.
 func changeText(s Style, c reverie.EntityChange) string {
 	text := Visible(c.NewText)
 	switch c.Action {
@@ -172,7 +169,7 @@ func changeText(s Style, c reverie.EntityChange) string {
 	return text
 }
 
-// changedBy says who made a change, and of which entity where that is not the one shown.
+// changedBy says who made a change, and to which entity if it is not the one shown.
 func changedBy(c reverie.EntityChange, shown string) string {
 	by := "by a person"
 	switch {
@@ -187,7 +184,7 @@ func changedBy(c reverie.EntityChange, shown string) string {
 	return by
 }
 
-// changeMark is how a change begins in print: as those of memories do.
+// changeMark returns the mark before a change, as for memories.
 func changeMark(s Style, action reverie.EntityAction) string {
 	switch action {
 	case reverie.EntityWithdrawn:
@@ -198,8 +195,8 @@ func changeMark(s Style, action reverie.EntityAction) string {
 	return s.Green("+")
 }
 
-// NameAmbiguous says of observations which name several bear whom they may be about, and
-// who those are: the subject, an alias of it, or somebody whom it is related to.
+// NameAmbiguous adds to observations with an ambiguous name the entities that it may mean: as the subject, an
+// alias, or the target of a relation.
 func NameAmbiguous(waiting []reverie.Observation, known []reverie.Entity) {
 	for i := range waiting {
 		o, bearers := &waiting[i], map[string]int{}

@@ -13,14 +13,14 @@ import (
 	"reverie/internal/text"
 )
 
-// ImportShown is what an import or a pull was asked for, as far as its report shows it.
+// ImportShown is the part of an import's or pull's arguments that its report needs.
 type ImportShown struct {
 	Dry                 bool
 	Formats, PassedOver []string
-	Ahead               any // what to do next, and what it takes; nil: nothing
+	Ahead               any // the next steps, and their cost; nil: none
 }
 
-// PrintChats says what came of an import.
+// PrintChats shows the result of an import.
 func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) error {
 	o.Formats = slices.Compact(slices.Sorted(slices.Values(o.Formats)))
 	if con.JSON {
@@ -28,7 +28,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 			Formats: append([]string{}, o.Formats...), Result: res, PassedOver: o.PassedOver, Ahead: o.Ahead})
 	}
 	if len(o.Formats) == 0 {
-		return nil // the error says it all
+		return nil // the error contains everything
 	}
 	page := struct {
 		ImportShown
@@ -49,7 +49,7 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 	return nil
 }
 
-// filtered is how many were filtered, for whatever reason.
+// filtered returns the number of filtered messages, for any reason.
 func filtered(by map[reverie.Filter]int) (sum int) {
 	for _, n := range by {
 		sum += n
@@ -59,7 +59,7 @@ func filtered(by map[reverie.Filter]int) (sum int) {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// reasons lists counts, the greatest first.
+// reasons lists counts, largest first.
 func reasons[R ~string](by map[R]int) string {
 	names := slices.SortedFunc(maps.Keys(by), func(a, b R) int {
 		return cmp.Or(by[b]-by[a], cmp.Compare(a, b))
@@ -67,7 +67,7 @@ func reasons[R ~string](by map[R]int) string {
 	return strings.Join(text.Each(names, func(n R) string { return fmt.Sprintf("%d %s", by[n], Visible(string(n))) }), ", ")
 }
 
-// fewNames lists some of many names.
+// fewNames lists the first of many names.
 func fewNames(names []string, most int) string {
 	rest := ""
 	if n := len(names) - most; n > 0 {
@@ -76,7 +76,7 @@ func fewNames(names []string, most int) string {
 	return Visible(strings.Join(names, ", ")) + rest
 }
 
-// report is what came of an import or a pull as JSON.
+// report is the result of an import or a pull as JSON.
 type report struct {
 	Success bool     `json:"success"`
 	DryRun  bool     `json:"dry_run,omitempty"`
@@ -88,7 +88,7 @@ type report struct {
 	Failed     any      `json:"failed,omitempty"`
 }
 
-// PrintPulled says what came of a pull.
+// PrintPulled shows the result of a pull.
 func (con *Console) PrintPulled(o ImportShown, source string, res ingest.Result, whole bool, failed any) error {
 	if !con.JSON {
 		o.Formats = []string{source}

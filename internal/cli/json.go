@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// WriteJSON writes one document, indented: people read it too.
+// WriteJSON writes one document, indented for people.
 func (con *Console) WriteJSON(v any) error {
 	if len(con.Fields) == 0 {
 		return con.encode(v, "  ")
@@ -24,8 +24,8 @@ func (con *Console) WriteJSON(v any) error {
 	return con.encode(picked, "  ")
 }
 
-// WriteJSONLine writes one document on one line, for streams of them. What it lacks of the
-// fields is null: the documents of a stream differ.
+// WriteJSONLine writes one document on one line, for streams of documents. Missing selected fields are null, since
+// the documents of a stream differ.
 func (con *Console) WriteJSONLine(v any) error {
 	if len(con.Fields) == 0 {
 		return con.encode(v, "")
@@ -37,8 +37,8 @@ func (con *Console) WriteJSONLine(v any) error {
 	return con.encode(whole.only(con.Fields), "")
 }
 
-// encode escapes what a terminal would obey, which says the same: JSON itself has only
-// the controls of ASCII escaped.
+// encode escapes characters that control a terminal, which does not change the meaning: JSON itself escapes only
+// ASCII controls.
 func (con *Console) encode(v any, indent string) error {
 	var b, plain bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -47,7 +47,7 @@ func (con *Console) encode(v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	for _, r := range b.String() { // it is UTF-8, and in strings alone is it more than ASCII
+	for _, r := range b.String() { // the text is UTF-8, and only strings contain non-ASCII
 		if r == 0x7f || r > 0x7f && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			fmt.Fprintf(&plain, `\u%04x`, r)
 		} else {
@@ -58,7 +58,7 @@ func (con *Console) encode(v any, indent string) error {
 	return err
 }
 
-// object is a JSON object whose values are not read.
+// object is a JSON object with undecoded values.
 type object map[string]json.RawMessage
 
 func objectOf(v any) (whole object, err error) {
@@ -69,7 +69,7 @@ func objectOf(v any) (whole object, err error) {
 	return whole, err
 }
 
-// only are some fields of an object; null is what it lacks.
+// only returns some fields of an object; missing ones are null.
 func (o object) only(fields []string) object {
 	some := object{}
 	for _, name := range fields {
@@ -78,7 +78,7 @@ func (o object) only(fields []string) object {
 	return some
 }
 
-// missing is the error of the first field that an object does not have.
+// missing returns an error for the first field that an object does not have.
 func (o object) missing(fields []string) error {
 	for _, name := range fields {
 		if _, found := o[name]; !found {
@@ -89,8 +89,7 @@ func (o object) missing(fields []string) error {
 	return nil
 }
 
-// pick reduces a reply to some of its fields, or, where it holds a list, to a list of
-// objects with those.
+// pick reduces a reply to some of its fields. A reply with a list becomes a list of objects with those fields.
 func pick(reply any, fields []string) (any, error) {
 	whole, err := objectOf(reply)
 	if err != nil {
@@ -100,9 +99,9 @@ func pick(reply any, fields []string) (any, error) {
 	if wrong == nil {
 		return whole.only(fields), nil
 	}
-	var empty any // a list whose fields cannot be known
+	var empty any // a list whose fields are unknown, since it is empty
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
-		list, known := []object(nil), object{} // fields that are left out where they are empty are known by others
+		list, known := []object(nil), object{} // fields that one object omits because they are empty are known from others
 		if json.Unmarshal(whole[name], &list) != nil || list == nil {
 			continue
 		}

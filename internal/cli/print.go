@@ -16,7 +16,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Show prints an answer: as JSON where that was asked for, else as print does.
+// Show prints a reply: as JSON if requested, otherwise with print.
 func (con *Console) Show(reply any, print func() error) error {
 	if con.JSON {
 		return con.WriteJSON(reply)
@@ -24,20 +24,20 @@ func (con *Console) Show(reply any, print func() error) error {
 	return print()
 }
 
-// Warn tells on standard error of what keeps nothing from its end.
+// Warn prints warnings to standard error.
 func (con *Console) Warn(warnings ...string) {
 	for _, text := range warnings {
 		fmt.Fprintf(con.Stderr, "warning: %s\n", Visible(text))
 	}
 }
 
-// Terminal tells whether w is one.
+// Terminal reports whether w is a terminal.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Style colours what goes to a terminal, unless NO_COLOR says otherwise.
+// Style colours output to a terminal, unless NO_COLOR is set.
 type Style struct{ on bool }
 
 func (s Style) paint(code, text string) string {
@@ -53,7 +53,7 @@ func (s Style) Red(t string) string   { return s.paint("31", t) }
 func (s Style) Green(t string) string { return s.paint("32", t) }
 func (s Style) Amber(t string) string { return s.paint("33", t) }
 
-// Mark is ok where something is, and a warning where it is not.
+// Mark returns the mark of a good or a bad state.
 func (s Style) Mark(ok bool) string {
 	if ok {
 		return s.Green("ok")
@@ -61,7 +61,7 @@ func (s Style) Mark(ok bool) string {
 	return s.Red("--")
 }
 
-// more says which part of a list was shown, where there is more of it.
+// more says which part of a list was shown, if it was not all.
 func (con *Console) more(offset, shown, total int) error {
 	end := offset + shown
 	if end >= total {
@@ -72,11 +72,11 @@ func (con *Console) more(offset, shown, total int) error {
 
 var paintPattern = text.NewPattern("\x1b\\[[0-9]+m")
 
-// Width is what a cell takes up on a screen.
+// Width returns the columns of a cell on a screen.
 func Width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }
 
-// Visible makes text that came from chats or models safe for a terminal: no
-// escape sequence, no line break gets through.
+// Visible makes text from chats or models safe for a terminal: it lets no escape sequence and no line break
+// through.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -89,21 +89,21 @@ func Visible(text string) string {
 	}, text)
 }
 
-// VisibleLines is an error, which may repeat what a chat or a server said, safe
-// for a terminal; its lines stay apart.
+// VisibleLines returns the text of an error, which may quote a chat or a server, safe for a terminal; line breaks
+// stay.
 func VisibleLines(err error) string {
 	return strings.Join(text.Each(strings.Split(reverie.ErrorText(err), "\n"), Visible), "\n")
 }
 
-// Stamp is an instant as tables show it: UTC, to the minute.
+// Stamp formats an instant for tables: UTC, to the minute.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// listed joins what is not empty.
+// listed joins the non-empty parts.
 func listed(sep string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), sep)
 }
 
-// some is a count in words, "" where it is nothing.
+// some formats a count, "" if it is zero.
 func some(n int, format string) string {
 	if n == 0 {
 		return ""
@@ -111,7 +111,7 @@ func some(n int, format string) string {
 	return fmt.Sprintf(format, n)
 }
 
-// things counts things and says what of them, "" where there are none.
+// things formats a count of things with a description, "" if it is zero.
 func things(n int, thing, what string) string {
 	if n == 0 {
 		return ""
@@ -130,11 +130,11 @@ func Plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// bars are the heights of a sparkline, from the lowest that is more than nothing.
+// bars are the heights of a sparkline, from the lowest above zero.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// sparkline draws counts as one line, a character each, the highest of them full
-// height. Nothing is a dot, so that a little can be told from it.
+// sparkline draws counts as one line, one character each, scaled to the highest. Zero is a dot, to distinguish it
+// from small counts.
 func sparkline(counts []int) string {
 	if len(counts) == 0 {
 		return ""
@@ -151,7 +151,7 @@ func sparkline(counts []int) string {
 	return b.String()
 }
 
-// series is counts as a sparkline on a terminal, else as plain numbers.
+// series draws counts as a sparkline on a terminal, otherwise as numbers.
 func (con *Console) series(counts []int) string {
 	if Terminal(con.Stdout) {
 		return sparkline(counts)
@@ -159,7 +159,7 @@ func (con *Console) series(counts []int) string {
 	return strings.Trim(fmt.Sprint(counts), "[]")
 }
 
-// spread is a series over a range that begins at 0, with its ends where it is drawn.
+// spread is series for a range that begins at 0; the drawing has labels at its ends.
 func (con *Console) spread(counts []int, end string) string {
 	if Terminal(con.Stdout) {
 		return "0 " + sparkline(counts) + " " + end
@@ -167,8 +167,7 @@ func (con *Console) spread(counts []int, end string) string {
 	return con.series(counts)
 }
 
-// WordDiff shows what an update changed, word by word: [-gone-]{+new+}, in colour where
-// there is colour.
+// WordDiff shows what an update changed, word by word: [-old-]{+new+}, in colour if possible.
 func WordDiff(s Style, before, after string) string {
 	var b strings.Builder
 	for _, p := range diff.Words(before, after) {

@@ -10,12 +10,12 @@ import (
 	"reverie/internal/session"
 )
 
-// Bar is a progress bar on standard error, which leaves the screen when it is finished;
-// where that is no terminal it is nothing. One that cannot be drawn is no reason to stop.
+// Bar is a progress bar on standard error, which disappears when it is finished. It does nothing if standard error
+// is no terminal. Its errors are ignored.
 type Bar struct{ bar *progressbar.ProgressBar }
 
-// NewBar draws a bar for so many units; a total of -1 is not known. It moves when it is
-// told to, and never by itself: the library's own ticker looks at it without its lock.
+// NewBar draws a bar of total units, -1 if unknown. It is redrawn only by its methods: the library's own ticker
+// reads it without its lock.
 func (con *Console) NewBar(total int64, what, unit string, more ...progressbar.Option) Bar {
 	if !Terminal(con.Stderr) {
 		return Bar{}
@@ -30,7 +30,7 @@ func (con *Console) NewBar(total int64, what, unit string, more ...progressbar.O
 	return Bar{bar}
 }
 
-// Set shows that so many are done, of as many as are known by now, if any are.
+// Set shows that done of of units are done; of is 0 if unknown.
 func (b Bar) Set(done, of int) {
 	if b.bar == nil {
 		return
@@ -41,22 +41,22 @@ func (b Bar) Set(done, of int) {
 	_ = b.bar.Set(done)
 }
 
-// Clear takes the bar off the screen, for a line of output to stand there.
+// Clear removes the bar from the screen, for a line of output.
 func (b Bar) Clear() {
 	if b.bar != nil {
 		_ = b.bar.Clear()
 	}
 }
 
-// Finish takes the bar off the screen for good.
+// Finish removes the bar for good.
 func (b Bar) Finish() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
 	}
 }
 
-// WatchEvolving shows a run's progress over so many messages, and returns what ends
-// the show. So do the others.
+// WatchEvolving shows the progress of a run over that many messages, until stop is called. The following functions
+// work the same.
 func (con *Console) WatchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
 	bar := con.NewBar(int64(messages), "evolving", "messages")
 	p.Progress = func(done int) { bar.Set(done, messages) }
@@ -77,14 +77,14 @@ func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
 	return bar.Finish
 }
 
-// WatchObserving shows how many questions about people and things have been answered.
+// WatchObserving shows how many questions of the impression job have been answered.
 func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
 	bar := con.NewBar(-1, "observing", "questions")
 	p.Progress = bar.Set
 	return bar.Finish
 }
 
-// WatchWindows shows how many windows are finished, of as many as are expected.
+// WatchWindows shows how many of the expected windows are finished.
 func (con *Console) WatchWindows(windows int) Bar {
 	return con.NewBar(int64(windows), "evolving", "windows", progressbar.OptionSetPredictTime(true))
 }
@@ -95,7 +95,7 @@ type ImportBar struct {
 	in *ingest.Input
 }
 
-// ImportBar is nothing where the size of the source is not known.
+// ImportBar returns a bar, which does nothing if the size of the source is unknown.
 func (con *Console) ImportBar(in *ingest.Input) ImportBar {
 	if in.Size == 0 || con.JSON {
 		return ImportBar{}
@@ -104,7 +104,7 @@ func (con *Console) ImportBar(in *ingest.Input) ImportBar {
 		progressbar.OptionSetPredictTime(true)), in}
 }
 
-// Read shows how far it is.
+// Read shows the current progress.
 func (b ImportBar) Read() {
 	if b.bar != nil {
 		_ = b.bar.Set64(min(b.in.BytesRead(), b.in.Size))

@@ -15,16 +15,16 @@ import (
 	"reverie/internal/safety"
 )
 
-// ScanReport prints findings as they come, and counts them.
+// ScanReport prints findings as they are found, and counts them.
 type ScanReport struct {
 	*Console
 	Texts int // lines of a file, or texts of a group
 	Bytes int64
 	Found int
-	Rules map[reverie.ScanFinding]int // by class and rule alone
+	Rules map[reverie.ScanFinding]int // by class and rule only
 }
 
-// scanRow is how a finding is printed: where, its class, its rule, and an excerpt.
+// scanRow is the format of a finding: place, class, rule, and excerpt.
 const scanRow = "%-12s  %-9s  %-20s  %s"
 
 func (r *ScanReport) Add(f reverie.ScanFinding) error {
@@ -42,14 +42,14 @@ func (r *ScanReport) Add(f reverie.ScanFinding) error {
 	return r.Say(scanRow+"\n", Visible(f.Where), f.Class, f.Rule, Visible(f.Excerpt))
 }
 
-// scanCount is how often a rule found something.
+// scanCount is the number of findings of a rule.
 type scanCount struct {
 	Class reverie.FindingClass `json:"class"`
 	Rule  string               `json:"rule"`
 	Count int                  `json:"count"`
 }
 
-// counts are the rules that found something, the most frequent first.
+// counts returns the rules with findings, most frequent first.
 func (r *ScanReport) counts() []scanCount {
 	list := []scanCount{}
 	for f, n := range r.Rules {
@@ -82,15 +82,14 @@ func (r *ScanReport) End() error {
 }
 
 const (
-	// ScanBlock is how much of a text is looked at at once.
+	// ScanBlock is the number of bytes scanned at once.
 	ScanBlock = 1 << 20
-	// scanOverlap is how much of a block is looked at again with the next one: what
-	// begins there may end behind it. It holds any key but the longest private ones.
+	// scanOverlap is the number of bytes that are scanned again with the next block, for findings across its end. It is
+	// longer than any key except the longest private ones.
 	scanOverlap = 16 << 10
 )
 
-// ScanText reports the secrets and the personal data of a text, which may be of any size
-// and have lines of any length.
+// ScanText reports the secrets and personal data of a text of any size, with lines of any length.
 func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
 	block := make([]byte, 0, ScanBlock)
 	place := textPlace{line: 1, column: 1}
@@ -110,7 +109,7 @@ func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
 		done := 0
 		for _, f := range safety.ScanPlaces(text) {
 			if f.Start >= end {
-				break // it comes again with the next block
+				break // it is found again in the next block
 			}
 			place.advance(text[done:f.Start])
 			done = f.Start
@@ -133,8 +132,8 @@ func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
 	return nil
 }
 
-// cutBlock is where a block is best cut, at or a little before a byte: behind a line,
-// else behind a space, else between characters.
+// cutBlock returns where to cut a block, at or a little before a byte: after a line, otherwise after a space,
+// otherwise between characters.
 func cutBlock(block []byte, at int) int {
 	near := block[max(0, at-scanOverlap):at]
 	if i := bytes.LastIndexByte(near, '\n'); i >= 0 {
@@ -149,7 +148,7 @@ func cutBlock(block []byte, at int) int {
 	return at
 }
 
-// textPlace is a place in a text, by its line and character.
+// textPlace is a position in a text: line and character.
 type textPlace struct{ line, column int }
 
 func (p *textPlace) advance(text string) {

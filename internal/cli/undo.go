@@ -11,15 +11,15 @@ import (
 	"reverie/internal/text"
 )
 
-// undone is a run that was taken back, as a page shows it.
+// undone is an undone run, as a page shows it.
 type undone struct {
 	reverie.Undone
 	Counted, Remembers, Sets string
-	But                      []string // what the group does not remember as before
+	But                      []string // differences from before the run
 }
 
-// PrintUndone says what taking runs back changed, what it left, and what the group
-// remembers now. Beside an error there are only the first of the runs.
+// PrintUndone shows what undoing runs changed, what it left, and the number of memories now. With an error, it
+// shows the runs before the failing one.
 func (con *Console) PrintUndone(reply reverie.UndoReply, failed error) error {
 	page := struct {
 		reverie.UndoReply
@@ -36,7 +36,7 @@ func (con *Console) PrintUndone(reply reverie.UndoReply, failed error) error {
 			switch inPlace := c.OldID != nil && *c.OldID == c.MemoryID; {
 			case c.NewStatement == "":
 				c.Action = reverie.ActionDelete
-			case inPlace: // of its strength alone
+			case inPlace: // only of its strength
 				continue
 			case c.OldStatement == c.NewStatement:
 				c.Action = reverie.ActionCreate // it had ended
@@ -64,7 +64,7 @@ func (con *Console) PrintUndone(reply reverie.UndoReply, failed error) error {
 	return nil
 }
 
-// takenBack counts what taking a run back changed. What is zero is left out.
+// takenBack counts what undoing a run changed, without zero counts.
 func takenBack(u reverie.Undone) string {
 	read := "message"
 	if u.Job == reverie.JobDream {
@@ -76,9 +76,8 @@ func takenBack(u reverie.Undone) string {
 		things(u.Requeued, read, " to be read again")), "it had changed nothing")
 }
 
-// PrintErasures prints the receipts, and, where no group failed, that nothing is left. Only
-// a dry run tells the author's names, to whoever is to decide which of them are words that
-// should stay.
+// PrintErasures prints the receipts and, if no group failed, that nothing is left. Only a dry run prints the
+// author's names, for the person who decides which of them are ordinary words and should stay.
 func (con *Console) PrintErasures(dry bool, list []reverie.Erasure, failed error) error {
 	reply := struct {
 		Success bool              `json:"success"`

@@ -9,7 +9,7 @@ import (
 	"reverie/jobs"
 )
 
-// PrintWhy shows what stands behind a memory as a page.
+// PrintWhy shows the history of a memory as a page.
 func (con *Console) PrintWhy(why reverie.Why, asked string, cal jobs.Calendar) error {
 	const mostResting = 10
 	page := struct {
@@ -26,7 +26,7 @@ func (con *Console) PrintWhy(why reverie.Why, asked string, cal jobs.Calendar) e
 	return con.Page("why", page)
 }
 
-// PrintBlame shows whose each word is, and then who wrote each version.
+// PrintBlame shows which version wrote each word, and then where each version comes from.
 func (con *Console) PrintBlame(b reverie.Blame, why reverie.Why, cal jobs.Calendar) error {
 	page := struct {
 		reverie.Blame
@@ -54,7 +54,7 @@ type shownVersion struct {
 	Later              []shownLater
 }
 
-// shownLater is what became of a version later, and the decisions that this rests on.
+// shownLater is a later change to a version, with the decisions that caused it.
 type shownLater struct {
 	reverie.WhyLater
 	What, Who string
@@ -62,8 +62,7 @@ type shownLater struct {
 	Replaced  []reverie.Decision
 }
 
-// shownVersions are the versions of a memory, newest first, and how each differs from the
-// one before.
+// shownVersions returns the versions of a memory, newest first, with the difference from the previous one.
 func (con *Console) shownVersions(why reverie.Why, cal jobs.Calendar) (list []shownVersion) {
 	for i, v := range slices.Backward(why.Versions) {
 		shown := showVersion(v, cal)
@@ -76,7 +75,7 @@ func (con *Console) shownVersions(why reverie.Why, cal jobs.Calendar) (list []sh
 	return list
 }
 
-// showVersion puts the decisions on a version with what became of it by them.
+// showVersion joins each later change of a version with the decisions that caused it.
 func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
 	shown := shownVersion{WhyVersion: v, MadeBy: madeBy(v, cal)}
 	told := map[int]bool{}
@@ -109,7 +108,7 @@ func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
 	return shown
 }
 
-// usedHow says what readers made of a memory.
+// usedHow describes the usage of a memory.
 func usedHow(u reverie.UsageCount) string {
 	text := "offered to readers " + Plural(u.Offered, "time")
 	if u.LastOfferedAt != nil {
@@ -121,18 +120,18 @@ func usedHow(u reverie.UsageCount) string {
 	return text + fmt.Sprintf("; %s used it, %d did not", Plural(u.Referenced, "answer"), u.Ignored)
 }
 
-// supportedBy tells whether a decision is why a version was supported.
+// supportedBy reports whether a decision caused the support of a version.
 func supportedBy(l reverie.WhyLater, d reverie.Decision) bool {
 	return l.Action == reverie.ActionKeep && d.Action == reverie.DecisionNone && d.RunID == l.RunID
 }
 
-// replacedBy tells whether a decision is why a version was deleted: its fact took
-// the version's place, at once or when a person let it pass.
+// replacedBy reports whether a decision caused the deletion of a version: its fact replaced the version, at once or
+// after an approval.
 func replacedBy(v reverie.WhyVersion, l reverie.WhyLater, d reverie.Decision) bool {
 	return l.Action == reverie.ActionDelete && d.RunID == l.RunID && d.TargetID == v.Memory.ID && d.MemoryID != v.Memory.ID
 }
 
-// passed says that a person let pass what was held.
+// passed marks what was held and approved.
 func passed(approved bool) string {
 	if approved {
 		return ", held until a person let it pass"
@@ -140,7 +139,7 @@ func passed(approved bool) string {
 	return ""
 }
 
-// madeBy says who made a version, and for which dates.
+// madeBy says who wrote a version, and for which dates.
 func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	switch {
 	case v.Run == nil && v.UndoneRunID != "":
@@ -153,7 +152,7 @@ func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	return fmt.Sprintf("%s by %s for %s", words().Made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)
 }
 
-// sourceWhat says what a memory is that a version rests on.
+// sourceWhat says what kind of memory a source is.
 func sourceWhat(src reverie.SourceMemory) string {
 	what := sourceKind(src)
 	if src.SessionID != "" {
@@ -162,15 +161,14 @@ func sourceWhat(src reverie.SourceMemory) string {
 	return what
 }
 
-// shownDecision is what became of a fact and why: what it was held against, and what each
-// of those is to it.
+// shownDecision is a decision on a fact: its reason, and the candidates with their relations.
 type shownDecision struct {
 	reverie.Decision
 	Became, Basis string
-	Fact, Because string // where they do not stand above or below already
+	Fact, Because string // set if they are not shown above or below already
 }
 
-// showDecision shows a decision beneath a statement.
+// showDecision shows a decision below a statement.
 func showDecision(d reverie.Decision, above string) shownDecision {
 	shown := shownDecision{Decision: d, Became: words().Decided[d.Action], Basis: words().Basis[d.Basis]}
 	if d.Action == reverie.DecisionHold && d.MemoryID != "" {

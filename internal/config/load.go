@@ -78,10 +78,10 @@ func Load(in Input) (*Config, *Provenance, []string, error) {
 	flagLayer, more := readFlags(in.Flags)
 	problems = append(problems, more...)
 
-	m.lay(fileLayer)
-	m.lay(envLayer)
+	m.apply(fileLayer)
+	m.apply(envLayer)
 	m.flagProvider(flagLayer)
-	m.lay(flagLayer)
+	m.apply(flagLayer)
 	if prov.Origin("database.max_conns").Layer == LayerDefault {
 		m.cfg.Database.MaxConns = max(m.cfg.Database.MaxConns, m.cfg.Jobs.Concurrency/2)
 	}
@@ -209,8 +209,8 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {
 				continue
 			}
-		case goneFrom(name) != nil:
-			problems = append(problems, goneFrom(name))
+		case removedVariable(name) != nil:
+			problems = append(problems, removedVariable(name))
 			continue
 		case !ok:
 			warnings = append(warnings, name+" is not a setting and has no effect")
@@ -323,7 +323,7 @@ func (r *fileReader) keyValue(table string, n *unstable.Node) {
 		return
 	}
 	set, ok := configSchema().byPath[path]
-	if err := gone(path, at); err != nil {
+	if err := removedSetting(path, at); err != nil {
 		r.problems = append(r.problems, err)
 		return
 	}
@@ -418,9 +418,9 @@ func modelSections() []string {
 var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "lines", "context_tokens",
 	"dimensions", "floor", "ceiling"}
 
-// lay applies the values of a layer. If that changes the provider of a section, the endpoint from weaker layers
+// apply applies the values of a layer. If that changes the provider of a section, the endpoint from weaker layers
 // belonged to the old provider, and returns to its default.
-func (m *merger) lay(l layer) {
+func (m *merger) apply(l layer) {
 	before, origins := map[string]string{}, maps.Clone(m.prov.origins)
 	for _, sec := range modelSections() {
 		before[sec] = m.provider(sec)
@@ -452,22 +452,22 @@ func (m *merger) leaveOut(sec, provider string, l layer, before map[string]Origi
 	if !own {
 		because = l["llm.provider"]
 	}
-	var gone []string
+	var dropped []string
 	for _, key := range endpoint {
 		path := sec + "." + key
 		at, set := before[path]
 		if !set {
 			continue
 		}
-		gone = append(gone, fmt.Sprintf("%s (%s)", path, at))
+		dropped = append(dropped, fmt.Sprintf("%s (%s)", path, at))
 		if _, again := l[path]; !again {
 			m.set(path, m.base[path])
 			delete(m.prov.origins, path)
 		}
 	}
-	if len(gone) > 0 && because.origin.Layer != LayerFlag {
+	if len(dropped) > 0 && because.origin.Layer != LayerFlag {
 		m.warnings = append(m.warnings, fmt.Sprintf("%s chooses %s: left out, as set for another provider: %s",
-			because.origin, provider, strings.Join(gone, ", ")))
+			because.origin, provider, strings.Join(dropped, ", ")))
 	}
 }
 

@@ -13,19 +13,19 @@ var removed = map[string]string{
 
 const noDecay = "strength does not decay any more: set [forget] tentative_nights, or take the line out"
 
-// gone returns the problem of a removed setting, nil for any other.
-func gone(path string, at Origin) error {
+// removedSetting returns the problem of a removed setting, nil for any other.
+func removedSetting(path string, at Origin) error {
 	if instead, ok := removed[path]; ok {
 		return problemf(at, "the setting %s was taken out: %s", path, instead)
 	}
 	return nil
 }
 
-// goneFrom is gone for an environment variable.
-func goneFrom(name string) error {
+// removedVariable is removedSetting for an environment variable.
+func removedVariable(name string) error {
 	for path := range removed {
 		if name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {
-			return gone(path, Origin{Layer: LayerEnv, Name: name})
+			return removedSetting(path, Origin{Layer: LayerEnv, Name: name})
 		}
 	}
 	return nil

@@ -12,19 +12,19 @@ import (
 	"reverie/internal/reverie"
 )
 
-// purposeAsk is the purpose of calls that answer and judge.
+// purposeAsk is the purpose of calls for answers and judgements.
 const purposeAsk = "ask"
 
-// Benchmark plays conversations of a public data set.
+// Benchmark plays conversations of a public benchmark.
 type Benchmark struct {
 	*Player
 	Format dataset.Format
-	Ask    dataset.Ask // nil: nothing is answered
-	Out    io.Writer   // of a line for each question
+	Ask    dataset.Ask // nil: questions are not answered
+	Out    io.Writer   // gets a line for each question
 	Report dataset.Report
 }
 
-// Play plays a conversation and puts its questions, which the report counts.
+// Play plays a conversation and asks its questions, which the report counts.
 func (b *Benchmark) Play(ctx context.Context, c dataset.Conversation) error {
 	s, err := scenarioOf(c)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Benchmark) line(ctx context.Context, c dataset.Conversation, q dataset.
 	return line, err
 }
 
-// scenarioOf is a conversation as something to play.
+// scenarioOf converts a conversation to a scenario.
 func scenarioOf(c dataset.Conversation) (*Scenario, error) {
 	s := &Scenario{Name: c.ID, Title: c.ID, Language: "en", TimeZone: "UTC", Messages: slices.Clone(c.Messages), AskedAt: c.AskedAt}
 	for i := range s.Messages {

@@ -11,22 +11,22 @@ import (
 	"reverie/internal/reverie"
 )
 
-// The parameters of Okapi BM25 that everybody uses.
+// The usual parameters of Okapi BM25.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 )
 
-// bm25 ranks messages by their words alone: what memories have to be better than.
+// bm25 ranks messages only by their words: the baseline that memories have to beat.
 type bm25 struct {
 	ids    []string
-	counts []map[string]int // of the words, by message
+	counts []map[string]int // of each word, by message
 	length []int            // in words
 	mean   float64
-	in     map[string]int // word -> messages that have it
+	in     map[string]int // word -> number of messages that contain it
 }
 
-// newBM25 takes in what people see of the messages.
+// newBM25 indexes the visible text of the messages.
 func newBM25(messages []reverie.Message) *bm25 {
 	b := &bm25{in: map[string]int{}}
 	total := 0
@@ -49,8 +49,8 @@ func newBM25(messages []reverie.Message) *bm25 {
 	return b
 }
 
-// search returns the ids of the k best messages that share a word with the query.
-// Equal ones stay in their order.
+// search returns the ids of the k best messages that share a word with the query. Ties keep the order of the
+// messages.
 func (b *bm25) search(query string, k int) (ids []string) {
 	type hit struct {
 		id    string
@@ -82,17 +82,15 @@ func (b *bm25) score(asked []string, i int) (sum float64) {
 	return sum
 }
 
-// idf never falls below zero: a word that all messages have says little, not less than
-// nothing.
+// idf is never negative: a word in all messages has no weight.
 func (b *bm25) idf(word string) float64 {
 	n := float64(b.in[word])
 	return math.Log(1 + (float64(len(b.ids))-n+0.5)/(n+0.5))
 }
 
-// words cuts a text by Unicode's rules. Neighbouring Han characters, which those rules
-// leave one by one, are taken in pairs.
+// words splits a text by Unicode's rules. Adjacent Han characters, which those rules separate, become pairs.
 func words(text string) (list []string) {
-	var last rune // the Han character just before
+	var last rune // the previous character, if it is Han
 	alone := false
 	flush := func() {
 		if alone {

@@ -16,16 +16,16 @@ import (
 
 var (
 	namePattern   = text.NewPattern(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	handlePattern = text.NewPattern(`^[mc][0-9]+$`) // what models call memories
+	handlePattern = text.NewPattern(`^[mc][0-9]+$`) // handles that models use for memories
 )
 
-// checker holds a scenario against the format, and gathers what is wrong with it.
+// checker checks a scenario's format, and collects its mistakes.
 type checker struct {
 	*Scenario
 	faults []error
 }
 
-// check refuses what no scenario may be, and works out what follows from it.
+// check refuses an invalid scenario, and computes its derived fields.
 func (s *Scenario) check() error {
 	c := &checker{Scenario: s}
 	if !namePattern.MatchString(s.Name) {
@@ -50,7 +50,7 @@ func (s *Scenario) check() error {
 	return errors.Join(c.faults...)
 }
 
-// says is a fault of what stands in a file; "" is the file as a whole.
+// says records a mistake in a file; what is "" for the file as a whole.
 func (c *checker) says(file, what, format string, args ...any) {
 	if what != "" {
 		format = what + ": " + format
@@ -58,7 +58,7 @@ func (c *checker) says(file, what, format string, args ...any) {
 	c.faults = append(c.faults, c.wrong(file, 0, format, args...))
 }
 
-// in returns what tells a fault of a file unless something is so.
+// in returns a function that records a mistake in a file unless ok.
 func (c *checker) in(file, what string) func(ok bool, format string, args ...any) {
 	return func(ok bool, format string, args ...any) {
 		if !ok {
@@ -67,7 +67,7 @@ func (c *checker) in(file, what string) func(ok bool, format string, args ...any
 	}
 }
 
-// must tells a fault of scenario.toml unless something is so.
+// must records a mistake in scenario.toml unless ok.
 func (c *checker) must(ok bool, what, format string, args ...any) {
 	c.in(scenarioFile, what)(ok, format, args...)
 }
@@ -129,13 +129,12 @@ func (c *checker) checkMemories() {
 	}
 }
 
-// defaultRule is [forget] as it is without a configuration.
+// defaultRule is the default of [forget].
 var defaultRule = reverie.ForgetRule{Habit: 21, HabitGaps: 2, Plan: 21, Opinion: 120}
 
-// checkFading refuses bystanders that anybody may forget: their point would be lost to a
-// model that is right.
+// checkFading refuses bystanders that may be forgotten: a correct model would lose their point.
 func (c *checker) checkFading() {
-	loc, _ := (reverie.Group{TimeZone: c.TimeZone}).Location() // the nights were told by it
+	loc, _ := (reverie.Group{TimeZone: c.TimeZone}).Location() // the zone was checked with the nights
 	nights := c.talked()
 	for _, n := range c.Nights {
 		nights = append(nights, n.Date)
@@ -151,7 +150,7 @@ func (c *checker) checkFading() {
 	}
 }
 
-// checkLists looks at what is to go and to stay.
+// checkLists checks the lists of memories to be deleted and to stay.
 func (c *checker) checkLists() {
 	where := map[string]string{}
 	for _, l := range []struct {
@@ -218,7 +217,7 @@ func (c *checker) checkEvidence(what string, ids []string) {
 	}
 }
 
-// checkForbids refuses what forbids a memory that is to be kept, too.
+// checkForbids refuses a forbidden fact that matches a memory that is to be kept.
 func (c *checker) checkForbids() {
 	seen := map[string]bool{}
 	for i := range c.Forbids {
@@ -253,7 +252,7 @@ func (c *checker) checkQuestions() {
 	}
 }
 
-// checkAnswers refuses answers that could not be played.
+// checkAnswers refuses recorded answers that could not be played.
 func (c *checker) checkAnswers() {
 	night := ""
 	for i, a := range c.Answers {
@@ -272,8 +271,8 @@ func (c *checker) checkAnswers() {
 	}
 }
 
-// checkExamples tries the terms of facts on the statements that are given with them: what
-// matches and what passes. A right wording of an expected fact is no forbidden one.
+// checkExamples tests the terms of facts with the example statements: those that must match and those that must
+// not. A correct wording of an expected fact must not be forbidden.
 func (c *checker) checkExamples() {
 	for _, e := range c.Expects {
 		c.tryTerms("expect "+e.ID, e.pattern, e.Matches, e.Passes)

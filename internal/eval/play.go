@@ -46,8 +46,7 @@ type Clock struct{ at time.Time }
 // Now is the time.
 func (c *Clock) Now() time.Time { return c.at }
 
-// Player plays scenarios, one after the other. All of its parts work on one store and
-// go by one clock.
+// Player plays scenarios, one after the other. Its parts share one store and one clock.
 type Player struct {
 	Store    Store
 	Clock    *Clock
@@ -55,50 +54,50 @@ type Player struct {
 	Pipeline *evolve.Pipeline
 	Searcher *recall.Searcher
 	Recaller *recall.Recaller
-	Script   Script // nil: nobody listens
-	K        int    // how many results of a search count
+	Script   Script // nil: none
+	K        int    // number of search results that count
 	Watch    func() time.Time
 	Log      *slog.Logger
 }
 
-// Played is what came of a scenario.
+// Played is the outcome of a scenario.
 type Played struct {
-	Lineages  map[string]string          // of the memories that were there, by name
+	Lineages  map[string]string          // of the initial memories, by name
 	Nights    []Night                    // in order
-	Versions  []reverie.Memory           // all that were ever written
-	Cited     map[string]map[string]bool // lineage -> messages that the runs cited for it
-	Refused   int                        // lines of answers
-	Refusals  []reverie.Refusal          // why
-	Held      int                        // lines that wait for a person
-	Asked     map[string]reverie.Action  // lineage -> what a held line would have done to it; a delete goes first
-	Unusable  int                        // nights whose answer was of no use
+	Versions  []reverie.Memory           // all ever written
+	Cited     map[string]map[string]bool // lineage -> messages cited by runs
+	Refused   int                        // refused lines of answers
+	Refusals  []reverie.Refusal          // the reasons
+	Held      int                        // lines held for a person
+	Asked     map[string]reverie.Action  // lineage -> action of a held line; a delete has priority
+	Unusable  int                        // nights with an unusable answer
 	Questions []Looked
-	Spend     reverie.Spend // on the model
-	Embedding reverie.Spend // on vectors
+	Spend     reverie.Spend // of the model
+	Embedding reverie.Spend // of the embedding model
 	Took      time.Duration
 }
 
-// Night is what a group remembers after one.
+// Night is what a group remembers after a night.
 type Night struct {
 	Date   string
 	Active []reverie.Memory
 }
 
-// Looked is what a question was given: the memories of a search, and a context. Beside each stand
-// the ids of the messages behind it, and what BM25 gives in as many tokens, best first.
+// Looked is the result for a question: the memories of a search, and a context. Each has the ids of the messages
+// that it rests on, and the result of BM25 in as many tokens, best first.
 type Looked struct {
 	Recall        Recall // of this question
 	Hits          []reverie.Hit
 	Reply         reverie.ContextReply
 	HitTokens     int
-	BySearch      []string // messages that the hits rest on
+	BySearch      []string // evidence of the hits
 	BM25AsSearch  []string
-	ByContext     []string // messages that its memories rest on, and those that it quotes
+	ByContext     []string // evidence of its memories, and quoted messages
 	BM25AsContext []string
 }
 
-// Play plays a scenario in a group of its name. Answers of a model that are of no use
-// are counted; whatever else keeps it from being played to the end is an error.
+// Play plays a scenario in a group of its name. Unusable answers of a model are counted; any other failure is an
+// error.
 func (p *Player) Play(ctx context.Context, s *Scenario) (played Played, err error) {
 	began := p.Watch()
 	defer func() { played.Took = p.Watch().Sub(began) }()
@@ -119,15 +118,15 @@ func (p *Player) Play(ctx context.Context, s *Scenario) (played Played, err erro
 	return played, nil
 }
 
-// turn is one scenario being played.
+// turn is one scenario while it is played.
 type turn struct {
 	*Player
 	s      *Scenario
 	played *Played
-	cited  map[string][]string // version -> messages that a run cited for it
+	cited  map[string][]string // version -> messages cited by a run
 }
 
-// setUp makes the group, its messages and what it remembers before them.
+// setUp creates the group, its messages and its initial memories.
 func (t *turn) setUp(ctx context.Context) error {
 	group := reverie.Group{ID: t.s.Name, Name: t.s.Title, TimeZone: t.s.TimeZone, Language: t.s.Language}
 	if err := t.Store.AddGroup(ctx, group); err != nil {
@@ -147,7 +146,7 @@ func (t *turn) setUp(ctx context.Context) error {
 	return t.Leases.With(ctx, t.s.Name, func(ctx context.Context, held *jobs.Held) error { return t.remember(ctx, held) })
 }
 
-// night evolves one date, at its end.
+// night runs evolve for one date, at its end.
 func (t *turn) night(ctx context.Context, w reverie.Window) error {
 	t.Clock.at = w.Until
 	if t.Script != nil {
@@ -179,7 +178,7 @@ func (t *turn) active(ctx context.Context) ([]reverie.Memory, error) {
 	return list, err
 }
 
-// standing says what the scenario's own memories say by now.
+// standing returns the current statements of the scenario's initial memories.
 func (t *turn) standing(ctx context.Context) (map[string]string, error) {
 	if len(t.s.Memories) == 0 {
 		return nil, nil
@@ -199,7 +198,7 @@ func (t *turn) standing(ctx context.Context) (map[string]string, error) {
 	return says, nil
 }
 
-// record counts what a run did. Support names a lineage, a change a version.
+// record counts the effects of a run. Support names a lineage, a change a version.
 func (t *turn) record(res evolve.Result) {
 	t.played.Refused += res.Stats.Refused
 	t.played.Refusals = append(t.played.Refusals, res.Refusals...)
@@ -214,7 +213,7 @@ func (t *turn) record(res evolve.Result) {
 	}
 }
 
-// recordHeld looks at what a run would have done, had it not been held for a person.
+// recordHeld records what a run would have done without being held.
 func (t *turn) recordHeld(ctx context.Context, res evolve.Result) error {
 	if len(res.Held) == 0 {
 		return nil
@@ -246,7 +245,7 @@ func messageIDs(list []reverie.Evidence) (ids []string) {
 	return ids
 }
 
-// settle looks at the end: all versions, what they rest on, the questions, the bill.
+// settle reads the final state: all versions with their evidence, the answers to questions, and the cost.
 func (t *turn) settle(ctx context.Context) (err error) {
 	if t.played.Versions, _, err = t.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: t.s.Name}); err != nil {
 		return err
@@ -263,7 +262,7 @@ func (t *turn) settle(ctx context.Context) (err error) {
 	return t.bill(ctx)
 }
 
-// bill sums up what the scenario's calls have cost.
+// bill sums up the cost of the scenario's calls.
 func (t *turn) bill(ctx context.Context) error {
 	costs, err := t.costs(ctx, t.s.Name)
 	if err != nil {
@@ -279,13 +278,13 @@ func (t *turn) bill(ctx context.Context) error {
 	return nil
 }
 
-// costs are what the calls for a group have cost so far.
+// costs returns the cost of a group's calls so far.
 func (p *Player) costs(ctx context.Context, groupID string) (reverie.CostsReply, error) {
 	return p.Store.Costs(ctx, reverie.CostQuery{GroupID: groupID, Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 100})
 }
 
-// ask puts the scenario's questions to the search, to the context for a bot, and to BM25
-// over the messages, and says what has an answer.
+// ask asks the scenario's questions of the search, of the context for a bot, and of BM25 over the messages. It also
+// determines which questions a memory answers.
 func (t *turn) ask(ctx context.Context) error {
 	words := newBM25(t.s.Messages)
 	for _, q := range t.s.Questions {
@@ -298,7 +297,7 @@ func (t *turn) ask(ctx context.Context) error {
 	return nil
 }
 
-// look puts one question.
+// look asks one question.
 func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Looked, err error) {
 	hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
 	if err != nil {
@@ -338,7 +337,7 @@ func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Looked, err
 	return a, nil
 }
 
-// stages tells how far each message of the evidence has come.
+// stages returns how far each message of the evidence came.
 func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Recalled, given []string) (s dataset.Stages) {
 	reached := map[string]int{} // by lineage
 	for _, m := range active {
@@ -365,12 +364,12 @@ func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Reca
 	return s
 }
 
-// behind adds the messages that a memory rests on, in the order of their ids.
+// behind adds the messages that a memory rests on, sorted by id.
 func (t *turn) behind(ids []string, lineage string) []string {
 	return append(ids, slices.Sorted(maps.Keys(t.played.Cited[lineage]))...)
 }
 
-// within is 1 where a place, 0 for none, is among the first n.
+// within returns 1 if place, counted from 1, is among the first n.
 func within(place, n int) int {
 	if place > n {
 		return 0
@@ -378,7 +377,7 @@ func within(place, n int) int {
 	return min(place, 1)
 }
 
-// answeredBy is the place of the first answer in a context: its memories, then its quotes.
+// answeredBy returns the place of the first answer in a context: its memories, then its quotes.
 func (t *turn) answeredBy(q Question, reply reverie.ContextReply) int {
 	for i, m := range reply.Memories {
 		if t.answers(q, m.LineageID, m.Statement) {
@@ -393,7 +392,7 @@ func (t *turn) answeredBy(q Question, reply reverie.ContextReply) int {
 	return 0
 }
 
-// haveRoom is how many of the messages, author and text, have room in so many tokens.
+// haveRoom returns how many of the messages, with author and text, fit into that many tokens.
 func (t *turn) haveRoom(ids []string, tokens int) int {
 	for n, id := range ids {
 		i := slices.IndexFunc(t.s.Messages, func(m reverie.Message) bool { return m.ID == id })
@@ -404,8 +403,7 @@ func (t *turn) haveRoom(ids []string, tokens int) int {
 	return len(ids)
 }
 
-// answers tells whether a memory is an answer: it rests on a message that is one, or is
-// the fact.
+// answers reports whether a memory is an answer: it rests on an answering message, or states the fact.
 func (t *turn) answers(q Question, lineage, statement string) bool {
 	for _, id := range q.Evidence {
 		if t.played.Cited[lineage][id] {
@@ -417,8 +415,7 @@ func (t *turn) answers(q Question, lineage, statement string) bool {
 	})
 }
 
-// remember writes what the scenario's group remembers before its first night, as one
-// run of evolve did, in the scenario's order.
+// remember writes the scenario's initial memories in its order, as one run of evolve would.
 func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 	plan := reverie.Plan{GroupID: t.s.Name, ChunkNo: 1, Kind: reverie.KindGroup}
 	loc, err := (reverie.Group{ID: t.s.Name, TimeZone: t.s.TimeZone}).Location()
@@ -443,13 +440,13 @@ func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 	return run.End(ctx, err)
 }
 
-// step writes the memory, borne out at noon of each of its dates by messages that are no
-// longer there.
+// step returns the step that writes the memory, supported at noon of each of its dates by messages that no longer
+// exist.
 func (m Memory) step(loc *time.Location) reverie.Step {
 	s := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: m.Statement,
 		Tags: m.Tags, Type: cmp.Or(m.Type, reverie.TypeFact), DueOn: reverie.DueOf(m.Due), Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
 	for i, date := range m.Support {
-		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has read it
+		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has parsed it
 		at = at.Add(12 * time.Hour).UTC()
 		s.Evidence = append(s.Evidence, reverie.Evidence{MessageID: fmt.Sprintf("before:%s:%d", m.ID, i+1), Author: "somebody",
 			Quote: text.Excerpt(m.Statement, 80), SentAt: at, LocalDate: date})

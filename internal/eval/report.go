@@ -10,34 +10,34 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Figures are what is counted of a scenario, or of several together.
+// Figures are the counts of one scenario, or of several together.
 type Figures struct {
-	Right        int           `json:"right"`  // points earned, less those deducted
-	Points       int           `json:"points"` // points there are
+	Right        int           `json:"right"`  // earned points, minus deducted ones
+	Points       int           `json:"points"` // possible points
 	Nights       int           `json:"nights"`
 	Facts        Facts         `json:"facts"`
 	Forbidden    Forbidden     `json:"forbidden"`
-	Duplicates   int           `json:"duplicates"`    // memories beyond the first that say one expected fact
+	Duplicates   int           `json:"duplicates"`    // further memories that state the same expected fact
 	WrongDeletes int           `json:"wrong_deletes"` // of memories that were to stay
-	WrongHeld    int           `json:"wrong_held"`    // of these, asked for and held for a person
-	Extra        int           `json:"extra"`         // memories that nobody expected
-	Deducted     int           `json:"deducted"`      // points that they cost
+	WrongHeld    int           `json:"wrong_held"`    // of these, requested and held for a person
+	Extra        int           `json:"extra"`         // unexpected memories
+	Deducted     int           `json:"deducted"`      // points deducted for them
 	Actions      Actions       `json:"actions"`
 	Evidence     Evidence      `json:"evidence"`
-	Refused      int           `json:"refused"`         // lines of answers
+	Refused      int           `json:"refused"`         // refused lines of answers
 	RefusedBy    Tally         `json:"refused_by"`      // of these, by rule
-	Held         int           `json:"held"`            // lines that wait for a person
-	Unusable     int           `json:"unusable_nights"` // whose answer was of no use
+	Held         int           `json:"held"`            // lines held for a person
+	Unusable     int           `json:"unusable_nights"` // nights with an unusable answer
 	Recall       Recall        `json:"recall"`
-	Spend        reverie.Spend `json:"model"`     // what the model was asked
-	Embedding    reverie.Spend `json:"embedding"` // what the embedder was asked
+	Spend        reverie.Spend `json:"model"`     // calls of the model
+	Embedding    reverie.Spend `json:"embedding"` // calls of the embedding model
 	Seconds      float64       `json:"seconds"`
 }
 
 // Tally counts by name.
 type Tally map[string]int
 
-// Facts counts expected facts by what became of them.
+// Facts counts expected facts by outcome.
 type Facts struct {
 	Expected    int `json:"expected"`
 	Right       int `json:"right"`
@@ -46,14 +46,14 @@ type Facts struct {
 	WrongAction int `json:"wrong_action"`
 }
 
-// Forbidden counts what must not be remembered.
+// Forbidden counts forbidden facts.
 type Forbidden struct {
 	Forbidden int `json:"forbidden"`
 	Found     int `json:"found"`
 }
 
-// Actions counts how memories ended, and how they were to. Where a scenario leaves that
-// open, what came of it is what was wanted.
+// Actions counts the final and the expected action of memories. If a scenario allows several, the actual one is the
+// expected one.
 type Actions struct {
 	Kept    Count `json:"kept"`
 	Updated Count `json:"updated"`
@@ -61,35 +61,34 @@ type Actions struct {
 	Deleted Count `json:"deleted"`
 }
 
-// Count is a number and what it was to be.
+// Count is an actual and an expected number.
 type Count struct {
 	Got  int `json:"got"`
 	Want int `json:"want"`
 }
 
-// Evidence counts messages that runs cited for expected facts, and for memories that
-// nobody expected, for which each is a wrong one.
+// Evidence counts messages that runs cited: for expected facts, and for unexpected memories, where each is wrong.
 type Evidence struct {
 	Cited      int `json:"cited"`
-	CitedRight int `json:"cited_right"` // of them, among the expected ones
+	CitedRight int `json:"cited_right"` // of them, expected ones
 	Expected   int `json:"expected"`
-	Found      int `json:"found"` // of the expected ones, cited
+	Found      int `json:"found"` // expected ones that were cited
 }
 
-// Recall counts questions of which an answer is among the first k.
+// Recall counts questions with an answer among the first k results.
 type Recall struct {
 	Questions int `json:"questions"`
 	Search    int `json:"search"`
 	Context   int `json:"context"`
 	BM25      int `json:"bm25"`
 	Known     int `json:"known"` // that a memory answers, found or not
-	// Of which an answer is anywhere in the context, and in what BM25 finds in as many tokens.
+	// Questions with an answer anywhere in the context, or among the results of BM25 in as many tokens.
 	WholeContext int            `json:"whole_context"`
 	AsManyTokens int            `json:"bm25_as_many_tokens"`
-	Stages       dataset.Stages `json:"stages"` // of the questions whose evidence is named
+	Stages       dataset.Stages `json:"stages"` // of the questions with named evidence
 }
 
-// Add adds the figures of others: all of them are numbers.
+// Add adds other figures; all fields are numbers.
 func (f *Figures) Add(o Figures) { addNumbers(reflect.ValueOf(f).Elem(), reflect.ValueOf(o)) }
 
 func addNumbers(to, from reflect.Value) {
@@ -118,7 +117,7 @@ func addNumbers(to, from reflect.Value) {
 	}
 }
 
-// Part is the sum of the scenarios of one topic, or one language, or all.
+// Part is the sum over the scenarios of one topic or language, or over all.
 type Part struct {
 	Name      string `json:"name,omitempty"`
 	Scenarios int    `json:"scenarios"`
@@ -126,14 +125,14 @@ type Part struct {
 	Figures
 }
 
-// Share is a share in percent, and where the true one lies with 95% confidence.
+// Share is a percentage with its 95% confidence interval.
 type Share struct {
 	Percent float64 `json:"right"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 }
 
-// Wilson is the share of so many of n, with the interval of Wilson's score.
+// Wilson returns the share of right in n, with Wilson's score interval.
 func Wilson(right, n int) Share {
 	if n == 0 {
 		return Share{High: 100}
@@ -146,7 +145,7 @@ func Wilson(right, n int) Share {
 	return Share{tenth(p), tenth(max(middle-half, 0)), tenth(min(middle+half, 1))}
 }
 
-// Report is an evaluation.
+// Report is the result of an evaluation.
 type Report struct {
 	Success    bool     `json:"success"`
 	Model      string   `json:"model"`    // provider/model, or recorded
@@ -159,12 +158,12 @@ type Report struct {
 	Scenarios  []Result `json:"scenarios"`
 }
 
-// Definition says what the score is.
+// Definition explains the score.
 const Definition = "points earned of points there are: one for each expected fact (remembered once, by the expected action), each forbidden one (not there), " +
 	"each memory that was to go or to stay (held deletes count as done), and the other memories together where there are any; " +
 	"each memory that nobody expected takes one of them away, as long as its scenario has any"
 
-// NewReport sums results up. Topics and languages are in the order of their names.
+// NewReport sums up results. Topics and languages are sorted by name.
 func NewReport(model, embedder string, k int, results []Result) Report {
 	r := Report{Model: model, Embedder: embedder, K: k, Definition: Definition, Scenarios: results, Success: true}
 	r.Total.Percent = Wilson(0, 0)

@@ -1,7 +1,6 @@
-// Package eval plays scenarios and counts: what a group remembers after some nights of
-// messages, held against what it should. A scenario is a folder (see scenarios/README.md); a
-// [Player] runs its nights in an empty store, through the same pipeline as ever; a score
-// is a pure function of what came of it.
+// Package eval plays scenarios and scores them: it compares what a group remembers after some nights of messages
+// with what it should. A scenario is a folder (see scenarios/README.md). A [Player] runs its nights in an empty
+// store, through the usual pipeline. A score is a pure function of the outcome.
 package eval
 
 import (
@@ -13,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Scenario is one folder: what is there, what is said, and what is expected of it.
+// Scenario is one folder: initial memories, messages, and expectations.
 type Scenario struct {
 	Name string `toml:"-"` // of the folder
 	Dir  string `toml:"-"`
@@ -26,21 +25,21 @@ type Scenario struct {
 	Gone     []string `toml:"gone"`
 	Stay     []string `toml:"stay"`
 	MayGo    []string `toml:"may_go"`
-	ExtraOK  []string `toml:"extra_ok"` // messages of each of which one further memory may be made
+	ExtraOK  []string `toml:"extra_ok"` // messages for each of which one further memory is allowed
 
 	Expects   []Expect   `toml:"expect"`
 	Forbids   []Forbid   `toml:"forbid"`
 	Questions []Question `toml:"question"`
 
 	Memories []Memory          `toml:"-"`
-	Messages []reverie.Message `toml:"-"` // as sent, with group and defaults filled in
-	Nights   []reverie.Window  `toml:"-"` // the local dates that have messages
+	Messages []reverie.Message `toml:"-"` // as sent, with group and defaults set
+	Nights   []reverie.Window  `toml:"-"` // the local dates with messages
 	Answers  []Answer          `toml:"-"` // nil: none are recorded
-	AskedAt  time.Time         `toml:"-"` // of its questions; zero is the end of the last night
+	AskedAt  time.Time         `toml:"-"` // when its questions are asked; zero is the end of the last night
 }
 
-// Expect is a fact that must be remembered. Matches are statements that are the fact in
-// other words, Passes are some that are not: they try the terms.
+// Expect is a fact that must be remembered. Matches are other wordings of the fact, Passes are similar statements
+// of other facts: both test the terms.
 type Expect struct {
 	ID       string   `toml:"id"`
 	All      []string `toml:"all"`
@@ -55,27 +54,27 @@ type Expect struct {
 	pattern pattern
 }
 
-// Forbid is what must not be remembered.
+// Forbid is a fact that must not be remembered.
 type Forbid struct {
 	ID      string   `toml:"id"`
 	About   string   `toml:"about"`
 	All     []string `toml:"all"`
 	None    []string `toml:"none"`
 	When    string   `toml:"when"`
-	Matches []string `toml:"matches"` // statements that it must catch
-	Passes  []string `toml:"passes"`  // and that it must not
+	Matches []string `toml:"matches"` // statements that the terms must match
+	Passes  []string `toml:"passes"`  // statements that they must not match
 
 	pattern pattern
 }
 
-// Question is what somebody asks at the end.
+// Question is a question asked at the end.
 type Question struct {
 	Text     string   `toml:"text"`
 	Evidence []string `toml:"evidence"`
 	Expect   string   `toml:"expect"`
 }
 
-// Memory is what the group remembers before the first night.
+// Memory is a memory of the group before the first night.
 type Memory struct {
 	ID        string       `json:"id"`
 	Statement string       `json:"statement"`
@@ -96,7 +95,7 @@ type Answer struct {
 
 }
 
-// The actions of an expectation, and when a forbidden fact must not be there.
+// The actions of an expectation, and when a forbidden fact must be absent.
 const (
 	Kept    = "kept"
 	Updated = "updated"
@@ -106,12 +105,12 @@ const (
 	WhenEver = "ever"
 )
 
-// may tells whether an action is among those that the expectation allows.
+// may reports whether the expectation allows an action.
 func (e Expect) may(action string) bool {
 	return e.Action == "" || slices.Contains(strings.Split(e.Action, "|"), action)
 }
 
-// memory finds what is remembered by its name in the scenario.
+// memory returns an initial memory by its name in the scenario.
 func (s *Scenario) memory(id string) (Memory, bool) {
 	i := slices.IndexFunc(s.Memories, func(m Memory) bool { return m.ID == id })
 	if i < 0 {
@@ -120,17 +119,17 @@ func (s *Scenario) memory(id string) (Memory, bool) {
 	return s.Memories[i], true
 }
 
-// hasMessage tells whether a message of the id was said.
+// hasMessage reports whether a message has the id.
 func (s *Scenario) hasMessage(id string) bool {
 	return slices.ContainsFunc(s.Messages, func(m reverie.Message) bool { return m.ID == id })
 }
 
-// hasNight tells whether anything was said on a local date.
+// hasNight reports whether a local date has messages.
 func (s *Scenario) hasNight(date string) bool {
 	return slices.ContainsFunc(s.Nights, func(w reverie.Window) bool { return w.Date == date })
 }
 
-// bystanders are the memories of which nothing is expected: they are to stay.
+// bystanders returns the initial memories without an expectation: they are to stay.
 func (s *Scenario) bystanders() (list []Memory) {
 	for _, m := range s.Memories {
 		named := slices.Contains(s.Gone, m.ID) || slices.Contains(s.Stay, m.ID) || slices.Contains(s.MayGo, m.ID) ||
@@ -142,8 +141,8 @@ func (s *Scenario) bystanders() (list []Memory) {
 	return list
 }
 
-// talked are the dates before the first night, from the first support of a memory on: the
-// group is taken to have talked daily.
+// talked returns all dates from the first support of a memory to the first night: the group counts as active on
+// each.
 func (s *Scenario) talked() (dates []string) {
 	first := s.Nights[0].Date
 	for _, m := range s.Memories {
@@ -155,7 +154,7 @@ func (s *Scenario) talked() (dates []string) {
 	return dates
 }
 
-// Points is how many points there are to earn.
+// Points returns the number of possible points.
 func (s *Scenario) Points() int {
 	n := len(s.Expects) + len(s.Forbids) + len(s.Gone) + len(s.Stay)
 	if len(s.bystanders()) > 0 {

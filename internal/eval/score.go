@@ -17,23 +17,23 @@ const (
 	MarkGone       = "gone"
 	MarkStay       = "stay"
 	MarkBystanders = "bystanders"
-	MarkExtra      = "extra" // a point that was taken away
+	MarkExtra      = "extra" // a deducted point
 )
 
-// What became of an expected fact.
+// The outcomes of an expected fact.
 const (
 	OutcomeRight       = "right"
 	OutcomeMissing     = "missing"
 	OutcomeTwice       = "twice"
 	OutcomeWrongAction = "wrong action"
-	OutcomeFound       = "found"   // of what is forbidden
-	OutcomeDeleted     = "deleted" // of what was to stay
-	OutcomeHeld        = "held"    // of what was to stay, and only stays because a person is asked
-	OutcomeThere       = "there"   // of what was to go
+	OutcomeFound       = "found"   // of a forbidden fact
+	OutcomeDeleted     = "deleted" // of a memory that was to stay
+	OutcomeHeld        = "held"    // of a memory that was to stay, and stays only because a person is asked
+	OutcomeThere       = "there"   // of a memory that was to be deleted
 	OutcomeUnexpected  = "unexpected"
 )
 
-// Mark is one point, earned or not, and why.
+// Mark is one point, earned or not, with the reason.
 type Mark struct {
 	Kind    string `json:"kind"`
 	ID      string `json:"id,omitempty"`
@@ -42,7 +42,7 @@ type Mark struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Result is how well a scenario went.
+// Result is the score of a scenario.
 type Result struct {
 	Name     string   `json:"name"`
 	Title    string   `json:"title"`
@@ -51,21 +51,21 @@ type Result struct {
 	Marks    []Mark   `json:"marks"`
 	Figures
 	Refusals []reverie.Refusal `json:"refusals,omitempty"`
-	Error    string            `json:"error,omitempty"` // why it could not be played to the end
+	Error    string            `json:"error,omitempty"` // why it was not played to the end
 }
 
-// judge is one scenario being scored.
+// judge scores one scenario.
 type judge struct {
 	s      *Scenario
 	played Played
 	names  map[string]string // lineage -> name in the scenario
 	end    []reverie.Memory  // active
-	found  map[string]bool   // lineages that cost the point of a forbidden fact
-	passed int               // further memories that may be made
+	found  map[string]bool   // lineages that cost a point as a forbidden fact
+	passed int               // number of further memories that are allowed
 	res    *Result
 }
 
-// Score holds what came of a scenario against what was expected. It is pure.
+// Score compares the outcome of a scenario with its expectations. It has no side effects.
 func Score(s *Scenario, played Played) Result {
 	res := Result{Name: s.Name, Title: s.Title, Language: s.Language, Topics: s.Topics, Marks: []Mark{}}
 	j := &judge{s: s, played: played, names: map[string]string{}, found: map[string]bool{}, res: &res}
@@ -95,7 +95,7 @@ func (j *judge) mark(kind, id, outcome string, right bool, detail string) {
 	}
 }
 
-// expect looks for an expected fact.
+// expect scores an expected fact.
 func (j *judge) expect(e Expect) {
 	active := j.end
 	if e.After != "" {
@@ -129,8 +129,8 @@ func (j *judge) expect(e Expect) {
 	j.evidence(e, found)
 }
 
-// actionOf says how a memory came to be what it is, and whether that was expected. One
-// that a run would have deleted is not what it is by that run's doing.
+// actionOf returns the action that led to a memory's final state, and whether it was expected. A memory that a run
+// would have deleted does not count as that run's work.
 func (j *judge) actionOf(m reverie.Memory, e Expect) (action string, right bool) {
 	name, was := j.names[m.LineageID]
 	switch {
@@ -155,7 +155,7 @@ func (j *judge) statement(name string) string {
 	return m.Statement
 }
 
-// evidence counts what the runs cited for a fact against what they may and should cite.
+// evidence compares what the runs cited for a fact with what they may and should cite.
 func (j *judge) evidence(e Expect, found []reverie.Memory) {
 	if len(e.Evidence) == 0 {
 		return
@@ -176,14 +176,14 @@ func (j *judge) evidence(e Expect, found []reverie.Memory) {
 	j.res.Evidence.Found += len(right)
 }
 
-// saidBy tells whether a message was said on a night or before it; "" is the last one.
+// saidBy reports whether a message was sent up to a night; "" is the last one.
 func (j *judge) saidBy(night, id string) bool {
 	w := slices.IndexFunc(j.s.Nights, func(w reverie.Window) bool { return w.Date == night })
 	m := slices.IndexFunc(j.s.Messages, func(m reverie.Message) bool { return m.ID == id })
 	return w < 0 || m < 0 || j.s.Messages[m].SentAt.Before(j.s.Nights[w].Until)
 }
 
-// forbid looks for what must not be there.
+// forbid scores a forbidden fact.
 func (j *judge) forbid(f Forbid) {
 	nights := j.played.Nights
 	if f.When == WhenEnd && len(nights) > 0 {
@@ -211,7 +211,7 @@ func quoted(list []reverie.Memory) string {
 	return strings.Join(parts, ", ")
 }
 
-// count adds what was counted while it was played.
+// count adds the counts of playing.
 func (j *judge) count() {
 	p, r := j.played, j.res
 	r.Refused, r.Held, r.Unusable, r.Refusals = p.Refused, p.Held, p.Unusable, p.Refusals
@@ -226,8 +226,7 @@ func (j *judge) count() {
 	r.Spend, r.Embedding, r.Seconds = p.Spend, p.Embedding, p.Took.Seconds()
 }
 
-// Failed is the result of a scenario that could not be played to the end: none of its
-// points is earned.
+// Failed returns the result of a scenario that was not played to the end: it earns no points.
 func Failed(s *Scenario, played Played, err error) Result {
 	res := Result{Name: s.Name, Title: s.Title, Language: s.Language, Topics: s.Topics, Marks: []Mark{}, Error: err.Error()}
 	res.Points, res.Seconds = s.Points(), played.Took.Seconds()
@@ -235,16 +234,16 @@ func Failed(s *Scenario, played Played, err error) Result {
 	return res
 }
 
-// stands tells whether a memory of the scenario is still there.
+// stands reports whether an initial memory still exists.
 func (j *judge) stands(name string) bool {
 	return slices.ContainsFunc(j.end, func(m reverie.Memory) bool { return j.names[m.LineageID] == name })
 }
 
-// asked is what a run would have done to a memory, had it not been held; "" is nothing.
+// asked returns the action on a memory that was held; "" is none.
 func (j *judge) asked(name string) reverie.Action { return j.played.Asked[j.played.Lineages[name]] }
 
-// fates looks at what was to go, to stay, or not to be touched. A model that asks for a
-// wrong delete is wrong, whether or not the product has held it.
+// fates scores the initial memories that were to be deleted, to stay, or not to be touched. A model that requests a
+// wrong delete is wrong, even if the product holds it.
 func (j *judge) fates() {
 	for _, name := range j.s.Gone {
 		if j.stands(name) {
@@ -262,7 +261,7 @@ func (j *judge) fates() {
 		j.mark(MarkStay, name, outcome, outcome == OutcomeRight, detail)
 	}
 	seen := map[string]bool{}
-	for _, e := range j.s.Expects { // has a point of its own
+	for _, e := range j.s.Expects { // it has a point of its own
 		if e.Of != "" && !seen[e.Of] && !slices.Contains(j.s.Stay, e.Of) && !slices.Contains(j.s.MayGo, e.Of) {
 			j.fate(e.Of, false)
 		}
@@ -284,8 +283,7 @@ func (j *judge) fates() {
 	}
 }
 
-// fate counts what became of a memory that was to stay, and may not even be rewritten
-// where nothing is said of it.
+// fate returns the outcome of a memory that was to stay. With untouched it must not be reworded either.
 func (j *judge) fate(name string, untouched bool) string {
 	asked := j.asked(name)
 	switch {
@@ -299,10 +297,8 @@ func (j *judge) fate(name string, untouched bool) string {
 	return OutcomeRight
 }
 
-// extras looks for what nobody expected: new memories, and bystanders in other words. Each
-// takes a point away, for it is worth less than nothing. Of the messages of which
-// something more may be made, each lets one pass; what has cost a point as a forbidden
-// fact costs no other one.
+// extras deducts a point for each unexpected memory: a new one, or a reworded bystander. Each message with an
+// allowed further memory excuses one. A memory that cost a point as a forbidden fact costs no other one.
 func (j *judge) extras() {
 	left := slices.Clone(j.s.ExtraOK)
 	bystanders := j.s.bystanders()
@@ -326,13 +322,13 @@ func (j *judge) extras() {
 	j.res.Right -= j.res.Deducted
 }
 
-// expected tells whether a memory says an expected fact, at the end or after a night.
+// expected reports whether a memory states an expected fact, at the end or after a night.
 func (j *judge) expected(m reverie.Memory) bool {
 	return slices.ContainsFunc(j.s.Expects, func(e Expect) bool { return e.pattern.matches(m.Statement) })
 }
 
-// actions counts how memories ended, and how they were to. What is left open is to be as
-// it came. A memory of several facts is wanted once.
+// actions counts final and expected actions of memories. If several are allowed, the actual one counts as expected.
+// A memory of several facts counts once.
 func (j *judge) actions() {
 	a := &j.res.Actions
 	count := map[string]*Count{Kept: &a.Kept, Updated: &a.Updated, deleted: &a.Deleted}
@@ -376,10 +372,10 @@ func (j *judge) actions() {
 	}
 }
 
-// deleted is how a memory ends that no longer is.
+// deleted is the ending of a memory that no longer exists.
 const deleted = "deleted"
 
-// endings are the ways in which a memory of the scenario may end, the likeliest first.
+// endings returns the possible endings of an initial memory, most likely first.
 func (s *Scenario) endings(name string) (ways []string) {
 	if slices.Contains(s.Gone, name) {
 		return []string{deleted}

@@ -10,20 +10,19 @@ import (
 	"reverie/internal/text"
 )
 
-// pattern is how a statement is recognised: it has all terms of the one list and none
-// of the other.
+// pattern recognises a statement that contains all terms of one list and none of the other.
 type pattern struct{ all, none []term }
 
-// term is alternatives, one of which must be found.
+// term is a list of alternatives, one of which must be found.
 type term []alternative
 
-// alternative is a word or a few, in the form in which texts are compared.
+// alternative is one or more words, in the form for comparing.
 type alternative struct {
 	text string
-	open bool // any ending will do
+	open bool // any ending matches
 }
 
-// newPattern reads the terms of an expectation.
+// newPattern parses the terms of an expectation.
 func newPattern(all, none []string) (p pattern, err error) {
 	if len(all) == 0 {
 		return p, errors.New("all: a term is needed that a statement must have")
@@ -53,10 +52,10 @@ func readTerms(list []string) (terms []term, err error) {
 	return terms, nil
 }
 
-// form is a text as terms are looked for in it.
+// form returns a text in the form for searching terms.
 func form(s string) string { return text.Simplify(text.Fold(s)) }
 
-// matches tells whether a statement is the fact.
+// matches reports whether a statement is the fact.
 func (p pattern) matches(statement string) bool {
 	text := form(statement)
 	in := func(t term) bool {
@@ -81,7 +80,7 @@ func (a alternative) in(text string) bool {
 	}
 }
 
-// whole tells whether a word, or a number, may begin or end at byte i of a text.
+// whole reports whether a word or number may begin or end at byte i of a text.
 func whole(s string, i int) bool {
 	before, size := utf8.DecodeLastRuneInString(s[:i])
 	after, width := utf8.DecodeRuneInString(s[i:])

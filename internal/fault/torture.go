@@ -27,7 +27,7 @@ type plan struct {
 	clock  string // a file with the offset of the clock
 }
 
-var theirs = sync.OnceValue(func() *plan {
+var environment = sync.OnceValue(func() *plan {
 	p, err := read(os.Getenv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reverie:", err)
@@ -70,7 +70,7 @@ func read(getenv func(string) string) (*plan, error) {
 }
 
 // Reach records that a step has reached a moment, and sends the signal if it was requested there.
-func Reach(what, moment string) { theirs().reach(name(what, moment)) }
+func Reach(what, moment string) { environment().reach(name(what, moment)) }
 
 func (p *plan) reach(step string) {
 	p.mu.Lock()
@@ -91,14 +91,14 @@ func (p *plan) reach(step string) {
 }
 
 // Off reports whether a guard is disabled.
-func Off(guard string) bool { return slices.Contains(theirs().off, guard) }
+func Off(guard string) bool { return slices.Contains(environment().off, guard) }
 
 // ids matches the parts of a description that differ between two runs of the same step.
 var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`) })
 
 // Clock returns the process's clock, moved as the environment says.
 func Clock(now func() time.Time) func() time.Time {
-	path := theirs().clock
+	path := environment().clock
 	if path == "" {
 		return now
 	}
@@ -117,7 +117,7 @@ func Clock(now func() time.Time) func() time.Time {
 
 // Timers returns a clock whose timers follow now if [Clock] is moved; otherwise the real clock.
 func Timers(now func() time.Time) clockwork.Clock {
-	if theirs().clock == "" {
+	if environment().clock == "" {
 		return clockwork.NewRealClock()
 	}
 	c := clockwork.NewFakeClockAt(now())

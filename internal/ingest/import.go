@@ -98,7 +98,7 @@ const (
 	badReasons = 100       // number of different reasons that are counted; further ones count as "another"
 	otherBad   = "another" // the reason for those
 
-	// MaxAhead is how far in the future a message may be. A later message would silently wait for its day.
+	// maxAhead is how far in the future a message may be. A later message would silently wait for its day.
 	maxAhead = 24 * time.Hour
 )
 
@@ -204,7 +204,7 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		return err
 	}
 	m.GroupID = b.GroupID
-	same := im.seen.apart(&m, r.Edited)
+	same := im.seen.resolveID(&m, r.Edited)
 	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
 		c.add(m)
 		if same == otherOfID {

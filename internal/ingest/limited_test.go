@@ -67,7 +67,7 @@ func TestApart(t *testing.T) {
 	for i := range names {
 		names[i] = "result.json"
 	}
-	got := apart(names)
+	got := uniqueNames(names)
 	seen := map[string]bool{}
 	for _, name := range got {
 		seen[name] = true

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// Overlap is how far before the newest received message a pull begins, for messages that reached the server late.
+	// overlap is how far before the newest received message a pull begins, for messages that reached the server late.
 	overlap = time.Minute
 
 	maxPage  = 100_000 // messages of one request, if a second has more than a page

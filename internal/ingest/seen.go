@@ -15,10 +15,10 @@ const maxSeen = 1 << 20
 
 // seen remembers the messages of an import: a hash of their content by a hash of group and id. The zero value is
 // ready.
-type seen struct{ now, before map[uint64]told }
+type seen struct{ now, before map[uint64]fingerprint }
 
-// told holds hashes of author and time (whose) and of the content (what), and whether the text was edited.
-type told struct {
+// fingerprint holds hashes of author and time (whose) and of the content (what), and whether the text was edited.
+type fingerprint struct {
 	whose, what uint32
 	edited      bool
 	gone        bool // the platform deleted it
@@ -35,14 +35,14 @@ const (
 	oldOfID                 // its older text
 )
 
-// apart compares a message with earlier ones of its id, and gives a different message a new id. An empty text, or
+// resolveID compares a message with earlier ones of its id, and gives a different message a new id. An empty text, or
 // an edited text of the same author and time, is not a different message; a deleted message stays deleted. The new
 // id depends on the content, so that the next import recognises it.
-func (s *seen) apart(m *reverie.Message, edited bool) sameID {
+func (s *seen) resolveID(m *reverie.Message, edited bool) sameID {
 	at := m.SentAt.UTC().Format(time.RFC3339Nano)
 	said := sha256.Sum256([]byte(strings.Join([]string{m.AuthorID, at, m.Text}, "\x00")))
 	whose := sha256.Sum256([]byte(m.AuthorID + "\x00" + at))
-	this := told{binary.LittleEndian.Uint32(whose[:]), binary.LittleEndian.Uint32(said[:]), edited, m.Deleted}
+	this := fingerprint{binary.LittleEndian.Uint32(whose[:]), binary.LittleEndian.Uint32(said[:]), edited, m.Deleted}
 	first, found := s.find(m)
 	switch {
 	case !found, m.Deleted && !first.gone:
@@ -70,14 +70,14 @@ func (s *seen) apart(m *reverie.Message, edited bool) sameID {
 	return otherOfID
 }
 
-func (s *seen) put(m *reverie.Message, this told) {
+func (s *seen) put(m *reverie.Message, this fingerprint) {
 	if s.now == nil || len(s.now) >= maxSeen {
-		s.now, s.before = map[uint64]told{}, s.now
+		s.now, s.before = map[uint64]fingerprint{}, s.now
 	}
 	s.now[keyOf(m)] = this
 }
 
-func (s *seen) find(m *reverie.Message) (first told, found bool) {
+func (s *seen) find(m *reverie.Message) (first fingerprint, found bool) {
 	key := keyOf(m)
 	if first, found = s.now[key]; !found {
 		first, found = s.before[key]

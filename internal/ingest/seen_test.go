@@ -26,7 +26,7 @@ func TestSeen(t *testing.T) {
 		ids := map[string]bool{}
 		var all []string
 		for i, m := range list {
-			if got := s.apart(&m, false) == otherOfID; got != want[i] {
+			if got := s.resolveID(&m, false) == otherOfID; got != want[i] {
 				t.Errorf("message %d gets an id of its own: %t", i, got)
 			}
 			if m.GroupID == "" && len(m.ID) > 0 {
@@ -44,13 +44,13 @@ func TestSeen(t *testing.T) {
 	var g seen
 	for i, m := range []reverie.Message{{ID: "1", Text: "x"}, {ID: "1", Deleted: true}, {ID: "1", Text: "x"}, {ID: "1", Deleted: true},
 		{ID: "2", Deleted: true}, {ID: "2", Text: "x"}} {
-		if got := g.apart(&m, false); got != []sameID{firstOfID, editOfID, oldOfID, oldOfID, firstOfID, oldOfID}[i] {
+		if got := g.resolveID(&m, false); got != []sameID{firstOfID, editOfID, oldOfID, oldOfID, firstOfID, oldOfID}[i] {
 			t.Errorf("message %d of those that are deleted: %d", i, got)
 		}
 	}
 	var s seen
 	for i := range 2*maxSeen + 2 {
-		s.apart(&reverie.Message{ID: strconv.Itoa(i), Text: "x", SentAt: at}, false)
+		s.resolveID(&reverie.Message{ID: strconv.Itoa(i), Text: "x", SentAt: at}, false)
 	}
 	if n := len(s.now) + len(s.before); n > 2*maxSeen {
 		t.Errorf("%d are remembered", n)

@@ -319,7 +319,7 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 			names = append(names, cleanName(f.Name))
 		}
 	}
-	names = apart(names)
+	names = uniqueNames(names)
 	for _, f := range files.File { // files with such names could not be opened otherwise
 		if strings.HasSuffix(f.Name, "/") {
 			f.Name = cleanName(f.Name) + "/"
@@ -331,9 +331,9 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 	return nil
 }
 
-// apart gives each file of an archive a unique name: an archive may contain several different files with one name.
+// uniqueNames gives each file of an archive a unique name: an archive may contain several different files with one name.
 // Names are cleaned for opening; repeated ones get a number.
-func apart(names []string) []string {
+func uniqueNames(names []string) []string {
 	taken := map[string]bool{}
 	for _, name := range names {
 		for dir := path.Dir(name); dir != "." && !taken[dir]; dir = path.Dir(dir) {

@@ -177,7 +177,7 @@ type DayBudget struct {
 	now   func() time.Time
 	reads singleflight.Group
 
-	// Writing prevents reading the ledger between the writing of a row and its settlement, which would count the call
+	// writing prevents reading the ledger between the writing of a row and its settlement, which would count the call
 	// twice.
 	writing sync.RWMutex
 

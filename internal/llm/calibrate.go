@@ -40,11 +40,11 @@ func (f pairsFile) texts() (list []string) {
 }
 
 const (
-	// LeastAccuracy is the minimum accuracy of a model whose cosines are used. By chance it is about 0.57, since the
+	// leastAccuracy is the minimum accuracy of a model whose cosines are used. By chance it is about 0.57, since the
 	// best threshold is searched for.
 	leastAccuracy = 0.7
 
-	// Measuring bounds how long embedding all pairs may take, including retries.
+	// measuring bounds how long embedding all pairs may take, including retries.
 	measuring = 5 * time.Minute
 )
 

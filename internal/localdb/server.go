@@ -112,7 +112,7 @@ func removeStale(loc Location) error {
 }
 
 const (
-	// WatchEvery is how often the supervisor checks whether the server is in use.
+	// watchEvery is how often the supervisor checks whether the server is in use.
 	watchEvery = 100 * time.Millisecond
 	// stopTimeout is how long a server may take to stop before it is killed.
 	stopTimeout = time.Minute

@@ -22,16 +22,16 @@ func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.
 		if q.GroupID, q.Only = of.GroupID, ofThemselves(of); len(q.Only) == 0 {
 			continue
 		}
-		theirs, err := s.Store.Search(s.instead(ctx, of.GroupID), q)
+		found, err := s.Store.Search(s.instead(ctx, of.GroupID), q)
 		if err != nil {
 			return err
 		}
-		for _, hits := range [][]reverie.Hit{theirs.Hits, theirs.Archived} {
+		for _, hits := range [][]reverie.Hit{found.Hits, found.Archived} {
 			for i := range hits {
 				hits[i].From = of.GroupID
 			}
 		}
-		add(r, theirs, q.Limit)
+		add(r, found, q.Limit)
 	}
 	return err
 }

@@ -229,7 +229,7 @@ type draft struct {
 // may reserve up to half of the tokens. Then come the entities, the quotes with at most a quarter of the tokens,
 // the newest messages, and the summary of the older ones.
 func (d *draft) compose() {
-	d.turns = worded(d.turns, d.reply.MaxTokens)
+	d.turns = withContent(d.turns, d.reply.MaxTokens)
 	memories, entities := &block{tag: tagMemories, heading: d.words.memories},
 		&block{tag: tagEntities, heading: d.words.entities}
 	quotes := &block{tag: tagQuotes, heading: d.words.quotes}
@@ -250,8 +250,8 @@ func (d *draft) compose() {
 	d.reply.Tokens = text.EstimateTokens(d.reply.Text)
 }
 
-// worded returns the messages with content. Of one that is far too long for the budget it takes only the beginning.
-func worded(turns []reverie.Message, tokens int) []reverie.Message {
+// withContent returns the messages with content. Of one that is far too long for the budget it takes only the beginning.
+func withContent(turns []reverie.Message, tokens int) []reverie.Message {
 	const perToken = 16 // characters; only white space has more
 	var list []reverie.Message
 	for _, m := range turns {

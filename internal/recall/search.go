@@ -131,8 +131,8 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	}
 	if team, has := q.ofTeam(); err == nil && has {
 		sq.GroupID = team
-		theirs, unseenThere, theirErr := s.rank(s.instead(ctx, team), s.instead(embedding, team), sq)
-		add(&r, theirs, q.Limit)
+		other, unseenThere, theirErr := s.rank(s.instead(ctx, team), s.instead(embedding, team), sq)
+		add(&r, other, q.Limit)
 		unseen, err = errors.Join(unseen, unseenThere), theirErr
 	}
 	if err == nil && q.linked && s.Links != nil {
@@ -286,9 +286,9 @@ func (q Query) ofTeam() (tenant string, has bool) {
 }
 
 // add merges the result for another tenant into r.
-func add(r *reverie.Ranking, theirs reverie.Ranking, limit int) {
-	r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, limit), nearest(r.Archived, theirs.Archived, limit)
-	r.Total += theirs.Total
+func add(r *reverie.Ranking, other reverie.Ranking, limit int) {
+	r.Hits, r.Archived = nearest(r.Hits, other.Hits, limit), nearest(r.Archived, other.Archived, limit)
+	r.Total += other.Total
 }
 
 // nearest merges the hits of two tenants, best first.

@@ -28,7 +28,7 @@ type secretRule struct {
 	re    *text.Pattern
 	valid func(value string) bool // nil: the shape is proof enough
 
-	// Gate checks cheaply whether the text around a keyword can hold a value. It avoids most expressions, which cost a
+	// gate checks cheaply whether the text around a keyword can hold a value. It avoids most expressions, which cost a
 	// hundred times as much. nil: always.
 	gate func(around string) bool
 }

@@ -46,7 +46,7 @@ const (
 	tracesPath = "/v1/traces"
 	// exportTimeout bounds one request to the collector.
 	exportTimeout = 10 * time.Second
-	// QueueSize is the maximum number of spans that wait to be sent. Further ones are dropped, since no run waits for
+	// queueSize is the maximum number of spans that wait to be sent. Further ones are dropped, since no run waits for
 	// its trace.
 	queueSize = 8192
 )

@@ -44,7 +44,7 @@ type trace struct {
 }
 
 const (
-	// MinTrace is the minimum size of a text that is searched; minDigits is that of a number that may be an account.
+	// minTrace is the minimum size of a text that is searched; minDigits is that of a number that may be an account.
 	// Characters of scripts without spaces count double.
 	minTrace  = 8
 	minDigits = 5
@@ -103,7 +103,7 @@ func (t *Traces) word(s, what string, shared func(string) bool) {
 	case s == "":
 	case shared(s):
 		t.Shared = append(t.Shared, s)
-	case !tells(s):
+	case !identifies(s):
 		t.Short = append(t.Short, s)
 	default:
 		t.add(s, what)
@@ -144,9 +144,9 @@ func (t *Traces) index() {
 	}
 }
 
-// tells reports whether an id or name can identify somebody in running text. One character, a small number, signs
+// identifies reports whether an id or name can identify somebody in running text. One character, a small number, signs
 // and erasure marks cannot.
-func tells(s string) bool {
+func identifies(s string) bool {
 	runes := foldTrace(s).runes
 	digits := !slices.ContainsFunc(runes, func(r rune) bool { return !unicode.IsDigit(r) })
 	seen := slices.ContainsFunc(runes, func(r rune) bool { return IsWord(r) || r >= 0x80 && !unicode.IsPunct(r) })
@@ -278,8 +278,8 @@ func (t *Traces) fold(s string) foldedTrace {
 // compares that many, so the rest is compared as one string.
 const maxDepth = 256
 
-// is reports whether the long trace occurs at i.
-func (f foldedTrace) is(p *trace, i int) bool {
+// matches reports whether the long trace occurs at i.
+func (f foldedTrace) matches(p *trace, i int) bool {
 	return strings.HasPrefix(f.text[f.offsets[i]:], p.text)
 }
 
@@ -431,7 +431,7 @@ func (t *Traces) each(f foldedTrace, i int, take func(p *trace, end int)) {
 		}
 		if n == maxDepth {
 			for _, p := range t.list[lo:hi] {
-				if end := i + len(p.runes); f.is(p, i) && (end == len(runes) || !joined(runes, end)) {
+				if end := i + len(p.runes); f.matches(p, i) && (end == len(runes) || !joined(runes, end)) {
 					take(p, end)
 				}
 			}

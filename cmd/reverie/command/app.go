@@ -16,20 +16,20 @@ import (
 	"reverie/internal/reverie"
 )
 
-// app is one invocation: its surroundings, and what has been opened for it so far.
+// app is one invocation of the binary: its environment, and what it has opened so far.
 type app struct {
 	cli.Console
-	*application.App // nil until the settings have been read
+	*application.App // nil until the settings are loaded
 
-	flags      map[string]string // settings given as flags
+	flags      map[string]string // settings from flags
 	configPath string
-	resident   bool // it stays, and its log is what people read of it
+	resident   bool // a long-running process, whose output people read in its log
 	prov       *config.Provenance
-	group      *string // of a command that needs one and names none
-	needed     string  // what it says then, where several could be meant
+	group      *string // the group of a command that needs one and has not been given one
+	needed     string  // the error text if several groups are possible
 }
 
-// settings loads the configuration, once.
+// settings loads the configuration once.
 func (a *app) settings() error {
 	if a.App != nil {
 		return nil
@@ -57,8 +57,8 @@ func (a *app) settings() error {
 	return nil
 }
 
-// logger is the log of a configuration. That of a process that stays says more unless
-// told otherwise: nobody watches its output as it comes.
+// logger returns the log of a configuration. By default, a long-running process logs more, since nobody watches its
+// output.
 func (a *app) logger(cfg *config.Config, prov *config.Provenance) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
@@ -85,7 +85,7 @@ func (a *app) open(ctx context.Context) error {
 	return a.onlyGroup(ctx)
 }
 
-// opened is an action on the database.
+// opened returns an action that opens the database first.
 func (a *app) opened(do commandAction) commandAction {
 	return func(ctx context.Context, args []string) error {
 		if err := a.open(ctx); err != nil {
@@ -95,8 +95,8 @@ func (a *app) opened(do commandAction) commandAction {
 	}
 }
 
-// about is an action on the database whose first argument is an id, or the beginning of
-// one, of a group or of any.
+// about returns an action whose first argument is an id, or its beginning, in one group or in any. It opens the
+// database first.
 func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) commandAction {
 	return a.opened(func(ctx context.Context, args []string) error {
 		if kind != reverie.IDEntity && len(args[0]) < reverie.MinPrefix && strings.Trim(strings.ToLower(args[0]), "0123456789abcdef-") == "" {
@@ -111,7 +111,7 @@ func (a *app) about(kind reverie.IDKind, groupID *string, do commandAction) comm
 	})
 }
 
-// onMemory is a command on one memory, whose whole id do is given.
+// onMemory returns a command for one memory; do gets its full id.
 func (a *app) onMemory(verb string, groupID *string, do func(ctx context.Context, id string) error) *cobra.Command {
 	action := func(ctx context.Context, args []string) error { return do(ctx, args[0]) }
 	cmd := a.command("reverie memory "+verb, cobra.ExactArgs(1), a.about(reverie.IDMemory, groupID, action))
@@ -119,7 +119,7 @@ func (a *app) onMemory(verb string, groupID *string, do func(ctx context.Context
 	return cmd
 }
 
-// shorten has tables show as much of ids as tells each apart in its group.
+// shorten makes tables show only as much of each id as is unique in its group.
 func shorten[T any](ctx context.Context, a *app, kind reverie.IDKind, list []T, of func(T) (groupID, id string)) (err error) {
 	groups, ids := make([]string, len(list)), make([]string, len(list))
 	for i, v := range list {
@@ -129,7 +129,7 @@ func shorten[T any](ctx context.Context, a *app, kind reverie.IDKind, list []T, 
 	return err
 }
 
-// memoriesShortened is shorten of memories.
+// memoriesShortened is shorten for memories.
 func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) error {
 	if a.JSON {
 		return nil
@@ -137,7 +137,7 @@ func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) erro
 	return shorten(ctx, a, reverie.IDMemory, list, func(m reverie.Memory) (string, string) { return m.GroupID, m.ID })
 }
 
-// worker opens what a job needs, and lets it spend what one command may.
+// worker opens what a job needs, with the budget of one command.
 func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
 	if err := a.settings(); err != nil {
 		return ctx, application.Pipelines{}, err
@@ -152,8 +152,8 @@ func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, app
 	return ctx, p, err
 }
 
-// passesOver tells whether an error only says that no model does what --due asks for: that
-// is passed over, and the log says so.
+// passesOver reports whether an error only says that no model does what --due asks for. It is logged, and the job
+// is skipped.
 func (a *app) passesOver(f selection, err error) bool {
 	if !f.due || !errors.Is(err, config.ErrNeedsModel) {
 		return false
@@ -162,7 +162,7 @@ func (a *app) passesOver(f selection, err error) bool {
 	return true
 }
 
-// close gives back what was opened.
+// close closes everything that was opened.
 func (a *app) close(ctx context.Context) error {
 	if a.App == nil {
 		return nil

@@ -19,21 +19,21 @@ func newAudit(a *app) *cobra.Command {
 	var groupID string
 	cmd := a.command("reverie audit", cobra.NoArgs, func(ctx context.Context, _ []string) error {
 		list, err := a.audit(ctx, groupID)
-		reply := auditReply{Success: err == nil && unsound(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
+		reply := auditReply{Success: err == nil && violations(list) == nil, Invariants: append([]reverie.Invariant{}, list...)}
 		if err != nil {
 			reply.Error = reverie.ErrorText(withHint(err))
 		}
 		if err != nil && !a.JSON {
 			return err
 		}
-		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, unsound(list))
+		return errors.Join(a.Show(reply, func() error { return a.Page("audit", list) }), err, violations(list))
 	})
 	groupFlag(cmd, &groupID, "check only this group")
 	return cmd
 }
 
-// audit looks at the database. Where the user may not even read which schema it has, the
-// audit says of all tables at once which it may not.
+// audit checks the database. If the user may not even read the schema's version, the audit reports at once all
+// tables without permission.
 func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	if err := a.open(ctx); err != nil && (a.App == nil || a.Store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
 		return nil, err
@@ -41,15 +41,15 @@ func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, e
 	return audit.Run(ctx, a.Store.DB(), groupID)
 }
 
-// auditReply is what an audit found, or why it could not look.
+// auditReply is the result of an audit, or why it failed.
 type auditReply struct {
 	Success    bool                `json:"success"`
 	Error      string              `json:"error,omitempty"`
 	Invariants []reverie.Invariant `json:"invariants"`
 }
 
-// unsound says how much an audit found, nil where that is nothing.
-func unsound(list []reverie.Invariant) error {
+// violations returns the number of violations as an error, nil if there are none.
+func violations(list []reverie.Invariant) error {
 	violations, of := 0, 0
 	for _, i := range list {
 		if violations += i.Violated; i.Violated > 0 {
@@ -82,22 +82,22 @@ func newDoctor(a *app) *cobra.Command {
 			}
 		}
 		reply := map[string]any{"success": len(errs) == 0, "checks": findings}
-		return errors.Join(a.Show(reply, func() error { return a.Page("doctor", findings) }), unwell(errs))
+		return errors.Join(a.Show(reply, func() error { return a.Page("doctor", findings) }), joinFailures(errs))
 	})
 	cmd.Flags().StringVar(&ready, "ready", "", "only ask this URL, such as /readyz of a running Reverie")
 	cmd.Flags().BoolVar(&model, "model", false, "also play three small chats, and say whether the model is fit")
 	return cmd
 }
 
-// unwell sums up what failed, with the exit code of the first.
-func unwell(errs []error) error {
+// joinFailures joins the failures, with the exit code of the first.
+func joinFailures(errs []error) error {
 	if len(errs) == 0 {
 		return nil
 	}
 	return &codeError{ExitCode(errs[0], false), fmt.Errorf("%s failed", cli.Plural(len(errs), "check"))}
 }
 
-// examine checks the configuration, and with it all that a run needs.
+// examine checks the configuration and everything that a run needs.
 func (a *app) examine(ctx context.Context) []application.Finding {
 	if err := a.settings(); err != nil {
 		return []application.Finding{{Check: "configuration", Detail: err.Error(), Err: err}}

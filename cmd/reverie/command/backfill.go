@@ -12,7 +12,7 @@ import (
 	"reverie/jobs"
 )
 
-// backfillFlags are what `reverie backfill` was asked for.
+// backfillFlags are the flags of `reverie backfill`.
 type backfillFlags struct {
 	application.Backfill
 	yes, dryRun bool
@@ -52,7 +52,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	if err := a.showEstimate(est, f.From, f.To); err != nil || f.dryRun {
 		return err
 	}
-	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0 // but impressions may be left of a time before
+	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0 // impressions may be pending from earlier
 	if !nothing && !f.yes {
 		if f.Replay {
 			return usageError(errors.New("--replay undoes what was remembered and asks the model again: add --yes to do it"))
@@ -71,7 +71,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, jobs.Dates(a.Queue(), f.From, f.To, a.Now))
 }
 
-// backfillRuns does the work, under the eyes of whoever waits for it.
+// backfillRuns runs the backfill and shows its progress.
 func (a *app) backfillRuns(ctx, work context.Context, batch *application.FanOut, f backfillFlags,
 	est application.Estimate) ending {
 	bar, windows := a.WatchWindows(est.Windows), 0

@@ -13,14 +13,14 @@ import (
 	"reverie/internal/text"
 )
 
-// most is how many of a kind are looked through.
+// most is the maximum number of candidates of a kind.
 const most = 2000
 
-// completions adds to each command of a tree what a shell can complete: groups, and the
-// ids that its first argument names, the newest first.
+// completions adds shell completion to each command of a tree: groups, and ids for the first argument, newest
+// first.
 func (a *app) completions(cmd *cobra.Command) {
 	if cmd.Flags().Lookup("group") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("group", a.completed("GROUP")) // there is the flag
+		_ = cmd.RegisterFlagCompletionFunc("group", a.completed("GROUP")) // the flag exists
 	}
 	if _, arguments, _ := strings.Cut(cmd.Use, " "); cmd.ValidArgsFunction == nil {
 		first, _, _ := strings.Cut(strings.Trim(arguments, "[]"), " ")
@@ -34,7 +34,7 @@ func (a *app) completions(cmd *cobra.Command) {
 	}
 }
 
-// completable lists what an argument can be, each with words about it after a tab.
+// completable lists the possible values of an argument, each with a description after a tab.
 var completable = map[string]func(ctx context.Context, a *app, groupID string) ([]string, error){
 	"BATCH": func(ctx context.Context, a *app, _ string) (found []string, err error) {
 		list, err := a.Batches().ListBatches(ctx, most)
@@ -96,13 +96,13 @@ var completable = map[string]func(ctx context.Context, a *app, groupID string) (
 	},
 }
 
-// completed completes the first argument, or a flag. What fails completes nothing.
+// completed completes the first argument, or a flag. On an error it completes nothing.
 func (a *app) completed(what string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		a.Stderr = io.Discard // a shell would print it into the line
+		a.Stderr = io.Discard // a shell would print it into the command line
 		groupID := ""
 		if f := cmd.Flags().Lookup("group"); f != nil {
 			groupID = f.Value.String()

@@ -38,8 +38,7 @@ func newVersion(a *app) *cobra.Command {
 	return cmd
 }
 
-// newLocalServer is the process behind the private database. The binary starts it by
-// itself; nobody types it.
+// newLocalServer is the supervisor of the private database. The binary starts it itself; people do not call it.
 func newLocalServer() *cobra.Command {
 	cmd := newCommand("reverie local-server", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error { return localdb.Supervise(ctx, args[0]) })

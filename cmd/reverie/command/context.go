@@ -15,7 +15,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// maxQuery is how much is read of a query, in bytes. No chat has messages so long.
+// maxQuery is the maximum size of a query, in bytes. No chat has messages that long.
 const maxQuery = 1 << 20
 
 func newContext(a *app) *cobra.Command {
@@ -46,7 +46,7 @@ func newContext(a *app) *cobra.Command {
 			return err
 		}
 		reply, err := r.Context(a.WithBudget(ctx), req)
-		lost := application.CloseUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
+		lost := application.CloseUsage(ctx, r.Usage) // before a bot can answer, since its answer is judged by these rows
 		if err == nil {
 			err = a.Show(reply, func() error { return a.PrintContext(reply) })
 		}
@@ -77,8 +77,8 @@ func newContext(a *app) *cobra.Command {
 	return cmd
 }
 
-// textOrStdin is a text, or for "-" what standard input has. A longer one than most bytes
-// is refused rather than cut.
+// textOrStdin returns the given text, or standard input for "-". A text of more than most bytes is refused, not
+// cut.
 func (a *app) textOrStdin(ctx context.Context, given, what string, most int64) (string, error) {
 	if given != "-" {
 		return given, nil
@@ -123,7 +123,7 @@ func newFeedback(a *app) *cobra.Command {
 	return cmd
 }
 
-// report finds the group of a request where none is named, and reports its answer.
+// report determines the group of a request, if none is named, and reports its answer.
 func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
 	if req.GroupID == "" {
 		rows, err := a.Store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})

@@ -13,7 +13,7 @@ import (
 func newDemo(a *app) *cobra.Command {
 	var groupID string
 	cmd := newCommand("reverie demo", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		a.flags["llm.provider"] = config.ProviderRecorded // whatever else is configured: nobody is asked, and nothing is paid
+		a.flags["llm.provider"] = config.ProviderRecorded // overrides the configuration: no provider is called or paid
 		if err := a.settings(); err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func newDreamShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// whenToDream says of a group that has not dreamt why it has not, and how to have a dream at once.
+// whenToDream explains why a group has not dreamt, and how to start a dream at once.
 func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) {
 	rule, err := g.DreamRule(a.DreamRule())
 	if err != nil {

@@ -52,7 +52,7 @@ func newEntityList(a *app) *cobra.Command {
 	return cmd
 }
 
-// noEntities says why a list is empty, and what there is to do about it.
+// noEntities explains why a list is empty, and what to do.
 func (a *app) noEntities(ctx context.Context, cmd *cobra.Command, g reverie.Group) error {
 	if id := cli.Quoted(g.ID); !a.Follows(g) && narrowed(cmd) == "" {
 		return a.Say("%s: no people or things: they are not followed here; `reverie groups set %s --impressions on` follows them, "+
@@ -179,8 +179,7 @@ func newEntityUnmerge(a *app) *cobra.Command {
 	return cmd
 }
 
-// newEntityLink is the command that says that somebody is somebody in another group, or the
-// one that takes it back.
+// newEntityLink returns the command that links an entity with one of another group, or that removes such a link.
 func newEntityLink(a *app, action string) *cobra.Command {
 	var q reverie.LinkQuery
 	cmd := a.command("reverie entity "+action, cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
@@ -195,7 +194,8 @@ func newEntityLink(a *app, action string) *cobra.Command {
 			switch {
 			case err == nil:
 				*end = reverie.EntityEnd{GroupID: e.GroupID, EntityID: e.ID}
-			case action == "unlink" && errors.Is(err, reverie.ErrNotFound) && group != "" && reverie.IsID(named): // that end is gone
+			// The other end no longer exists.
+			case action == "unlink" && errors.Is(err, reverie.ErrNotFound) && group != "" && reverie.IsID(named):
 				*end = reverie.EntityEnd{GroupID: group, EntityID: named}
 			default:
 				return err
@@ -227,18 +227,18 @@ func newEntityLink(a *app, action string) *cobra.Command {
 	return cmd
 }
 
-// showMerge says what became of two entities, and shows one of them.
+// showMerge describes a merge of two entities, and shows one of them.
 func (a *app) showMerge(merged, into, page reverie.Entity, said string) error {
 	return a.Show(reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()}, func() error {
 		return errors.Join(a.Say("%s\n", said), a.Page("entity", page.Reply()))
 	})
 }
 
-// nameAndID names an entity in a sentence.
+// nameAndID returns the name of an entity for a sentence.
 func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visible(e.Subject), e.ID) }
 
-// entity opens the database and reads the one that a person means: by id, or within a
-// group by name or account. Where a name fits several, the error lists them.
+// entity opens the database and reads an entity: by id, or within a group by name or account. If a name fits
+// several, the error lists them.
 func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.Entity, err error) {
 	_, _, begins := reverie.IDPrefix(named)
 	if groupID == "" && !begins && !reverie.IsID(named) {
@@ -276,7 +276,7 @@ func (a *app) entity(ctx context.Context, groupID, named string) (none reverie.E
 	return none, usageError(severalEntities(named, found))
 }
 
-// severalEntities lists those that a name may mean.
+// severalEntities lists the entities that a name fits.
 func severalEntities(named string, found []reverie.Entity) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q fits %d entities; name one by its id:", named, len(found))

@@ -14,7 +14,7 @@ import (
 	"reverie/store/erase"
 )
 
-// eraseOrder is what was asked of an erasure.
+// eraseOrder holds the arguments of an erasure.
 type eraseOrder struct {
 	author, group   string
 	keepNames       []string
@@ -55,7 +55,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		if err := a.PrintErasures(o.dry, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
 			return err
 		}
-		return a.Sweep(ctx, o.whole) // an erasure may have been killed before it did
+		return a.Sweep(ctx, o.whole) // an earlier erasure may have been killed before this
 	}
 	if !o.dry && !o.yes {
 		messages := 0
@@ -81,7 +81,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 	return err
 }
 
-// oneAccount refuses a name that several accounts go by.
+// oneAccount refuses a name of several accounts.
 func oneAccount(author string, accounts []reverie.Account) error {
 	ids := map[string]bool{}
 	var list []string

@@ -13,7 +13,7 @@ import (
 	"reverie/internal/eval"
 )
 
-// evalFlags are what `reverie eval` was asked for.
+// evalFlags are the flags of `reverie eval`.
 type evalFlags struct {
 	application.PlayOptions
 	names    []string
@@ -113,7 +113,7 @@ func (a *app) evalDataset(ctx context.Context, dir string, f evalFlags) error {
 	return err
 }
 
-// tellPlaying says on a terminal what is being played; at the end it leaves the screen.
+// tellPlaying shows on a terminal which scenario is running; at the end it clears the line.
 func (a *app) tellPlaying(i, n int, name string) {
 	switch {
 	case !cli.Terminal(a.Stderr):

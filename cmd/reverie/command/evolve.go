@@ -15,7 +15,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// evolveFlags are what `reverie evolve` was asked for.
+// evolveFlags are the flags of `reverie evolve`.
 type evolveFlags struct {
 	selection
 	days  int
@@ -56,7 +56,7 @@ func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
 	if f.dryRun {
 		return a.runAll(ctx, batch, f.selection, f.nothing)
 	}
-	// Impressions follow, of the groups that follow people.
+	// Impressions follow for groups that have them on.
 	batch.Shard, batch.IgnoreRetry, batch.InBatches = f.shard, f.all, f.batch
 	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
@@ -64,7 +64,7 @@ func (a *app) evolve(ctx context.Context, f *evolveFlags) error {
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()))
 }
 
-// groupAndWindow are those that are meant; the messages of a new group are imported first.
+// groupAndWindow returns the selected group and window; it first imports the messages of a new group.
 func (f evolveFlags) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
 	if g, w, err = f.selection.groupAndWindow(ctx, a); errors.Is(err, reverie.ErrNotFound) {
 		err = fmt.Errorf("%w; `reverie import FILE --group %s` creates it", err, f.group)
@@ -72,8 +72,7 @@ func (f evolveFlags) groupAndWindow(ctx context.Context, a *app) (g reverie.Grou
 	return g, w, err
 }
 
-// evolveOne runs one group, and then its impressions where they are on, and prints
-// what came of it, also when it failed.
+// evolveOne runs evolve in one group, then impressions if they are on, and prints the result, also after a failure.
 func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, w reverie.Window,
 	f evolveFlags) (err error) {
 	stop := func() {}
@@ -113,8 +112,7 @@ func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.
 	return errors.Join(errs...)
 }
 
-// writeEvolved answers in JSON. What came of impressions is a field of the same
-// document.
+// writeEvolved prints JSON; the result of impressions is a field of the same document.
 func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.Result, f evolveFlags) error {
 	if !f.dryRun {
 		a.WarnHeld(res.RunID, res.GroupID, res.Held)
@@ -130,7 +128,7 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.R
 	return a.writeJSON(reply, f.lines())
 }
 
-// nothing is what to say where there was nothing to do.
+// nothing returns the message for a run without work.
 func (f evolveFlags) nothing() string {
 	if f.due {
 		return "nothing is due: no date that is over has pending messages"
@@ -138,7 +136,7 @@ func (f evolveFlags) nothing() string {
 	return "nothing is pending"
 }
 
-// watch shows a run's progress on a terminal, and returns what ends the show.
+// watch shows a run's progress on a terminal, and returns a function that ends it.
 func (a *app) watch(ctx context.Context, p *evolve.Pipeline, groupID string, w reverie.Window) (
 	stop func(), err error) {
 	if !cli.Terminal(a.Stderr) {

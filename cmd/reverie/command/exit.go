@@ -13,16 +13,15 @@ import (
 // The exit codes. Scripts and Kubernetes rely on them; help.toml explains them.
 const (
 	ExitOK          = 0
-	ExitError       = 1   // something went wrong
-	ExitUsage       = 2   // usage or configuration: trying again does not help
+	ExitError       = 1   // any other error
+	ExitUsage       = 2   // usage or configuration: retrying does not help
 	ExitPartial     = 3   // some groups failed, the others are done
-	ExitDeferred    = 4   // a passing fault or a spent budget; what is left stays pending
-	ExitBusy        = 11  // another run has the group
+	ExitDeferred    = 4   // a transient fault or a spent budget; the rest stays pending
+	ExitBusy        = 11  // another run holds the group's lease
 	ExitInterrupted = 130 // stopped by a signal
 )
 
-// codeError carries an exit code that its cause does not tell. An empty cause
-// prints nothing more.
+// codeError carries an exit code that its cause does not imply. An empty cause prints nothing.
 type codeError struct {
 	code int
 	err  error
@@ -31,7 +30,7 @@ type codeError struct {
 func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
-// usageError is a mistake in the command line.
+// usageError marks a mistake in the command line.
 func usageError(err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +38,7 @@ func usageError(err error) error {
 	return &codeError{ExitUsage, err}
 }
 
-// hints say of what is not found where to look for it.
+// hints say where to look for what was not found.
 var hints = []struct{ missing, hint string }{
 	{`group "` + reverie.TeamGroupID(""), "`reverie team create NAME` creates a team"},
 	{"group ", "`reverie groups list` shows all groups, `reverie groups add` creates one"},
@@ -51,8 +50,8 @@ var hints = []struct{ missing, hint string }{
 	{"token ", "`reverie token list` shows all tokens"},
 }
 
-// withHint says of something that is not there only what that is, and where to look for it,
-// unless the error says so itself.
+// withHint shortens an error about something missing to what it is, and adds where to look for it, unless the error
+// says so itself.
 func withHint(err error) error {
 	if !errors.Is(err, reverie.ErrNotFound) || strings.Contains(err.Error(), "\n") {
 		return err
@@ -71,7 +70,7 @@ func withHint(err error) error {
 	return err
 }
 
-// ExitCode is the one place where an error becomes an exit code.
+// ExitCode is the only place where an error becomes an exit code.
 func ExitCode(err error, interrupted bool) int {
 	var coded *codeError
 	switch {
@@ -92,7 +91,7 @@ func ExitCode(err error, interrupted bool) int {
 	return ExitError
 }
 
-// fanOutError is what a fan-out's end means for the exit code.
+// fanOutError returns the error of a fan-out's end, which determines the exit code.
 func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
 	var partial *jobs.PartialError
 	switch {
@@ -110,8 +109,7 @@ func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
 	return err
 }
 
-// gravest joins the errors of two jobs so that the exit code is that of what
-// failed, where the other only waits for its next turn.
+// gravest joins the errors of two jobs. The exit code is that of a failed job, if the other job was only deferred.
 func gravest(first, second error) error {
 	if second != nil && ExitCode(first, false) == ExitDeferred {
 		first, second = second, first

@@ -20,7 +20,7 @@ import (
 	"reverie/jobs"
 )
 
-// check has a command refuse what its flags cannot mean, before it opens anything.
+// check makes a command call refuse before it opens anything, to reject combinations of flags.
 func check(cmd *cobra.Command, refuse func() error) {
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -33,7 +33,7 @@ func check(cmd *cobra.Command, refuse func() error) {
 	}
 }
 
-// apart refuses a flag beside any of some others.
+// apart refuses a flag together with any of some others.
 func apart(cmd *cobra.Command, name string, others ...string) {
 	check(cmd, func() error {
 		for _, other := range others {
@@ -46,7 +46,7 @@ func apart(cmd *cobra.Command, name string, others ...string) {
 	})
 }
 
-// oneOf refuses all but one of some flags.
+// oneOf refuses more than one of some flags, and none.
 func oneOf(cmd *cobra.Command, names ...string) {
 	check(cmd, func() error {
 		given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !cmd.Flags().Changed(name) })
@@ -57,7 +57,7 @@ func oneOf(cmd *cobra.Command, names ...string) {
 	})
 }
 
-// required makes flags ones that cannot be left out.
+// required makes flags mandatory.
 func required(cmd *cobra.Command, names ...string) {
 	check(cmd, func() error {
 		for _, name := range names {
@@ -69,8 +69,7 @@ func required(cmd *cobra.Command, names ...string) {
 	})
 }
 
-// notEmpty refuses flags that were given nothing: a variable that is not set must not
-// mean all groups.
+// notEmpty refuses flags with an empty value: an unset variable must not mean all groups.
 func notEmpty(cmd *cobra.Command, names ...string) {
 	check(cmd, func() error {
 		for _, name := range names {
@@ -82,8 +81,8 @@ func notEmpty(cmd *cobra.Command, names ...string) {
 	})
 }
 
-// groupFlag names a group; an empty id is refused. A command that takes no arguments takes
-// the group as one, too.
+// groupFlag adds the flag for a group; an empty id is refused. A command without arguments also accepts the group
+// as argument.
 func groupFlag(cmd *cobra.Command, to *string, usage string) {
 	cmd.Flags().StringVar(to, "group", "", usage)
 	if none := cmd.Args; none(cmd, nil) == nil && none(cmd, []string{""}) != nil {
@@ -105,14 +104,14 @@ func groupFlag(cmd *cobra.Command, to *string, usage string) {
 	})
 }
 
-// groupNeeded is groupFlag for a command that is about one group: where none is named, the
-// one of REVERIE_GROUP, or the only one that there is.
+// groupNeeded is groupFlag for a command that needs a group. The default is REVERIE_GROUP, otherwise the only
+// group.
 func (a *app) groupNeeded(cmd *cobra.Command, to *string) {
 	groupFlag(cmd, to, "group id (default REVERIE_GROUP, or the only group)")
 	check(cmd, func() error { return a.needsGroup(to, "a group is needed") })
 }
 
-// groupNarrows is groupFlag for a command that is about all groups where none is named.
+// groupNarrows is groupFlag for a command whose default is all groups.
 func (a *app) groupNarrows(cmd *cobra.Command, to *string, usage string) {
 	groupFlag(cmd, to, usage+" (default REVERIE_GROUP, or all)")
 	check(cmd, func() error {
@@ -121,7 +120,7 @@ func (a *app) groupNarrows(cmd *cobra.Command, to *string, usage string) {
 	})
 }
 
-// someWords refuses nothing at all.
+// someWords refuses a command without arguments.
 func someWords(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("give the words to look for")
@@ -129,12 +128,12 @@ func someWords(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// wordsGroup says what --group is where words may have the group before them.
+// wordsGroup describes --group for commands whose arguments may begin with a group.
 const wordsGroup = "group id, instead of the first word (default REVERIE_GROUP, or the only group)"
 
-// groupAndWords reads arguments that are words, which a group may stand before, and opens
-// the database. The first word is the group where no --group is given, more words follow,
-// and there is a group of that id; otherwise the group is what [app.groupNeeded] takes.
+// groupAndWords reads arguments that are words, optionally after a group, and opens the database. The first word is
+// the group if there is no --group, more words follow, and a group has that id. Otherwise the group is that of
+// [app.groupNeeded].
 func (a *app) groupAndWords(ctx context.Context, to *string, args []string) (string, error) {
 	if err := a.settings(); err != nil {
 		return "", err
@@ -156,9 +155,8 @@ func (a *app) groupAndWords(ctx context.Context, to *string, args []string) (str
 	return strings.Join(args, " "), a.onlyGroup(ctx)
 }
 
-// needsGroup takes the group of REVERIE_GROUP where none is named. Without that, the only
-// group is taken when the database is open; where there are several, the error says what is
-// needed.
+// needsGroup uses REVERIE_GROUP if no group is named. Otherwise the only group is used when the database is open;
+// if there are several, the error says what is needed.
 func (a *app) needsGroup(to *string, needed string) error {
 	if *to == "" {
 		*to = a.Getenv(config.EnvGroup)
@@ -169,7 +167,7 @@ func (a *app) needsGroup(to *string, needed string) error {
 	return nil
 }
 
-// onlyGroup takes the only group for a command that needs one, or says which there are.
+// onlyGroup sets the only group for a command that needs one, or lists the groups.
 func (a *app) onlyGroup(ctx context.Context) error {
 	if a.group == nil || *a.group != "" {
 		return nil
@@ -201,7 +199,7 @@ func (a *app) onlyGroup(ctx context.Context) error {
 		config.EnvGroup))
 }
 
-// choice is a flag that is one of a few words.
+// choice adds a flag that accepts one of a few words.
 func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usage string, words ...T) {
 	*to = byDefault
 	cmd.Flags().Var(word[T]{to}, name, usage)
@@ -215,7 +213,7 @@ func choice[T ~string](cmd *cobra.Command, to *T, name string, byDefault T, usag
 	})
 }
 
-// word is the value of a flag that is a word of some kind.
+// word is the value of a flag that accepts words of some type.
 type word[T ~string] struct{ to *T }
 
 func (w word[T]) String() string     { return string(*w.to) }
@@ -238,17 +236,16 @@ func either[T ~string](words []T) string {
 	return list.String()
 }
 
-// memoryKinds are what --kind of memories can be.
+// memoryKinds are the values of --kind for memories.
 var memoryKinds = []reverie.Kind{reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam}
 
-// maxListed bounds what one list holds, and maxDays the days that are looked back, so that
-// dates stay dates.
+// maxListed bounds the length of a list, and maxDays the number of past days, so that dates stay valid.
 const (
 	maxListed = 1_000_000
 	maxDays   = 3650
 )
 
-// number is a flag that is a count within bounds; math.MaxInt is none.
+// number adds a flag for a count within bounds; math.MaxInt is no bound.
 func number(cmd *cobra.Command, to *int, name string, byDefault, least, most int, usage string) {
 	cmd.Flags().IntVar(to, name, byDefault, usage)
 	check(cmd, func() error {
@@ -262,22 +259,22 @@ func number(cmd *cobra.Command, to *int, name string, byDefault, least, most int
 	})
 }
 
-// limitFlag bounds how many of something are listed.
+// limitFlag adds the flag for the length of a list.
 func limitFlag(cmd *cobra.Command, to *int, byDefault int, usage string) {
 	number(cmd, to, "limit", byDefault, 1, maxListed, usage)
 }
 
-// offsetFlag passes over the first of a list.
+// offsetFlag adds the flag that skips the first entries of a list.
 func offsetFlag(cmd *cobra.Command, to *int, usage string) {
 	number(cmd, to, "offset", 0, 0, math.MaxInt, usage)
 }
 
-// quietFlag has a job say how many changes it made, and not which.
+// quietFlag adds the flag that makes a job print only counts of changes.
 func (a *app) quietFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.Quiet, "quiet", false, "print counts, not what was learned")
 }
 
-// shardFlag names a part of all groups.
+// shardFlag adds the flag that selects a part of all groups.
 func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
 	text := cmd.Flags().String("shard", "", "work on this share of the groups: 0/4 is the first of four")
 	notEmpty(cmd, "shard")
@@ -292,7 +289,7 @@ func shardFlag(cmd *cobra.Command, to *jobs.Shard) {
 	})
 }
 
-// sinceFlag is a date (its midnight in UTC), an instant, or an age.
+// sinceFlag adds a flag for a date (midnight in UTC), an instant, or an age.
 func (a *app) sinceFlag(cmd *cobra.Command, to *time.Time, usage string) {
 	text := cmd.Flags().String("since", "", usage)
 	check(cmd, func() (err error) {
@@ -303,8 +300,8 @@ func (a *app) sinceFlag(cmd *cobra.Command, to *time.Time, usage string) {
 	})
 }
 
-// sinceWhen reads a date (its midnight in UTC), an RFC 3339 instant, or an age,
-// counted back from now. Nothing is the zero time.
+// sinceWhen parses a date (midnight in UTC), an RFC 3339 instant, or an age, counted back from now. "" is the zero
+// time.
 func sinceWhen(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -323,7 +320,7 @@ func sinceWhen(s string, now time.Time) (time.Time, error) {
 		"nor an age (90m, 24h, 7d; at most %dd)", s, maxDays)
 }
 
-// parseAge reads a positive duration of at most maxDays; d is 24 hours.
+// parseAge parses a positive duration of at most maxDays; d is 24 hours.
 func parseAge(s string) (time.Duration, bool) {
 	const day = 24 * time.Hour
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -334,8 +331,8 @@ func parseAge(s string) (time.Duration, bool) {
 	return age, err == nil && age > 0 && age <= maxDays*day
 }
 
-// moment reads a flag that names a date or an instant of a group; "" is the zero time. A
-// group that does not exist is an error all the same.
+// moment parses a flag with a date or an instant of a group; "" is the zero time. An unknown group is an error even
+// then.
 func (a *app) moment(ctx context.Context, groupID, flag, text string) (time.Time, error) {
 	g, err := a.Store.Group(ctx, groupID)
 	if err != nil {
@@ -348,7 +345,7 @@ func (a *app) moment(ctx context.Context, groupID, flag, text string) (time.Time
 	return at, nil
 }
 
-// whenFlags are --at and --recorded-at: as of when a command reads.
+// whenFlags are --at and --recorded-at: the instant as of which a command reads.
 type whenFlags struct{ at, recorded string }
 
 func newWhenFlags(cmd *cobra.Command) *whenFlags {
@@ -361,10 +358,10 @@ func newWhenFlags(cmd *cobra.Command) *whenFlags {
 	return w
 }
 
-// given tells whether an instant was named.
+// given reports whether an instant was named.
 func (w *whenFlags) given() bool { return w.at != "" || w.recorded != "" }
 
-// of is the instant in a group's calendar; zero is now.
+// of returns the instant in a group's calendar; zero is now.
 func (w *whenFlags) of(ctx context.Context, a *app, groupID string) (reverie.When, error) {
 	flag, text := "at", w.at
 	if w.recorded != "" {
@@ -374,7 +371,7 @@ func (w *whenFlags) of(ctx context.Context, a *app, groupID string) (reverie.Whe
 	return reverie.When{At: at, Recorded: w.recorded != ""}, err
 }
 
-// ofMemory is of for the group that a memory is of.
+// ofMemory is of for a memory's group.
 func (w *whenFlags) ofMemory(ctx context.Context, a *app, groupID, memoryID string) (reverie.When, error) {
 	if !w.given() {
 		return reverie.When{}, nil
@@ -386,9 +383,8 @@ func (w *whenFlags) ofMemory(ctx context.Context, a *app, groupID, memoryID stri
 	return w.of(ctx, a, m.GroupID)
 }
 
-// instant reads a date, which is its beginning in the group's calendar, or an RFC 3339
-// instant, of 1970 to 9999 and to the microsecond, as instants are stored. Nothing is the
-// zero time.
+// instant parses a date, which means its beginning in the group's calendar, or an RFC 3339 instant. Instants are
+// from 1970 to 9999 and have microseconds, as stored. "" is the zero time.
 func instant(g reverie.Group, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -403,7 +399,7 @@ func instant(g reverie.Group, s string) (time.Time, error) {
 	return at.Truncate(time.Microsecond), err
 }
 
-// startOf is when a date begins in a group's calendar.
+// startOf returns when a date begins in a group's calendar.
 func startOf(g reverie.Group, s string) (time.Time, error) {
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
 		return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15) nor an instant (2026-01-15T20:00:00+08:00)", s)
@@ -416,8 +412,7 @@ func startOf(g reverie.Group, s string) (time.Time, error) {
 	return w.Since, err
 }
 
-// confirm asks a question of yes or no. Where nobody can answer it is refused; a no is
-// answered with what was declined.
+// confirm asks a yes-or-no question. If nobody can answer, it returns refused; after a no it prints declined.
 func (a *app) confirm(ctx context.Context, question, declined string, refused error) (bool, error) {
 	if a.JSON || !a.CanAsk() {
 		return false, usageError(refused)
@@ -429,7 +424,7 @@ func (a *app) confirm(ctx context.Context, question, declined string, refused er
 	return true, nil
 }
 
-// settingFlag is a flag that stands for a setting; only given ones are kept.
+// settingFlag is a flag for a setting; only given flags are stored.
 type settingFlag struct {
 	path   string
 	values map[string]string
@@ -439,16 +434,16 @@ func (f *settingFlag) String() string     { return "" }
 func (f *settingFlag) Set(s string) error { f.values[f.path] = s; return nil }
 func (f *settingFlag) Type() string       { return "string" }
 
-// completeWords has a shell complete the words that a flag takes, if it takes no others.
+// completeWords makes a shell complete the only words that a flag accepts.
 func completeWords(cmd *cobra.Command, flag string, words []string) {
 	if len(words) > 0 {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-// gone is a flag that is no more; its error says what to do instead.
-type gone string
+// removedFlag is a removed flag; its error says what to do instead.
+type removedFlag string
 
-func (gone) String() string     { return "" }
-func (gone) Type() string       { return "bool" }
-func (g gone) Set(string) error { return errors.New(string(g)) }
+func (removedFlag) String() string     { return "" }
+func (removedFlag) Type() string       { return "bool" }
+func (g removedFlag) Set(string) error { return errors.New(string(g)) }

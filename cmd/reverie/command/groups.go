@@ -20,7 +20,7 @@ func newGroups(a *app) *cobra.Command {
 	return group("reverie groups", newGroupsList(a), newGroupsAdd(a), newGroupsSet(a), newGroupsPause(a), newGroupsResume(a))
 }
 
-// oneGroup takes the id of a group as the only argument.
+// oneGroup accepts a group id as the only argument.
 func oneGroup(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -37,22 +37,21 @@ func oneGroup(cmd *cobra.Command, args []string) error {
 type groupReply struct {
 	Success bool          `json:"success"`
 	Group   reverie.Group `json:"group"`
-	// AppliesFrom is the first date of a changed calendar, "" where all are.
+	// AppliesFrom is the first date of a changed calendar, "" if nothing changed.
 	AppliesFrom string            `json:"applies_from,omitempty"`
-	Setbacks    []reverie.Setback `json:"setbacks,omitempty"` // those that were cleared
+	Setbacks    []reverie.Setback `json:"setbacks,omitempty"` // failure states that were cleared
 }
 
-// groupEntry is a group as it stands.
+// groupEntry reads a group with its state.
 func (a *app) groupEntry(ctx context.Context, id string) (reverie.GroupEntry, error) {
 	list, err := a.Store.GroupList(ctx, reverie.GroupQuery{GroupID: id})
 	if err != nil {
 		return reverie.GroupEntry{}, err
 	}
-	return list[0], nil // a named group that is not there is an error
+	return list[0], nil // a missing named group is an error
 }
 
-// calendar is a group's, or that of UTC where its zone cannot be read: what is
-// only looked at is worth seeing all the same.
+// calendar returns a group's calendar, or UTC's if the zone is invalid: output stays readable.
 func (a *app) calendar(g reverie.Group) jobs.Calendar {
 	cal, err := jobs.CalendarOrUTC(g)
 	if err != nil {
@@ -66,7 +65,7 @@ func newGroupsList(a *app) *cobra.Command {
 	var cmd *cobra.Command
 	cmd = a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		asked := q
-		asked.Limit++ // to see whether there are more
+		asked.Limit++ // one more, to see whether there are more
 		groups, err := a.Store.GroupList(ctx, asked)
 		if err != nil {
 			return err
@@ -99,25 +98,24 @@ func newGroupsList(a *app) *cobra.Command {
 	return cmd
 }
 
-// asConfigured is how a person says that a group follows the configuration.
+// asConfigured is the flag value that makes a group follow the configuration.
 const asConfigured = "default"
 
-// groupSetting is something that a group can be given by a flag; field is what it is called in
-// [reverie.Group] and in [reverie.GroupChange]. Those with configured may follow the configuration
-// instead: "default" on the command line, "" in the database.
+// groupSetting is a group setting with a flag; field is its name in [reverie.Group] and in [reverie.GroupChange].
+// Settings with configured may follow the configuration instead: "default" on the command line, "" in the database.
 type groupSetting struct {
 	flag, field, usage string
-	words              []string // that a shell completes
-	calendar           bool     // it divides time into dates
+	words              []string // for shell completion
+	calendar           bool     // the setting divides time into dates
 	configured         func(*config.Config) string
 }
 
-// of is where a group has it.
+// of returns the field of a group.
 func (s groupSetting) of(g *reverie.Group) *string {
 	return reflect.ValueOf(g).Elem().FieldByName(s.field).Addr().Interface().(*string)
 }
 
-// change has a change set it to what to says, now or later.
+// change makes a change set the field to the value that to has when it is applied.
 func (s groupSetting) change(c *reverie.GroupChange, to *string) {
 	reflect.ValueOf(c).Elem().FieldByName(s.field).Set(reflect.ValueOf(to))
 }
@@ -152,7 +150,7 @@ var groupSettings = []groupSetting{
 		configured: func(*config.Config) string { return "on while two people at most are known in it" }},
 }
 
-// groupFlags are the flags of groupSettings; what they say stands in g as it is stored.
+// groupFlags adds the flags of groupSettings; their values are stored in g.
 func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	for _, s := range groupSettings {
 		byDefault := ""
@@ -243,7 +241,7 @@ func newGroupsSet(a *app) *cobra.Command {
 	return cmd
 }
 
-// printSet says what a group is now, and what of it holds from when on.
+// printSet prints a group's settings, and from when changed ones apply.
 func (a *app) printSet(before, g reverie.Group, appliesFrom string, open reverie.Window) error {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -306,18 +304,18 @@ func newGroupsResume(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		g, gone, err := a.Store.ResumeGroup(ctx, args[0])
+		g, cleared, err := a.Store.ResumeGroup(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return a.Show(groupReply{Success: true, Group: g, Setbacks: gone},
-			func() error { return a.PrintResumed(before, gone) })
+		return a.Show(groupReply{Success: true, Group: g, Setbacks: cleared},
+			func() error { return a.PrintResumed(before, cleared) })
 	}))
 	cmd.Flags().BoolVar(&parked, "parked", false, "resume all parked groups and sessions")
 	return cmd
 }
 
-// resumeParked takes up every parked group.
+// resumeParked resumes every parked group.
 func (a *app) resumeParked(ctx context.Context) error {
 	n, err := a.Store.ResumeParked(ctx)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 //go:embed help.toml
 var helpText string
 
-// commandWords are what help.toml says of a command.
+// commandWords are the texts of a command in help.toml.
 type commandWords struct {
 	Use, Short, Long, Example, Exits string
-	Gone                             map[string]string // flags that are no more, and what to do instead
+	Gone                             map[string]string // removed flags, and what to do instead
 }
 
-// help is help.toml: the words of each command by its path, and how commands may end.
+// help is the content of help.toml: the texts of each command by path, and the exit codes.
 var help = sync.OnceValue(func() helpFile { return text.ReadTOML[helpFile](helpText) })
 
 type helpFile struct {
@@ -30,11 +30,11 @@ type helpFile struct {
 	Exits    map[string]string
 }
 
-// commandAction is what a command does, with its arguments.
+// commandAction runs a command with its arguments.
 type commandAction = func(ctx context.Context, args []string) error
 
-// newCommand makes the command that help.toml has under a path such as "reverie runs list".
-// An error about something that is not there says where to look for it.
+// newCommand makes the command that help.toml describes under a path such as "reverie runs list". It adds a hint to
+// errors about something missing.
 func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	words, found := help().Commands[path]
 	if !found {
@@ -46,13 +46,13 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 	cmd := &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
 	for name, instead := range words.Gone {
-		f := cmd.Flags().VarPF(gone("--"+name+" is gone: "+instead), name, "", "removed")
+		f := cmd.Flags().VarPF(removedFlag("--"+name+" is gone: "+instead), name, "", "removed")
 		f.Hidden, f.NoOptDefVal = true, "true"
 	}
 	return cmd
 }
 
-// command is newCommand for one that answers in JSON where --json says so.
+// command is newCommand for a command with --json.
 func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
 	cmd := newCommand(path, args, do)
 	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print JSON; --json=FIELD,FIELD prints only these")
@@ -60,7 +60,7 @@ func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) 
 	return cmd
 }
 
-// jsonFlag is --json: alone, or with the fields that shall be printed.
+// jsonFlag is --json: alone, or with the fields to print.
 type jsonFlag cli.Console
 
 func (f *jsonFlag) String() string { return "" }
@@ -80,7 +80,7 @@ func (f *jsonFlag) Set(s string) error {
 	return nil
 }
 
-// group is a command that only holds others.
+// group is a command that only has subcommands.
 func group(path string, subs ...*cobra.Command) *cobra.Command {
 	cmd := newCommand(path, cobra.NoArgs, nil)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

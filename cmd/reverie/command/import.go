@@ -20,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// importOrder is what was asked of an import.
+// importOrder holds the arguments of an import.
 type importOrder struct {
 	application.Import
 	path, zone string
@@ -53,7 +53,7 @@ func newImport(a *app) *cobra.Command {
 	return cmd
 }
 
-// importFlags are those of both ways to bring chats in.
+// importFlags adds the flags that import and pull share.
 func importFlags(cmd *cobra.Command, o *application.Import) {
 	groupFlag(cmd, &o.Group.ID, "group that the one chat goes into (default a group for each chat)")
 	f := cmd.Flags()
@@ -76,7 +76,7 @@ func (a *app) importChats(ctx context.Context, o importOrder) error {
 		return err
 	}
 	o.Read.OneGroup = o.Group.ID != ""
-	early := o.path == "-" && o.Group.ID != "" && !o.DryRun // its settings are refused before anybody has typed much
+	early := o.path == "-" && o.Group.ID != "" && !o.DryRun // refuse wrong settings before anybody has typed much
 	if early {
 		if err := a.EnsureGroup(ctx, o.Group); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (a *app) importChats(ctx context.Context, o importOrder) error {
 	return a.importInput(ctx, in, o)
 }
 
-// firstFew shows the first of many things that are wrong, and at the end how many more there are.
+// firstFew shows the first of many problems, and at the end the number of the rest.
 type firstFew struct {
 	*app
 	seen int
@@ -116,7 +116,7 @@ func (f *firstFew) end() {
 	}
 }
 
-// importInput reads what was opened, and says what came of it.
+// importInput imports an opened source, and prints the result.
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := firstFew{app: a}
 	bar := a.ImportBar(in)
@@ -155,7 +155,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	return nil
 }
 
-// ahead is what evolving the chats that were brought in takes, nil where there is nothing to say.
+// ahead estimates what evolving the imported chats takes, nil if there is nothing to say.
 func (a *app) ahead(ctx context.Context, brought bool, res ingest.Result) (next any) {
 	if ahead := a.Ahead(ctx, res.Groups); brought && ahead != nil {
 		next = ahead
@@ -218,7 +218,7 @@ func (a *app) pull(ctx context.Context, o application.Pull, address, tokenFile s
 		pullError(res, failed, len(sessions)))
 }
 
-// watchPull shows under a bar on a terminal how far the pull of a chat is.
+// watchPull shows the progress of a chat's pull on a terminal.
 func (a *app) watchPull(s ingest.Session) (onRead func(records int), end func()) {
 	if a.JSON {
 		return nil, func() {}
@@ -228,7 +228,7 @@ func (a *app) watchPull(s ingest.Session) (onRead func(records int), end func())
 	return func(records int) { bar.Set(records, total) }, bar.Finish
 }
 
-// pullError is how a pull of so many chats ends.
+// pullError returns the error of a pull of asked chats.
 func pullError(res ingest.Result, failed []application.PullFailure, asked int) error {
 	var all error
 	for _, f := range failed {
@@ -247,8 +247,7 @@ func pullError(res ingest.Result, failed []application.PullFailure, asked int) e
 	return nil
 }
 
-// pullToken is the server's token, "" where none is given. A dash before the file's name says
-// that it may be missing.
+// pullToken returns the server's token, "" if none is given. With a dash before its name, the file may be missing.
 func (a *app) pullToken(file string) (string, error) {
 	if file == "" {
 		return strings.TrimSpace(a.Getenv(config.EnvPullToken)), nil

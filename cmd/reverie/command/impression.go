@@ -19,7 +19,7 @@ func newImpression(a *app) *cobra.Command {
 	return cmd
 }
 
-// nothingWaits is what to say where there was nothing to do.
+// nothingWaits is the message for a run without work.
 const nothingWaits = "nothing to do: no messages wait for impressions"
 
 func (a *app) observePeople(ctx context.Context, chosen *selection) error {

@@ -27,7 +27,7 @@ func newMemory(a *app) *cobra.Command {
 		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
 }
 
-// allStatuses is what --status has for memories of any.
+// allStatuses selects memories of any status with --status.
 const allStatuses reverie.Status = "all"
 
 func newMemoryList(a *app) *cobra.Command {
@@ -101,7 +101,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if found.Total == 0 { // perhaps of no group at all
+		if found.Total == 0 { // the group may not exist
 			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 				return err
 			}
@@ -229,7 +229,7 @@ func newMemoryBlame(a *app) *cobra.Command {
 	return cmd
 }
 
-// showOf shows a reply about a memory, whose group a person wants for its dates.
+// showOf shows a reply about a memory; people see dates of its group.
 func (a *app) showOf(ctx context.Context, why reverie.Why, reply any, print func(reverie.Group) error) error {
 	return a.Show(reply, func() error {
 		g, err := a.Store.Group(ctx, why.Memory.GroupID)
@@ -281,8 +281,8 @@ func newMemoryDiff(a *app) *cobra.Command {
 	return cmd
 }
 
-// newMemoryEdit is one change by hand, of the head of a lineage. most is the greatest
-// value that it can be given; 0: it takes none.
+// newMemoryEdit returns the command of one edit of a lineage's head. most is the maximum of its value; 0: it has
+// none.
 func newMemoryEdit(a *app, action reverie.Action, most float64) *cobra.Command {
 	e := reverie.Edit{Action: action}
 	args := cobra.ExactArgs(1)

@@ -53,7 +53,7 @@ func newMemoryRewrite(a *app) *cobra.Command {
 	return cmd
 }
 
-// wordFlags are what a person writes beside a statement.
+// wordFlags adds the flags for the content of a memory besides the statement.
 func (a *app) wordFlags(cmd *cobra.Command, e *reverie.Edit) {
 	choice(cmd, &e.Type, "type", "", "fact, habit, opinion, rule, plan or culture", reverie.Types()...)
 	f := cmd.Flags()
@@ -65,7 +65,7 @@ func (a *app) wordFlags(cmd *cobra.Command, e *reverie.Edit) {
 	notEmpty(cmd, "reason", "due", "author")
 }
 
-// writeMemory writes what a person says, and shows the memory after it.
+// writeMemory stores an edit, and shows the memory after it.
 func (a *app) writeMemory(ctx context.Context, e reverie.Edit) error {
 	e.Author = cmp.Or(e.Author, a.Getenv("USER"), a.Getenv("LOGNAME"), "operator")
 	m, err := a.WriteMemory(ctx, e)
@@ -75,7 +75,7 @@ func (a *app) writeMemory(ctx context.Context, e reverie.Edit) error {
 	return a.showEdited(m)
 }
 
-// showEdited shows a memory after a change by hand.
+// showEdited shows a memory after an edit.
 func (a *app) showEdited(m reverie.Memory) error {
 	return a.Show(reverie.MemoryReply{Success: true, Memory: m}, func() error {
 		scope := ""

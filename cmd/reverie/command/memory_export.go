@@ -74,13 +74,13 @@ func newMemoryExport(a *app) *cobra.Command {
 	return cmd
 }
 
-// The forms of an export.
+// The formats of an export.
 const (
 	formatJSONL    = "jsonl"
 	formatMarkdown = "markdown"
 )
 
-// exportMarkdown writes what a group remembers as a page for people.
+// exportMarkdown writes a group's memories as a page for people.
 func (a *app) exportMarkdown(ctx context.Context, groupID, name string) error {
 	p, err := a.MemoriesOf(ctx, groupID)
 	if err != nil {
@@ -101,7 +101,7 @@ type exportReply struct {
 	archive.Summary
 }
 
-// shownBad is how many of the things that are wrong with an import are shown.
+// shownBad is the maximum number of an import's problems that are shown.
 const shownBad = 20
 
 func newMemoryImport(a *app) *cobra.Command {
@@ -111,7 +111,7 @@ func newMemoryImport(a *app) *cobra.Command {
 		name := "-"
 		if len(args) > 0 {
 			name = args[0]
-		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file, which can be both
+		} else if in, ok := a.Stdin.(io.Writer); ok && cli.Terminal(in) { // a terminal is a file that is also writable
 			return usageError(errors.New("the file to import is missing: name it, or use - < FILE"))
 		}
 		if groupID != "" {
@@ -153,7 +153,7 @@ func newMemoryImport(a *app) *cobra.Command {
 	return cmd
 }
 
-// importOthers brings what another system remembers into a group.
+// importOthers imports another system's memories into a group.
 func (a *app) importOthers(ctx context.Context, groupID, name string, opts archive.Options) error {
 	in, err := ingest.Open(ctx, name, a.Stdin)
 	if err != nil {

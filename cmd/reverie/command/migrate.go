@@ -18,7 +18,7 @@ func newMigrate(a *app) *cobra.Command {
 	return group("reverie migrate", newMigrateUp(a), newMigrateStatus(a), newMigrateDistribute(a))
 }
 
-// migrateOptions are those of the configured database.
+// migrateOptions returns those of the configured database.
 func (a *app) migrateOptions(ctx context.Context) (pg.Options, error) {
 	if err := a.settings(); err != nil {
 		return pg.Options{}, err
@@ -85,7 +85,7 @@ func newMigrateDistribute(a *app) *cobra.Command {
 	})
 }
 
-// maxFires bounds how far a schedule is looked ahead.
+// maxFires bounds how many starts of a schedule are listed.
 const maxFires = 1000
 
 func newSchedule(a *app) *cobra.Command {

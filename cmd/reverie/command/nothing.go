@@ -13,11 +13,11 @@ import (
 	"reverie/internal/reverie"
 )
 
-// wide are flags that take nothing out of a list.
+// wide are flags that do not filter a list.
 var wide = []string{"all", "days", "from", "group", "json", "limit", "recorded", "threshold", "to"}
 
-// nothing says why there is nothing in a list of what, and what to do next: the group has
-// come no further, flags took all of it out, or what the list itself knows.
+// nothing explains why a list of what is empty, and what to do next: the group has no data yet, flags filtered
+// everything, or next applies.
 func (a *app) nothing(ctx context.Context, cmd *cobra.Command, groupID, what, next string) error {
 	list, err := a.Store.GroupList(ctx, reverie.GroupQuery{GroupID: groupID, Limit: 1})
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *app) nothing(ctx context.Context, cmd *cobra.Command, groupID, what, ne
 	return a.Say("%sno %s: %s\n", where, what, next)
 }
 
-// narrowed are the flags that may have taken something out of a command's list.
+// narrowed returns the flags that may have filtered a command's list.
 func narrowed(cmd *cobra.Command) string {
 	var given []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -18,7 +18,7 @@ import (
 	"reverie/jobs"
 )
 
-// planFlags are what `reverie plan` was asked for.
+// planFlags are the flags of `reverie plan`.
 type planFlags struct {
 	evolveFlags
 	file string
@@ -45,7 +45,7 @@ func newPlan(a *app) *cobra.Command {
 	return cmd
 }
 
-// plan asks the model, shows what it would do and writes that down.
+// plan asks the model, shows the plan and writes it.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
 	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
@@ -65,14 +65,14 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {})
 	stop()
 	res, _ := end.Run.Result.(evolve.Result)
-	if err != nil { // half a plan is none
+	if err != nil { // an incomplete plan is not written
 		return fmt.Errorf("%s was not written: %w", f.file, err)
 	}
 	return a.keepPlan(f.file, res, time.Since(began))
 }
 
-// keepPlan writes a plan to its file, and says what it is. Where the plan goes to
-// standard output, that goes to standard error.
+// keepPlan writes a plan to its file, and describes it. If the plan goes to standard output, the description goes
+// to standard error.
 func (a *app) keepPlan(name string, res evolve.Result, took time.Duration) error {
 	plan, told := res.Plan, a.Console
 	if name == "-" {
@@ -135,13 +135,14 @@ func (a *app) applyPlan(ctx context.Context, plan *planfile.File) (res evolve.Re
 		_ reverie.Window) (evolve.Result, error) {
 		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan)
 	})
-	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil } // a plan's fault is not the group's
+	// A fault of a plan does not count against its group.
+	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil }
 	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Run.WindowSince, Until: plan.Run.WindowUntil}})
 	res, _ = done.Last().Result.(evolve.Result)
 	return res, done.Err
 }
 
-// printApplied says what applying a plan has done.
+// printApplied prints the effects of applying a plan.
 func (a *app) printApplied(plan *planfile.File, res evolve.Result, took time.Duration) error {
 	switch {
 	case res.NoNew && res.RunID == "":

@@ -14,7 +14,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// replayFlags are what `reverie replay` was asked for.
+// replayFlags are the flags of `reverie replay`.
 type replayFlags struct {
 	application.Replay
 	all, yes, dryRun bool
@@ -44,7 +44,7 @@ func newReplay(a *app) *cobra.Command {
 
 // replayReply is what `reverie replay --json` prints.
 type replayReply struct {
-	Success bool   `json:"success"` // it came to its end; with --recorded, and nothing differs
+	Success bool   `json:"success"` // it finished; with --recorded, also nothing differs
 	From    string `json:"from"`
 	To      string `json:"to"`
 	replay.Report
@@ -86,7 +86,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	return errors.Join(err, a.Show(reply, func() error { return a.PrintReplay(past.From, past.To, report, f.all) }))
 }
 
-// affordable refuses what costs more than may be spent unasked.
+// affordable refuses a cost above the limit for unconfirmed runs.
 func (a *app) affordable(e application.Estimate) error {
 	most := a.Config.Jobs.ConfirmUSD
 	switch {
@@ -100,7 +100,7 @@ func (a *app) affordable(e application.Estimate) error {
 	return nil
 }
 
-// showEstimate says what evolving a range of dates is thought to take.
+// showEstimate prints the estimate for evolving a range of dates.
 func (a *app) showEstimate(e application.Estimate, from, to string) error {
 	if a.JSON {
 		return a.WriteJSONLine(map[string]any{"success": true, "estimate": e})

@@ -19,8 +19,7 @@ import (
 	"reverie/internal/fault"
 )
 
-// Run is the binary without its process: everything it reads and writes is handed to it.
-// A nil clock is the process's own.
+// Run runs the binary with the given input, output and environment. A nil clock is the process's own.
 func Run(ctx context.Context, con cli.Console, args ...string) error {
 	if con.Now == nil {
 		con.Now = fault.Clock(time.Now)
@@ -38,22 +37,22 @@ func Run(ctx context.Context, con cli.Console, args ...string) error {
 	return err
 }
 
-// Main is the whole process: it ends with the exit code of what its arguments say.
+// Main runs the process and exits with the exit code of its result.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
+	context.AfterFunc(ctx, stop) // a second signal ends what ignores the first
 	err := Run(ctx, cli.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}, os.Args[1:]...)
 	interrupted := ctx.Err() != nil
 	stop()
 	os.Exit(ExitCode(err, interrupted))
 }
 
-// Root is the tree of all commands, for reading what they are called and take.
+// Root returns the tree of all commands, for inspection.
 func Root() *cobra.Command {
 	return newRoot(&app{flags: map[string]string{}, Console: cli.Console{Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}})
 }
 
-// usage is how every command shows what it takes, in 80 columns.
+// usage is the usage text of every command, in 80 columns.
 const usage = `Usage:{{if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
@@ -75,7 +74,7 @@ Flags:
 '{{.CommandPath}} COMMAND --help' tells more about a command.{{end}}
 `
 
-func init() { cobra.EnableCommandSorting = false } // the commonest stand first
+func init() { cobra.EnableCommandSorting = false } // the most common commands come first
 
 func newRoot(a *app) *cobra.Command {
 	root := group("reverie")
@@ -125,15 +124,15 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// flagError says what is wrong with a flag: also where the id of a group was read as flags, since
-// there are platforms whose ids are negative numbers.
+// flagError explains an invalid flag. That includes a group id read as flags, since some platforms have negative
+// ids.
 func flagError(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	if errors.As(err, &wrong) {
 		name, asks := wrong.GetFlag().Name, valueWords[wrong.GetFlag().Value.Type()]
 		switch wrong.GetFlag().Value.(type) {
-		case gone:
+		case removedFlag:
 			err = errors.Unwrap(wrong)
 		case *jsonFlag:
 			err = fmt.Errorf("--%s %q: %w", name, wrong.GetValue(), errors.Unwrap(wrong))
@@ -150,7 +149,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 }
 
-// valueWords say what flags of a type take.
+// valueWords describe the values of flags by type.
 var valueWords = map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
 	"bool": "true or false", "duration": "a duration, such as 90m or 12h"}
 
@@ -163,7 +162,7 @@ func markUsage(cmd *cobra.Command) {
 					first == "unknown" && !cmd.HasSubCommands() {
 					err = fmt.Errorf("%s given; the usage is: %s", cli.Plural(len(args), "argument"), cmd.UseLine())
 				}
-				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
+				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, similarTo(cmd, args), cmd.CommandPath()))
 			}
 			return nil
 		}
@@ -173,8 +172,8 @@ func markUsage(cmd *cobra.Command) {
 	}
 }
 
-// meant names the commands that a mistyped one may stand for.
-func meant(cmd *cobra.Command, args []string) string {
+// similarTo returns the commands that a mistyped one may mean.
+func similarTo(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 {
 		return ""
 	}

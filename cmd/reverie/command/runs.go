@@ -31,7 +31,7 @@ func newRunsList(a *app) *cobra.Command {
 			}
 		}
 		asked := q
-		asked.Limit++ // to see whether there are more
+		asked.Limit++ // one more, to see whether there are more
 		runs, err := a.Store.Runs(ctx, asked)
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func newRunsList(a *app) *cobra.Command {
 	return cmd
 }
 
-// calendars are those of the runs' groups. A group whose calendar cannot be read
-// has that of UTC: its runs are worth seeing all the same.
+// calendars returns those of the runs' groups. A group with an invalid calendar gets UTC's, so that its runs are
+// shown.
 func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[string]jobs.Calendar, error) {
 	ids := text.Each(runs, func(r reverie.RunEntry) string { return r.GroupID })
 	slices.Sort(ids)
@@ -79,7 +79,7 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 	return found, err
 }
 
-// onRun is a command on one run.
+// onRun returns a command for one run.
 func (a *app) onRun(verb string, do func(context.Context, reverie.RunDetail) error) *cobra.Command {
 	action := func(ctx context.Context, args []string) error {
 		d, err := a.Store.Run(ctx, "", args[0])
@@ -109,7 +109,7 @@ func newRunsApprove(a *app) *cobra.Command {
 			return err
 		}
 		return errors.Join(err, a.Show(application.ApproveReply(d.Run, res, err), func() error {
-			return a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read nothing
+			return a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read no messages
 		}))
 	})
 }
@@ -143,7 +143,7 @@ func newRunsCancel(a *app) *cobra.Command {
 	})
 }
 
-// undoQuery is what `reverie runs undo` was asked for.
+// undoQuery holds the arguments of `reverie runs undo`.
 type undoQuery struct {
 	reverie.UndoQuery
 	job   reverie.Job
@@ -185,7 +185,7 @@ func newRunsUndo(a *app) *cobra.Command {
 	return cmd
 }
 
-// undo takes a run back, or all since a time, and says what it came to.
+// undo undoes a run, or all since a time, and prints the result.
 func (a *app) undo(ctx context.Context, q undoQuery) (none reverie.UndoReply, err error) {
 	if q.since != "" {
 		since, err := a.moment(ctx, q.GroupID, "since", q.since)

@@ -41,7 +41,7 @@ func newScan(a *app) *cobra.Command {
 	return cmd
 }
 
-// scanFile reads a file, or standard input.
+// scanFile scans a file, or standard input.
 func (a *app) scanFile(ctx context.Context, name string, report *cli.ScanReport) error {
 	in, err := a.Input(ctx, name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *app) scanFile(ctx context.Context, name string, report *cli.ScanReport)
 	return nil
 }
 
-// scanGroup reads what is stored of a group.
+// scanGroup scans the stored texts of a group.
 func (a *app) scanGroup(ctx context.Context, groupID string, report *cli.ScanReport) error {
 	if err := a.open(ctx); err != nil {
 		return err

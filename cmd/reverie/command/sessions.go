@@ -15,7 +15,7 @@ func newSessions(a *app) *cobra.Command {
 	return group("reverie sessions", newSessionsList(a), newSessionsShow(a), newSessionsClear(a))
 }
 
-// entry is a session and whether anything is due for it now.
+// entry returns a session and whether a job is due for it.
 func (a *app) entry(s reverie.Session) cli.SessionEntry {
 	rule, now := a.SessionRule(), a.Now()
 	return cli.SessionEntry{Session: s, Due: rule.Extract(s, now) || rule.Fold(s, now)}

@@ -19,7 +19,7 @@ func newTeam(a *app) *cobra.Command {
 		newTeamSync(a, "status", &team.Options{Push: true, Pull: true, DryRun: true}), newTeamConflicts(a), newTeamResolve(a))
 }
 
-// teamFlag is the flag by which a team is named.
+// teamFlag adds the flag that names a team.
 func teamFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "team", "", "name of the team (default [team] name)")
 }
@@ -67,7 +67,7 @@ func newTeamShare(a *app) *cobra.Command {
 	return cmd
 }
 
-// partly ends a command that leaves some memories as they are; which, has been said.
+// partly returns the error of a command that left some memories unchanged and has listed them.
 func partly(n int, how string) error {
 	if n == 0 {
 		return nil
@@ -75,7 +75,7 @@ func partly(n int, how string) error {
 	return &codeError{ExitPartial, fmt.Errorf("%s %s", cli.Plural(n, "memory"), how)}
 }
 
-// share shares one memory, and says so where the answer is not JSON.
+// share shares one memory, and prints it unless the answer is JSON.
 func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *cli.TeamReply) error {
 	share, err := a.ToShare(ctx, id, team, reason)
 	reply.Team = share.Team
@@ -120,7 +120,7 @@ func newTeamEdit(a *app) *cobra.Command {
 	return cmd
 }
 
-// newTeamSync is the command of a sync: status, push or pull.
+// newTeamSync returns the command of a sync: status, push or pull.
 func newTeamSync(a *app, verb string, o *team.Options) *cobra.Command {
 	var name string
 	cmd := a.command("reverie team "+verb, cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {

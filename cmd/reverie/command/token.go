@@ -17,7 +17,7 @@ func newToken(a *app) *cobra.Command {
 	return group("reverie token", newTokenCreate(a), newTokenList(a), newTokenRevoke(a))
 }
 
-// tokenEntry is a token as it stands now.
+// tokenEntry returns a token with its current state.
 func (a *app) tokenEntry(t reverie.Token) cli.TokenEntry {
 	state := "good"
 	switch {
@@ -29,8 +29,7 @@ func (a *app) tokenEntry(t reverie.Token) cli.TokenEntry {
 	return cli.TokenEntry{Token: t, State: state}
 }
 
-// expiry reads when a token shall end: an age from now on, the last date in UTC, an
-// instant, or never, which is nil.
+// expiry parses when a token expires: an age from now, its last date in UTC, an instant, or never, which is nil.
 func expiry(text string, now time.Time) (*time.Time, error) {
 	var at time.Time
 	if text == "never" {

@@ -12,7 +12,8 @@ import (
 	"reverie/internal/cli"
 )
 
-// onWebhook is a command of so many arguments, the first of which do is given, as whoever has the database.
+// onWebhook returns a command whose first argument, a webhook's id, goes to do. It has the rights of the database's
+// owner.
 func (a *app) onWebhook(name string, args int, do func(context.Context, *api.Service, string) error) *cobra.Command {
 	return a.command("reverie webhooks "+name, cobra.ExactArgs(args), a.opened(func(ctx context.Context, args []string) error {
 		ctx, service := a.WebhookService(ctx)

@@ -1,4 +1,4 @@
-// Package problem says what an error means to a client: RFC 9457.
+// Package problem converts errors to the problems that clients see: RFC 9457.
 package problem
 
 import (
@@ -17,23 +17,23 @@ import (
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
 type Problem struct {
-	Type        string `json:"type"`               // about:blank: the status says what kind it is
+	Type        string `json:"type"`               // about:blank: the status is the kind
 	Title       string `json:"title"`              // of the status
 	Status      int    `json:"status"`             // HTTP status code
 	Detail      string `json:"detail"`             // what happened, to what, and what to do next
-	Instance    string `json:"instance,omitempty"` // the id of the request, as in its answer's X-Request-Id
-	HeadID      string `json:"head_id,omitempty"`  // 409 of an old version: its lineage's head
+	Instance    string `json:"instance,omitempty"` // the id of the request, as in the answer's X-Request-Id
+	HeadID      string `json:"head_id,omitempty"`  // 409 for an old version: the head of its lineage
 	HeadVersion int    `json:"head_version,omitempty"`
 
-	Current  *reverie.TeamMemory   `json:"current,omitempty"`  // 412: the team's memory as it is
-	Findings []reverie.ScanFinding `json:"findings,omitempty"` // 422: what a team's memory may not hold, the first ones
+	Current  *reverie.TeamMemory   `json:"current,omitempty"`  // 412: the current version of the team's memory
+	Findings []reverie.ScanFinding `json:"findings,omitempty"` // 422: the first forbidden contents of a team's memory
 
-	Errors []Detail `json:"errors,omitempty"` // each thing that is wrong with a request, the first ones
+	Errors []Detail `json:"errors,omitempty"` // the first mistakes of a request
 
 	retryAfter time.Duration
 }
 
-// Detail is one thing that is wrong with a request.
+// Detail is one mistake of a request.
 type Detail struct {
 	Location string `json:"location,omitempty"` // such as query.limit or body.strength
 	Message  string `json:"message"`
@@ -42,25 +42,25 @@ type Detail struct {
 // MediaType is the media type of problems.
 const MediaType = "application/problem+json"
 
-// Bounds of what a problem repeats of a request.
+// Bounds of what a problem quotes from a request.
 const (
 	MaxMessage = 300 // characters of a message, and of a location
-	MaxErrors  = 20  // things that are wrong
+	MaxErrors  = 20  // number of mistakes
 
 	maxDetail = 1000 // characters of a detail
 )
 
-// NotFound is the detail that is given of everything that is not there, or is another group's.
+// NotFound is the detail for everything that does not exist or belongs to another group.
 const NotFound = "there is no such thing, or none that this token may see"
 
-// Waiting times that nothing else is known about.
+// Default delays for retries.
 const (
 	retryDeferred    = 30 * time.Second
 	retryUnavailable = 5 * time.Second
 )
 
-// rules are the one place where errors become statuses, the first that fits. Says is
-// what clients read where the error itself is not for them.
+// rules are the only place where errors become statuses; the first match counts. Says replaces the text of errors
+// that clients must not read.
 var rules = []struct {
 	kind   error
 	status int
@@ -88,8 +88,7 @@ var rules = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "the server is stopping: try again", retryUnavailable},
 }
 
-// Of says what an error means to a client. What is not for it to know, it does
-// not say: of a 5xx the caller logs the error itself.
+// Of converts an error to a problem. It hides internal details: the caller must log the error of a 5xx.
 func Of(err error, now time.Time) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
@@ -108,7 +107,7 @@ func Of(err error, now time.Time) *Problem {
 			continue
 		}
 		var fault *llm.Error
-		if r.kind == reverie.ErrConfiguration && errors.As(err, &fault) { // in the provider's own words
+		if r.kind == reverie.ErrConfiguration && errors.As(err, &fault) { // with the provider's message
 			return New(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the "+
 				"log and in the run")
 		}
@@ -123,7 +122,7 @@ func Of(err error, now time.Time) *Problem {
 	return New(http.StatusInternalServerError, "something went wrong here; the log knows more under this request's id")
 }
 
-// more fills what some errors know besides.
+// more adds the fields of some errors.
 func (p *Problem) more(err error, now time.Time) {
 	var old *reverie.NotHeadError
 	if errors.As(err, &old) {
@@ -146,8 +145,7 @@ func (p *Problem) more(err error, now time.Time) {
 	}
 }
 
-// ofMoved is the problem of a write that rests on another version than the newest, which
-// is in it.
+// ofMoved returns the problem of a write to an old version; it contains the newest version.
 func ofMoved(moved *reverie.TeamHeadError) *Problem {
 	p := New(http.StatusPreconditionFailed, moved.Error())
 	if head := moved.Head; head != nil {
@@ -156,8 +154,7 @@ func ofMoved(moved *reverie.TeamHeadError) *Problem {
 	return p
 }
 
-// New is a problem that no error of the domain stands for, such as 404 of an unknown
-// route or 429.
+// New returns a problem without an error of the domain, such as 404 for an unknown route or 429.
 func New(status int, detail string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status,
 		Detail: text.Excerpt(detail, maxDetail)}
@@ -169,7 +166,7 @@ func (p *Problem) Error() string { return p.Detail }
 // GetStatus is the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType is that of problems, whatever is negotiated.
+// ContentType is that of problems, independent of content negotiation.
 func (p *Problem) ContentType(string) string { return MediaType }
 
 // GetHeaders are the headers that belong to the status.
@@ -184,7 +181,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// RetryAfter has clients wait before they ask again.
+// RetryAfter sets the delay before the client asks again.
 func (p *Problem) RetryAfter(d time.Duration) *Problem {
 	p.retryAfter = d
 	return p
@@ -198,18 +195,18 @@ func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	p.Instance = RequestID(r.Context())
 	w.Header().Set("Content-Type", MediaType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a client that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(p) // a disconnected client needs no answer
 }
 
 type requestIDKey struct{}
 
-// WithRequestID is a context of the request of that id.
+// WithRequestID returns a context with the id of a request.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id of the request that a context belongs to, "" if it is none's.
-// It stands in the log beside what went wrong, and in the answer.
+// RequestID returns the id of a context's request, "" if there is none. The id is in the log with errors, and in
+// the answer.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id

@@ -17,8 +17,8 @@ import (
 	"reverie/internal/text"
 )
 
-// documents serves what describes the API: the OpenAPI document in both notations, and
-// a page for people. Each is made when it is first asked for, and nothing is loaded from elsewhere.
+// documents serves the description of the API: the OpenAPI document in both notations, and a page for people. Each
+// is created at its first request, and loads nothing from elsewhere.
 func (r *room) documents() {
 	doc := r.api.OpenAPI()
 	for path, d := range map[string]struct {
@@ -31,7 +31,7 @@ func (r *room) documents() {
 	} {
 		text := sync.OnceValue(func() []byte {
 			text, err := d.make()
-			if err != nil { // it is the same for everybody: tests would have seen it
+			if err != nil { // the result never differs: tests would have found the error
 				panic(fmt.Sprintf("%s cannot be written: %v", path, err))
 			}
 			return text
@@ -60,7 +60,7 @@ var tags = []*huma.Tag{
 	{Name: "costs", Description: "What models have cost."},
 }
 
-// word stands in for one of the domain's words, so that the document lists its values.
+// word replaces a string type of the domain, so that the document lists its values.
 type word[T ~string] struct{}
 
 func (word[T]) Schema(huma.Registry) *huma.Schema {
@@ -88,7 +88,7 @@ func texts[T ~string](list ...T) (all []any) {
 	return all
 }
 
-// aliases has the domain's words documented with their values.
+// aliases documents the domain's string types with their values.
 func aliases(schemas huma.Registry) {
 	alias[reverie.Kind](schemas)
 	alias[reverie.Status](schemas)
@@ -103,21 +103,21 @@ func alias[T ~string](schemas huma.Registry) {
 	schemas.RegisterTypeAlias(reflect.TypeFor[T](), reflect.TypeFor[word[T]]())
 }
 
-// propertyFile says what the fields of answers are.
+// propertyFile describes the fields of answers.
 //
 //go:embed properties.toml
 var propertyFile string
 
-// readProperties reads what the fields of answers are, by shape and name; the shape "any"
-// stands for those that have nothing of their own.
+// readProperties parses the descriptions, by shape and name; the shape "any" is for fields without a description of
+// their own.
 func readProperties() map[string]map[string]string {
 	return text.ReadTOML[map[string]map[string]string](propertyFile)
 }
 
-// describe says of each property what it is, where its shape does not.
+// describe adds descriptions to properties without one.
 func describe(doc *huma.OpenAPI) {
 	properties := readProperties()
-	narrative := doc.Components.Schemas.Map()["DreamPage"].Properties // a pointer that is written as null
+	narrative := doc.Components.Schemas.Map()["DreamPage"].Properties // a pointer that is encoded as null
 	narrative["narrative"] = &huma.Schema{
 		AnyOf:       []*huma.Schema{narrative["narrative"], {Type: "null"}},
 		Description: "Of the last dream; null where there is none.",
@@ -143,7 +143,7 @@ type pageTag struct {
 	Operations []*huma.Operation
 }
 
-// page is the OpenAPI document for people.
+// page renders the OpenAPI document for people.
 func page(doc *huma.OpenAPI) ([]byte, error) {
 	byTag := map[string][]*huma.Operation{}
 	for op := range operations(doc) {
@@ -162,7 +162,7 @@ func page(doc *huma.OpenAPI) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// operations are all of a document, in no order.
+// operations yields all operations of a document, unordered.
 func operations(doc *huma.OpenAPI) func(yield func(*huma.Operation) bool) {
 	return func(yield func(*huma.Operation) bool) {
 		for _, item := range doc.Paths {

@@ -20,16 +20,16 @@ import (
 	"reverie/internal/text"
 )
 
-// operation is a route: its OpenAPI, and the scope that it needs.
+// operation is a route: its OpenAPI description, and the scope that it needs.
 type operation struct {
 	id string
 	route
-	answers  map[string]*huma.Response // further ones than 200 with the shape that it returns
-	problems []int                     // further ones that it may answer
-	body     *huma.RequestBody         // where it is no JSON
+	answers  map[string]*huma.Response // besides 200 with the returned shape
+	problems []int                     // further possible problems
+	body     *huma.RequestBody         // if it is not JSON
 }
 
-// route is what operations.toml says of an operation.
+// route is an operation's entry in operations.toml.
 type route struct {
 	Method  string        `toml:"method"`
 	Path    string        `toml:"path"`
@@ -42,7 +42,7 @@ type route struct {
 //go:embed operations.toml
 var routeFile string
 
-// routes are those of the operations, by id.
+// routes are the entries, by operation id.
 var routes = sync.OnceValue(func() map[string]route { return text.ReadTOML[map[string]route](routeFile) })
 
 // answer is a 200 with a body.
@@ -56,7 +56,7 @@ func add[I, O any](r *room, op operation, do func(context.Context, *I) (O, error
 	})
 }
 
-// register adds a route whose answers have a status or headers of their own.
+// register adds a route whose answers set a status or headers.
 func register[I, O any](r *room, op operation, do func(context.Context, *I) (*O, error)) {
 	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *I) (*O, error) {
 		if err := r.check(in); err != nil {
@@ -75,7 +75,7 @@ func register[I, O any](r *room, op operation, do func(context.Context, *I) (*O,
 	})
 }
 
-// check refuses a body that cannot be stored. Parameters have been looked at before.
+// check refuses a body that cannot be stored. Parameters have been checked before.
 func (r *room) check(in any) error {
 	body := reflect.ValueOf(in).Elem().FieldByName("Body")
 	if !body.IsValid() {
@@ -87,7 +87,7 @@ func (r *room) check(in any) error {
 	return nil
 }
 
-// fail makes a problem of an error, and logs what the client is not told.
+// fail converts an error to a problem, and logs what the client does not see.
 func (r *room) fail(ctx context.Context, op operation, err error) error {
 	p := problem.Of(err, r.service.Now())
 	if p.Status >= 500 && !errors.Is(err, context.Canceled) {
@@ -97,7 +97,7 @@ func (r *room) fail(ctx context.Context, op operation, err error) error {
 	return p
 }
 
-// documented is the operation as huma takes it, with everything that it may answer.
+// documented returns the operation for huma, with all possible answers.
 func (r *room) documented(op operation) huma.Operation {
 	op.route = routes()[op.id]
 	if !slices.Contains(r.methods, op.Method) {
@@ -128,8 +128,8 @@ func (r *room) documented(op operation) huma.Operation {
 	}
 }
 
-// Parameters that several routes have; their names are exported, since huma reads no
-// others. Ids in a path are percent-encoded: a group's may hold anything.
+// Parameters of several routes; their names are exported, since huma reads no others. Ids in a path are
+// percent-encoded, since a group's id may contain any character.
 
 // GroupPath is the id of a group in a path.
 type GroupPath struct {
@@ -146,21 +146,21 @@ type RunPath struct {
 	Run string `path:"run_id" doc:"The run's id." example:"0197f3a0-0a1b-7c2d-9e3f-4a5b6c7d8e9f"`
 }
 
-// Paging says which rows are wanted.
+// Paging selects a range of rows.
 type Paging struct {
 	Limit  int `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"Rows at most."`
 	Offset int `query:"offset" minimum:"0" maximum:"100000" default:"0" doc:"Rows to skip."`
 }
 
-// AsOf says as of when something is read.
+// AsOf is the instant as of which something is read.
 type AsOf struct {
 	At         instant `query:"at" json:"at,omitempty" doc:"As of this instant of the chat: by when things were said."`
 	RecordedAt instant `query:"recorded_at" json:"recorded_at,omitempty" doc:"As of this instant, by when things were written; instead of at."`
 
-	when reverie.When // which of them
+	when reverie.When // the chosen one
 }
 
-// choose takes the instant that is asked for by either of its names, and refuses both.
+// choose sets the instant from one of the two parameters, and refuses both.
 func (in *AsOf) choose() (err error) {
 	in.when, err = api.When(in.At.at, in.RecordedAt.at)
 	return err
@@ -169,13 +169,13 @@ func (in *AsOf) choose() (err error) {
 // instant is a parameter that is a point in time.
 type instant struct{ at time.Time }
 
-// UnmarshalText reads an instant as [api.Instant] does, with a plus sign that nobody encoded.
+// UnmarshalText parses an instant like [api.Instant], and accepts an unencoded plus sign.
 func (i *instant) UnmarshalText(text []byte) (err error) {
 	i.at, err = api.Instant(strings.ReplaceAll(string(text), " ", "+"))
 	return err
 }
 
-// Schema is what the OpenAPI document says of it.
+// Schema is the parameter's schema in the OpenAPI document.
 func (instant) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Examples: []any{"2026-01-15T12:30:00Z"},
 		Description: "An instant (RFC 3339) of 1970 to 9999, or a date: its first instant in UTC."}

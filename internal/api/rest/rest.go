@@ -1,5 +1,5 @@
-// Package rest is the HTTP API: its routes, the OpenAPI document that describes them,
-// and how errors become problems. What the routes do, and for whom, is api's.
+// Package rest is the HTTP API: its routes, the OpenAPI document that describes them, and how errors become
+// problems. Package api implements the operations and permissions.
 package rest
 
 import (
@@ -25,24 +25,24 @@ import (
 	"reverie/internal/text"
 )
 
-// Options are how the API is served.
+// Options configure the API.
 type Options struct {
 	Version string // of the binary, for the OpenAPI document; "" = dev
-	MaxBody int64  // bytes of a request's body, messages apart; 0 = 1 MiB
+	MaxBody int64  // bytes of a request's body, except messages; 0 = 1 MiB
 }
 
-// room is what all routes share.
+// room is the state that all routes share.
 type room struct {
 	Options
 	service *api.Service
 	mux     *http.ServeMux
 	api     huma.API
-	methods []string // that some route has
+	methods []string // of all routes
 }
 
-// New makes the handler of all routes of the API. It answers every request, 404 and 405
-// included. Who asks must be in the request's context, see [api.WithCaller], and the
-// id of a request in the X-Request-Id header of its answer.
+// New returns the handler of all routes of the API. It answers every request, including 404 and 405. The request's
+// context must contain the caller, see [api.WithCaller], and the answer's X-Request-Id header the id of the
+// request.
 func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	opts.Version, opts.MaxBody = cmp.Or(opts.Version, "dev"), cmp.Or(opts.MaxBody, 1<<20)
 	r := &room{Options: opts, service: service, mux: http.NewServeMux(),
@@ -62,12 +62,12 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	return http.HandlerFunc(r.serve), r.api.OpenAPI()
 }
 
-// serve keeps what no route could be asked with from the routes.
+// serve rejects requests that no route can have.
 func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 	switch p := req.URL.EscapedPath(); {
-	case p == "" || path.Clean(p) != p: // the mux would redirect; a client that meant it would not have sent it
+	case p == "" || path.Clean(p) != p: // the mux would redirect, which no client of an API expects
 		problem.New(http.StatusNotFound, noRoute).Write(w, req)
-	case !text.Storable(req.URL.Path): // names nothing
+	case !text.Storable(req.URL.Path): // such a path names nothing
 		problem.New(http.StatusNotFound, problem.NotFound).Write(w, req)
 	default:
 		r.mux.ServeHTTP(w, req)
@@ -76,7 +76,7 @@ func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 
 const noRoute = "there is no such route; /openapi.json lists all"
 
-// unknown answers what no route does.
+// unknown answers a request without a route.
 func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
 	var allow []string
 	for _, m := range r.methods {
@@ -94,13 +94,14 @@ func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
 		strings.Join(allow, ", "))).Write(w, req)
 }
 
-// config is huma's, without what it would load from elsewhere or add to answers.
+// config returns huma's configuration, without what it loads from elsewhere or adds to answers.
 func (r *room) config() huma.Config {
 	c := huma.DefaultConfig("Reverie", r.Version)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
-	c.AllowAdditionalPropertiesByDefault = true // of answers; bodies of requests say otherwise
+	c.AllowAdditionalPropertiesByDefault = true // for answers; bodies of requests say otherwise
 	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
-	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the latter for what ends in +json
+	// The second is for types that end in +json.
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format}
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if p, ok := v.(*problem.Problem); ok {
 			p.Instance = problem.RequestID(ctx.Context())
@@ -115,7 +116,7 @@ func (r *room) config() huma.Config {
 	return c
 }
 
-// marshal writes an answer in one piece. A client that has gone is no error.
+// marshal writes an answer in one piece. A disconnected client is no error.
 func marshal(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -127,7 +128,7 @@ func marshal(w io.Writer, v any) error {
 	return nil
 }
 
-// unmarshal reads a body. JSON in another charset would lose its letters without a word.
+// unmarshal parses a body. It refuses other charsets, in which JSON would silently lose characters.
 func unmarshal(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not UTF-8")
@@ -138,7 +139,7 @@ func unmarshal(data []byte, v any) error {
 // ServeHTTP makes the room an adapter of huma.
 func (r *room) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.serve(w, req) }
 
-// Handle takes a route of huma's into the mux.
+// Handle adds a route of huma's to the mux.
 func (r *room) Handle(op *huma.Operation, handle func(huma.Context)) {
 	r.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
 		values, err := url.ParseQuery(req.URL.RawQuery)
@@ -169,12 +170,12 @@ func (e *exchange) Unwrap() huma.Context { return e.humaContext }
 // Query is the first value of a parameter.
 func (e *exchange) Query(name string) string { return e.values.Get(name) }
 
-// SetReadDeadline leaves deadlines to the server: one that is left behind by reading a
-// body would end the request while it is being answered.
+// SetReadDeadline does nothing, since the server sets deadlines. A deadline that is left after reading a body would
+// end the request while it is answered.
 func (e *exchange) SetReadDeadline(time.Time) error { return nil }
 
 func init() {
-	// Lists are never null here, and huma's own errors are problems like all others.
+	// Lists are never null, and huma's own errors are problems like all others.
 	huma.DefaultArrayNullable = false
 	huma.NewError = problemOfHuma
 	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
@@ -182,7 +183,7 @@ func init() {
 	}
 }
 
-// problemOfHuma is what huma has found wrong with a request.
+// problemOfHuma converts a request error found by huma.
 func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 	var large *http.MaxBytesError
 	broken := errors.Join(errs...)
@@ -212,8 +213,7 @@ func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 	return p
 }
 
-// unstorable returns where a body has a text that PostgreSQL cannot hold, "" where it
-// has none.
+// unstorable returns the place of a text that PostgreSQL cannot store in a body, "" if there is none.
 func unstorable(v reflect.Value, at string) string {
 	switch v.Kind() {
 	case reflect.String:

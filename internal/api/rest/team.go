@@ -43,10 +43,10 @@ type teamPutInput struct {
 	Key         string `header:"Idempotency-Key" pattern:"^[!-~]{1,200}$" patternDescription:"1 to 200 visible characters of ASCII" doc:"Names the write: sent again under the same key within 7 days, it is answered as it was, and made once."`
 	Body        teamBody
 
-	several bool // lines of If-Match
+	several bool // several lines of If-Match
 }
 
-// Resolve notes what a header of one value does not show: that there are more lines of it.
+// Resolve records whether there are several lines of the header; the parameter shows only one.
 func (in *teamPutInput) Resolve(ctx huma.Context) []error {
 	lines := 0
 	ctx.EachHeader(func(name, _ string) {
@@ -58,8 +58,8 @@ func (in *teamPutInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// teamBody is a team's memory as it is sent. What it calls the version is for its own
-// deployment; here it gets an id and a number of its own.
+// teamBody is a team's memory as a client sends it. Its version id and number belong to the other deployment; this
+// one assigns its own.
 type teamBody struct {
 	ID           string                `json:"id,omitempty" maxLength:"36" doc:"As in the address."`
 	VersionID    string                `json:"version_id,omitempty" doc:"Not looked at."`
@@ -76,7 +76,7 @@ type teamBody struct {
 	Evidence     []reverie.Evidence    `json:"evidence,omitempty" doc:"What it rests on; dropped unless [team] quotes is on here."`
 }
 
-// write is what is asked for. It rests on one version, or on there being none.
+// write returns the requested write. Its condition is one expected version, or that there is none.
 func (in *teamPutInput) write() (w reverie.TeamWrite, err error) {
 	b := in.Body
 	w = reverie.TeamWrite{Team: in.Team, IfVersion: strings.Trim(in.IfMatch, `"`), RequestKey: in.Key,
@@ -96,17 +96,17 @@ func (in *teamPutInput) write() (w reverie.TeamWrite, err error) {
 	return w, err
 }
 
-// noVersion is the id of no version.
+// noVersion is the id that stands for no version.
 const noVersion = "00000000-0000-0000-0000-000000000000"
 
-// taggedMemory is a team's memory with its validator.
+// taggedMemory is a team's memory with its ETag.
 type taggedMemory struct {
 	Status int
 	ETag   string `header:"ETag" doc:"The memory's version, in quotes."`
 	Body   reverie.TeamMemory
 }
 
-// team are the routes by which deployments share memories.
+// team adds the routes by which deployments share memories.
 func (r *room) team() {
 	add(r, operation{id: "list-team-memories"}, func(ctx context.Context, in *teamListInput) (reverie.TeamMemories, error) {
 		return r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)

@@ -15,27 +15,27 @@ import (
 	"reverie/internal/text"
 )
 
-// body is what a client sends. What has come of it is held by the budget of all bodies
-// until the request ends or, of messages, until they are stored.
+// body is the body of a request. The budget of all bodies counts its received bytes until the request ends or, for
+// messages, until they are stored.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	answer  *answer
-	streams *streams  // nil where it is no stream
-	until   time.Time // when all of it must be there
+	streams *streams  // nil if it is no stream
+	until   time.Time // deadline for the whole body
 	budget  *budget
-	key     string // whose it is
+	key     string // the sender's key
 	owe     func(requests int)
 
 	mu   sync.Mutex
 	held int64
-	came int   // since it was last counted against the sender's rate
-	line int64 // of that, what has come of a line that has not ended
+	came int   // bytes since the last charge against the sender's rate
+	line int64 // of these, the bytes of an incomplete line
 	over bool  // the request has ended
 }
 
-// Read gives a stream more time with each piece. Once all is there, nothing more is
-// waited for: a deadline that passes while the answer is made would cancel the request.
+// Read extends a stream's deadline with each piece. After the last piece it sets no deadline: one that passes while
+// the answer is made would cancel the request.
 func (b *body) Read(p []byte) (int, error) {
 	if b.streams != nil && !b.streams.wait(b) {
 		return 0, stopping()
@@ -55,7 +55,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take holds what has come.
+// take counts received bytes.
 func (b *body) take(piece []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *body) take(piece []byte) bool {
 	return true
 }
 
-// Stored is told that the lines that have come are held by nobody any more.
+// Stored releases the bytes of the lines that were received, since they are stored.
 func (b *body) Stored() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +84,7 @@ func (b *body) Stored() {
 	}
 }
 
-// end gives back everything.
+// end releases everything.
 func (b *body) end() {
 	if b.streams != nil {
 		b.streams.end(b)
@@ -95,7 +95,7 @@ func (b *body) end() {
 	b.held, b.line, b.over = 0, 0, true
 }
 
-// crowded is said while the bodies under way are all that can be held.
+// crowded returns the problem for a full budget of bodies.
 func crowded() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "more is being sent than this server can hold at a time: send this again in a moment, "+
 		"messages from the start too, since those that are known stay as they are").RetryAfter(retryLater)
@@ -103,20 +103,19 @@ func crowded() *problem.Problem {
 
 const retryLater = 5 * time.Second
 
-// stopping ends a stream before its end.
+// stopping returns the problem of a stream that the stopping server ends.
 func stopping() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "the server is stopping: send the rest again in a moment").RetryAfter(retryLater)
 }
 
-// streams are the bodies that take their time, which the end of the server does not wait
-// for.
+// streams are the bodies without a fixed deadline. The server does not wait for their end.
 type streams struct {
 	mu       sync.Mutex
 	open     map[*body]struct{}
 	stopping bool
 }
 
-// wait gives a stream time for its next piece: false where there is none any more.
+// wait extends a stream's deadline for the next piece: false if it may not continue.
 func (s *streams) wait(b *body) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +131,7 @@ func (s *streams) wait(b *body) bool {
 	return true
 }
 
-// end forgets a stream of which nothing more comes, and tells whether the server is
-// stopping.
+// end removes a finished stream, and reports whether the server is stopping.
 func (s *streams) end(b *body) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,14 +139,14 @@ func (s *streams) end(b *body) bool {
 	return s.stopping
 }
 
-// stopped tells whether streams have been ended.
+// stopped reports whether streams have been ended.
 func (s *streams) stopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopping
 }
 
-// stop ends every stream where it stands.
+// stop ends every stream at once.
 func (s *streams) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,39 +156,40 @@ func (s *streams) stop() {
 	}
 }
 
-// limit is what a request may take.
+// limit bounds a request.
 type limit struct {
-	time   time.Duration // until the answer stands
+	time   time.Duration // until the answer is complete
 	body   int64         // bytes
-	stream bool          // its body takes its time, as long as bytes keep coming
-	watch  bool          // its answer does, until the server stops
+	stream bool          // the body may take long, as long as bytes arrive
+	watch  bool          // the answer may take long, until the server stops
 }
 
 const (
-	stall      = 30 * time.Second // without a byte of a stream, or for a client to take an answer
+	stall      = 30 * time.Second // without a byte of a stream, or for a client to receive an answer
 	streamTime = time.Hour        // of a whole stream
-	watchTime  = time.Minute      // of an answer that tells what goes on: then who asks is looked up again
+	watchTime  = time.Minute      // of a stream of events; then the browser reconnects, and the caller is checked again
 )
 
-// Of who has not said who it is.
+// Limits of unauthenticated requests.
 const (
 	strangeBody = 4 << 10 // bytes; a token has 60
 	strangeTime = 10 * time.Second
-	strangers   = 128 // such requests with a body under way, half of them of one address
+	strangers   = 128 // such requests with a running body, half of them from one address
 )
 
-// brief is what a request of nobody known may take.
+// brief returns the limit of an unauthenticated request.
 func (s *Server) brief() limit {
 	return limit{time: min(s.opts.RequestTimeout, strangeTime), body: min(s.opts.MaxBody, strangeBody)}
 }
 
-// limitOf is what a request may take.
+// limitOf returns the limit of a request.
 func (s *Server) limitOf(r *http.Request) limit {
 	if r.URL.Path == "/ui/live" {
 		return limit{time: watchTime, body: s.opts.MaxBody, watch: true}
 	}
 	if r.Method == http.MethodPost {
-		parts := strings.Split(r.URL.EscapedPath(), "/") // a group's id is one of them, whatever it is
+		// Splits the escaped path, since a group's id may contain any character.
+		parts := strings.Split(r.URL.EscapedPath(), "/")
 		switch {
 		case len(parts) == 5 && parts[1] == "v1" && parts[2] == "groups" && parts[4] == "messages":
 			return limit{time: streamTime, body: s.opts.MaxMessagesBody, stream: true}
@@ -204,10 +203,10 @@ func (s *Server) limitOf(r *http.Request) limit {
 	return limit{time: s.opts.RequestTimeout, body: s.opts.MaxBody}
 }
 
-// sends tells whether a request has a body.
+// sends reports whether a request has a body.
 func (x *exchange) sends() bool { return x.request.Body != nil && x.request.Body != http.NoBody }
 
-// admit lets the body of a request in, until leave, or refuses it.
+// admit admits the body of a request, until leave is called, or refuses it.
 func (x *exchange) admit(key string) (leave func(), ok bool) {
 	if !x.sends() {
 		return func() {}, true
@@ -244,12 +243,11 @@ func (x *exchange) admit(key string) (leave func(), ok bool) {
 	return nil, false
 }
 
-// bound bounds the body, and how long the client may take to send it and to take the
-// answer, until the end that it returns. The deadlines are the connection's, since a read
-// that waits for bytes looks at no context.
+// bound sets the limits of the body and of its duration, until end is called. The deadlines are the connection's,
+// since a read that waits for bytes ignores contexts.
 func (x *exchange) bound() (end func()) {
 	control, r := x.control(), x.request
-	_ = control.SetWriteDeadline(time.Now().Add(x.limit.time + stall)) // it may be no connection, here and below
+	_ = control.SetWriteDeadline(time.Now().Add(x.limit.time + stall)) // the writer may have no connection, here and below
 	if !x.sends() {
 		_ = control.SetReadDeadline(time.Time{})
 		return func() {}

@@ -20,20 +20,20 @@ import (
 type exchange struct {
 	*Server
 	answer  *answer
-	request *http.Request // as the rooms get it
+	request *http.Request // as the handlers get it
 	id      string
 	began   time.Time
-	caller  api.Caller // Scope is "" for nobody
+	caller  api.Caller // Scope is "" for an unauthenticated request
 	limit   limit
 	probe   bool
 }
 
-// idHeader names a request, for its sender and for whoever reads the log.
+// idHeader has the id of a request, for its sender and for the log.
 const idHeader = "X-Request-Id"
 
 var idPattern = text.NewPattern(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
-// defaultHeaders are those of every answer. The page has its own where it needs more.
+// defaultHeaders are the headers of every answer. The operator's page overrides some.
 var defaultHeaders = map[string]string{
 	"Cache-Control":                "no-store",
 	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
@@ -58,7 +58,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// end answers for a handler that panicked, and notes what became of the request.
+// end answers for a handler that panicked, and records the request.
 func (x *exchange) end() {
 	fault := recover()
 	if fault != nil && fault != any(http.ErrAbortHandler) {
@@ -67,7 +67,7 @@ func (x *exchange) end() {
 			fault = nil
 			x.refuse(problem.Of(errors.New("panic"), x.began))
 		} else {
-			fault = http.ErrAbortHandler // the client sees an answer that was cut off
+			fault = http.ErrAbortHandler // the client sees a truncated answer
 		}
 	}
 	x.note()
@@ -94,7 +94,7 @@ func (x *exchange) note() {
 		"duration_ms", float64(took.Microseconds())/1000, "request_id", x.id, "token_id", x.caller.TokenID, "group_id", x.caller.GroupID)
 }
 
-// route is the pattern that the request matched in its room, without its method.
+// route returns the pattern of the request in its handler, without the method.
 func (x *exchange) route() string {
 	pattern := x.request.Pattern
 	if _, path, ok := strings.Cut(pattern, " "); ok {
@@ -103,7 +103,7 @@ func (x *exchange) route() string {
 	switch {
 	case x.probe:
 		return x.request.URL.Path
-	case pattern != "" && pattern != "/": // which matches what nothing else does
+	case pattern != "" && pattern != "/": // the pattern "/" matches what nothing else does
 		return pattern
 	case below(x.request, "/ui/"):
 		return "/ui/"
@@ -124,11 +124,11 @@ func (x *exchange) fail(err error) {
 	x.refuse(p)
 }
 
-// refuse answers with a problem, and waits for no rest of a body that nobody reads.
+// refuse answers with a problem, without waiting for the rest of the body.
 func (x *exchange) refuse(p *problem.Problem) {
 	if x.sends() {
 		x.answer.Header().Set("Connection", "close")
-		_ = x.control().SetReadDeadline(time.Now().Add(parting)) // it may be no connection
+		_ = x.control().SetReadDeadline(time.Now().Add(parting)) // the writer may have no connection
 	}
 	if page, ok := x.opts.Web.(Refuser); ok && below(x.request, "/ui/") {
 		page.Refuse(x.answer, x.request, p)
@@ -137,24 +137,24 @@ func (x *exchange) refuse(p *problem.Problem) {
 	p.Write(x.answer, x.request)
 }
 
-// control sets the time limits of the connection, which are by the real clock.
+// control sets the deadlines of the connection, which follow the real clock.
 func (x *exchange) control() *http.ResponseController {
 	return http.NewResponseController(x.answer.ResponseWriter)
 }
 
-// parting is how long a client that is refused may go on sending.
+// parting is how long a refused client may continue to send.
 const parting = time.Second
 
-// answer counts what is sent.
+// answer counts the bytes sent.
 type answer struct {
 	http.ResponseWriter
 	status int // 0: nothing yet
 	bytes  int64
-	taking time.Duration // that the client may take over it, once it has begun; 0: as is set
+	taking time.Duration // time that the client may take to receive it; 0: unchanged
 
 	refuse  func(*problem.Problem)
-	instead atomic.Pointer[problem.Problem] // what is answered instead of what the room says of it
-	muted   bool                            // it was, and the room is not listened to any more
+	instead atomic.Pointer[problem.Problem] // replaces the handler's answer
+	muted   bool                            // it did, and further output of the handler is dropped
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -168,7 +168,7 @@ func (a *answer) WriteHeader(status int) {
 	if a.muted {
 		return
 	}
-	if a.status == 0 && status >= http.StatusOK { // those below are followed by another
+	if a.status == 0 && status >= http.StatusOK { // a status below that is followed by another one
 		a.status = status
 		if a.taking > 0 {
 			_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.taking))

@@ -2,6 +2,5 @@
 
 package server
 
-// freeFiles is how many connections the process may have open: as many as anybody needs,
-// where the system has no limit.
+// freeFiles returns the maximum number of open connections: mostConns, since the system has no limit.
 func freeFiles() int { return mostConns }

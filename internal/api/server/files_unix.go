@@ -4,7 +4,7 @@ package server
 
 import "syscall"
 
-// freeFiles is how many connections the process may have open.
+// freeFiles returns the number of connections that the process may open.
 func freeFiles() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > mostConns+otherFiles {

@@ -11,11 +11,11 @@ import (
 	"reverie/internal/api"
 )
 
-// maxLimits bounds how many are counted at a time. Who has not asked for longest is
-// forgotten for another: at that number, that is somebody whose bucket is full again.
+// maxLimits bounds the number of counted senders. Beyond it, the one without requests for longest is dropped, whose
+// bucket is full again by then.
 const maxLimits = 10_000
 
-// limits counts the requests of each token, or of each address where there is none.
+// limits counts the requests of each token, or of each address without a token.
 type limits struct {
 	perSecond float64
 	burst     int
@@ -27,17 +27,16 @@ func newLimits(perSecond float64) *limits {
 		byKey: recent[string, *rate.Limiter]()}
 }
 
-// recent is a cache of as many as are counted.
+// recent returns a cache of maxLimits entries.
 func recent[K comparable, V any]() *lru.Cache[K, V] {
 	cache, err := lru.New[K, V](maxLimits)
 	if err != nil {
-		panic(err) // of a size that is not positive
+		panic(err) // only for a size that is not positive
 	}
 	return cache
 }
 
-// take takes one request from a bucket: 0 where there was one, else how long until there
-// is.
+// take takes one request from a bucket: 0 if there was one, otherwise the time until there is.
 func (l *limits) take(key string, now time.Time) time.Duration {
 	if l.perSecond <= 0 {
 		return 0
@@ -48,7 +47,7 @@ func (l *limits) take(key string, now time.Time) time.Duration {
 	return 0
 }
 
-// waits tells how long it is until a bucket has a request again, without taking one.
+// waits returns how long it is until a bucket has a request, without taking one.
 func (l *limits) waits(key string, now time.Time) time.Duration {
 	if l.perSecond <= 0 {
 		return 0
@@ -59,7 +58,7 @@ func (l *limits) waits(key string, now time.Time) time.Duration {
 	return 0
 }
 
-// refill is how long a bucket with so little left takes for one request.
+// refill returns how long a bucket with that little left takes to have one request.
 func (l *limits) refill(left float64) time.Duration {
 	return time.Duration(float64(time.Second) * math.Max((1-min(left, 0))/l.perSecond, 1e-3))
 }
@@ -69,26 +68,26 @@ func (l *limits) bucket(key string) *rate.Limiter {
 		return found
 	}
 	made := rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
-	if found, ok, _ := l.byKey.PeekOrAdd(key, made); ok { // just now
+	if found, ok, _ := l.byKey.PeekOrAdd(key, made); ok { // another request made it just now
 		return found
 	}
 	return made
 }
 
-// lately are the tokens of the credentials that were good the last time they were looked up, by
-// their hash. They are looked up all the same at each request, within the token's rate: whoever
-// has none of them may ask the database no more often than the rate of an address is.
-type lately struct {
+// validTokens maps hashes of credentials to tokens, if they were valid when they were last looked up. Each request still
+// looks them up, within the token's rate. A sender without valid credentials may query the database only within the
+// rate of its address.
+type validTokens struct {
 	good *lru.Cache[[sha256.Size]byte, string]
 }
 
-// of is the token that credentials were good for.
-func (l lately) of(given string) (tokenID string, good bool) {
+// of returns the token for which credentials were valid.
+func (l validTokens) of(given string) (tokenID string, good bool) {
 	return l.good.Get(sha256.Sum256([]byte(given)))
 }
 
-// note remembers whether credentials are good: of a token, or "" of none.
-func (l lately) note(given, tokenID string) {
+// note records the token of valid credentials, "" for invalid ones.
+func (l validTokens) note(given, tokenID string) {
 	if hash := sha256.Sum256([]byte(given)); tokenID != "" {
 		l.good.Add(hash, tokenID)
 	} else {
@@ -96,8 +95,7 @@ func (l lately) note(given, tokenID string) {
 	}
 }
 
-// credentials are what a request says that it may: a token, or below /ui/ a session, ""
-// for none.
+// credentials returns the token of a request, or its session below /ui/, "" for none.
 func (x *exchange) credentials() string {
 	if below(x.request, "/ui/") {
 		if cookie, err := x.request.Cookie(api.SessionCookie); err == nil {
@@ -111,24 +109,24 @@ func (x *exchange) credentials() string {
 	return ""
 }
 
-// suspect is how long a request is to wait before its credentials are looked up: those of
-// an address that has asked too often without good ones, or, if they were good lately, of a token.
+// suspect returns how long a request must wait before its credentials are looked up. It counts for an address with
+// too many invalid credentials. Credentials that were valid lately count for their token.
 func (x *exchange) suspect() time.Duration {
 	given := x.credentials()
 	if given == "" {
 		return 0
 	}
-	key, good := x.lately.of(given)
+	key, good := x.validTokens.of(given)
 	if !good {
 		key = x.address()
 	}
 	return x.limits.waits(key, x.opts.Now())
 }
 
-// known remembers what became of the credentials.
+// known records the result of the lookup.
 func (x *exchange) known(err error) error {
 	if given := x.credentials(); given != "" && (err == nil || isUnauthorized(err)) {
-		x.lately.note(given, x.caller.TokenID)
+		x.validTokens.note(given, x.caller.TokenID)
 	}
 	return err
 }

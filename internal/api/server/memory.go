@@ -9,42 +9,39 @@ import (
 	"sync"
 )
 
-// Files that are left to the database, the log and whatever else is open, and connections
-// that are enough for anybody.
+// Files reserved for the database, the log and others, and the maximum number of connections.
 const (
 	otherFiles = 128
 	mostConns  = 50_000
 )
 
-// What is counted of memory, in bytes: an idle connection, as measured, and the buffers
-// of a request with a body, however little of it has come.
+// Counted memory, in bytes: an idle connection, as measured, and the buffers of a request with a body, however
+// small.
 const (
 	connSize = 24 << 10
 	bodySize = 16 << 10
 )
 
-// Bounds of what the bodies under way may hold together. The lower one lets a client send
-// messages as long as they may be, with others beside it.
+// Bounds of the memory for all running bodies. The lower one lets a client send the longest messages, with others
+// beside it.
 const (
 	leastBodies = 32 << 20
 	mostBodies  = 1 << 30
 )
 
-// someMemory is what is reckoned with where nothing says how much there is.
+// someMemory is assumed if the available memory is unknown.
 const someMemory = 1 << 30
 
-// roomForConns is how many connections the process has files and memory for: half of
-// what it may use.
+// roomForConns returns the number of connections for which the process has files and memory: it uses half of the
+// memory.
 func roomForConns() int { return min(freeFiles(), int(min(memory()/2/connSize, mostConns))) }
 
-// roomForBodies is how many bytes of bodies the process has memory for: an eighth of what
-// it may use, since what reads them holds them about twice.
+// roomForBodies returns the bytes for all bodies: an eighth of the memory, since reading holds them about twice.
 func roomForBodies(largest int64) int64 {
 	return max(min(max(memory()/8, leastBodies), mostBodies), 4*largest)
 }
 
-// memory is how many bytes the process may use: GOMEMLIMIT, else what its container or
-// its machine has.
+// memory returns the bytes that the process may use: GOMEMLIMIT, otherwise those of its container or machine.
 func memory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -61,7 +58,7 @@ func memory() int64 {
 	return least
 }
 
-// sizeIn reads a limit of a cgroup, or the total of /proc/meminfo: math.MaxInt64 for none.
+// sizeIn parses a limit of a cgroup, or the total of /proc/meminfo: math.MaxInt64 for none.
 func sizeIn(text []byte) int64 {
 	words, unit := bytes.Fields(text), int64(1)
 	if len(words) > 1 && string(words[0]) == "MemTotal:" {
@@ -77,8 +74,7 @@ func sizeIn(text []byte) int64 {
 	return n * unit
 }
 
-// budget is what requests may hold together, and those of one sender a part of it, so that
-// nobody takes all of it from the others.
+// budget bounds what all requests together may hold, and the part of one sender, so that nobody uses all of it.
 type budget struct {
 	most, each int64
 
@@ -91,7 +87,7 @@ func newBudget(most, each int64) *budget {
 	return &budget{most: most, each: each, byKey: map[string]int64{}}
 }
 
-// take has a sender hold n more, unless that is more than there is.
+// take adds n to a sender's use, unless that exceeds a bound.
 func (b *budget) take(key string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +99,7 @@ func (b *budget) take(key string, n int64) bool {
 	return true
 }
 
-// give ends the holding of n that were taken.
+// give releases n that were taken.
 func (b *budget) give(key string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"reverie/internal/text"
 )
 
-// serve finds out who asks and leads to the room.
+// serve authenticates the request and calls its handler.
 func (x *exchange) serve() {
 	r := x.request
 	open, err := x.Open(r.Context())
@@ -72,7 +72,8 @@ func (x *exchange) serve() {
 	if !ok {
 		return
 	}
-	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout { // what takes its time by design has bounds of its own
+	// Long requests have bounds of their own.
+	if x.caller.Scope != "" && !x.limit.watch && x.limit.time <= x.opts.RequestTimeout {
 		done, err := x.turns.take(ctx, key, weight)
 		if errors.Is(err, errNoRoom) {
 			x.refuse(problem.New(http.StatusServiceUnavailable, "as many requests wait here already as may: send this again in a moment").
@@ -88,7 +89,7 @@ func (x *exchange) serve() {
 	x.room().ServeHTTP(x.answer, x.request)
 }
 
-// room is who answers the request.
+// room returns the handler of the request.
 func (x *exchange) room() http.Handler {
 	room := x.opts.REST
 	switch {
@@ -103,8 +104,8 @@ func (x *exchange) room() http.Handler {
 	return room
 }
 
-// authenticate puts who asks into the context of the request. Below /ui/, that may be
-// nobody; elsewhere it is an error.
+// authenticate puts the caller into the request's context. Below /ui/ there may be none; elsewhere that is an
+// error.
 func (x *exchange) authenticate(open bool) (err error) {
 	ctx := x.request.Context()
 	header := x.request.Header.Values("Authorization")
@@ -132,7 +133,7 @@ func (x *exchange) authenticate(open bool) (err error) {
 	return nil
 }
 
-// login finds the session of a cookie, if it is not over.
+// login finds the session of a cookie, if it is valid.
 func (x *exchange) login(ctx context.Context) (context.Context, error) {
 	cookie, err := x.request.Cookie(api.SessionCookie)
 	if err != nil || cookie.Value == "" {
@@ -145,7 +146,7 @@ func (x *exchange) login(ctx context.Context) (context.Context, error) {
 	return api.WithSession(api.WithCaller(ctx, caller), cookie.Value), err
 }
 
-// bearer is the token of a header, "" where it is none, or where there are several.
+// bearer returns the token of the header, "" if it is invalid or there are several.
 func bearer(headers []string) string {
 	scheme, token, _ := strings.Cut(headers[0], " ")
 	if len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") {
@@ -154,8 +155,7 @@ func bearer(headers []string) string {
 	return strings.TrimSpace(token)
 }
 
-// public tells whether a request is for what describes the API, and holds nothing of any
-// group.
+// public reports whether a request is for the API's description, which contains no group's data.
 func public(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -167,7 +167,7 @@ func public(r *http.Request) bool {
 	return false
 }
 
-// key is whose requests are counted together: those of a token, else of an address.
+// key returns the key for counting requests: the token, otherwise the address.
 func (x *exchange) key() string {
 	if x.caller.TokenID != "" {
 		return x.caller.TokenID
@@ -175,12 +175,12 @@ func (x *exchange) key() string {
 	return x.address()
 }
 
-// address is where a request comes from, as a key.
+// address returns the key of the request's address.
 func (x *exchange) address() string { return "from " + host(x.request.RemoteAddr) }
 
 const tooMany = "too many requests: wait a little, then go on"
 
-// rate counts the request: false where its sender was told to come later.
+// rate counts the request: false if the sender was told to retry later.
 func (x *exchange) rate() bool {
 	wait := x.limits.take(x.key(), x.opts.Now())
 	if wait > 0 {
@@ -189,7 +189,7 @@ func (x *exchange) rate() bool {
 	return wait == 0
 }
 
-// later answers that there is too much at once.
+// later answers that there are too many requests.
 func (x *exchange) later(why string, wait time.Duration) {
 	x.refuse(problem.New(http.StatusTooManyRequests, why).RetryAfter(wait)) // in whole seconds, rounded up
 }
@@ -198,9 +198,8 @@ func isUnauthorized(err error) bool { return errors.Is(err, reverie.ErrUnauthori
 
 var sameOrigin = http.NewCrossOriginProtection()
 
-// origin refuses what another site has a browser send. Where no token is needed, that
-// would be whatever it likes: there, the host must be this machine's by name, too, since
-// a foreign name may lead here.
+// origin refuses requests that another site makes a browser send. If no token is needed, such a request could do
+// anything. So the host must then be a name of this machine, since a foreign name may resolve to it.
 func origin(r *http.Request, open bool) error {
 	if open {
 		if !local(r.Host) {
@@ -219,8 +218,7 @@ func origin(r *http.Request, open bool) error {
 	return nil
 }
 
-// foreign tells whether a page of another origin has a browser send this. Following a
-// link is allowed.
+// foreign reports whether a page of another origin makes a browser send the request. Following a link is allowed.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if (site == "cross-site" || site == "same-site") &&
@@ -231,8 +229,7 @@ func foreign(r *http.Request) bool {
 	return from != "" && from != "http://"+r.Host && from != "https://"+r.Host && !(from == "null" && site == "same-origin")
 }
 
-// local tells whether a host, with or without a port, is a name or an address of
-// loopback.
+// local reports whether a host, with or without port, is a name or address of loopback.
 func local(hostPort string) bool {
 	name := strings.TrimSuffix(strings.ToLower(host(hostPort)), ".")
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -242,7 +239,7 @@ func local(hostPort string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// host is an address without its port.
+// host returns an address without its port.
 func host(hostPort string) string {
 	if name, _, err := net.SplitHostPort(hostPort); err == nil {
 		return name
@@ -250,12 +247,11 @@ func host(hostPort string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostPort, "["), "]")
 }
 
-// loopback is where to listen so that this machine alone is heard: as told, where that is
-// loopback already.
+// loopback returns the loopback address to listen on: the configured one if it is one.
 func loopback(listen string) string {
 	name, port, err := net.SplitHostPort(listen)
 	if err != nil || name != "" && local(name) {
-		return listen // what is no address is refused by whoever listens
+		return listen // listening refuses an invalid address
 	}
 	return net.JoinHostPort("127.0.0.1", port)
 }

@@ -1,6 +1,6 @@
-// Package server puts the API, the page and MCP on one port, with what surrounds them:
-// who asks, request ids, the access log, limits of rate, size and time, and the end of a
-// panic. It also answers probes and scrapes, which need no token.
+// Package server serves the API, the operator's page and MCP on one port. It adds authentication, request ids, the
+// access log, limits of rate, size and time, and recovery from panics. It also answers probes and metrics requests,
+// which need no token.
 package server
 
 import (
@@ -20,28 +20,27 @@ import (
 	"reverie/internal/telemetry"
 )
 
-// Options are what a [Server] is made of. A room that is nil is not there. The rooms see
-// who asks in the context of a request ([api.CallerOf]): nobody below /ui/ where nobody
-// has logged in, and somebody everywhere else.
+// Options configure a [Server]. A nil handler is not served. The handlers find the caller in the context of a
+// request ([api.CallerOf]). There is always one, except below /ui/ without a login.
 type Options struct {
 	Service *api.Service
-	REST    http.Handler // everything that is not one of the others'
-	Web     http.Handler // /ui/; a [Refuser], it says itself why it was not asked
+	REST    http.Handler // all other requests
+	Web     http.Handler // /ui/; as a [Refuser], it answers refused requests itself
 	MCP     http.Handler // /mcp
-	// Context is that of each request, made of the one that it came with. nil: as it came.
+	// Context derives the context of each request. nil: unchanged.
 	Context func(context.Context) context.Context
 
-	Listen       string // address and port; on loopback, while no token was ever made
-	RequireToken bool   // also while none was
+	Listen       string // address and port; on loopback as long as no token exists
+	RequireToken bool   // require one even if no token exists
 
 	RequestTimeout    time.Duration // of a request; 30 s
-	EvolveWait        time.Duration // that evolve may take besides
+	EvolveWait        time.Duration // additional time for evolve
 	MaxBody           int64         // bytes of a request; 1 MiB
-	MaxMessagesBody   int64         // of messages that come in; 64 MiB
-	RequestsPerSecond float64       // of one token, twice as many at once; 0: no limit
-	MaxWorking        int           // requests of one sender that work at a time, others of it wait; 0: 4
-	MaxConns          int           // open connections; 0: as many as the process has files and memory for
-	MaxBodies         int64         // bytes of all bodies under way; 0: as many as it has memory for
+	MaxMessagesBody   int64         // of imported messages; 64 MiB
+	RequestsPerSecond float64       // of one token, with a burst of twice as many; 0: no limit
+	MaxWorking        int           // concurrent requests of one sender, beyond which others wait; 0: 4
+	MaxConns          int           // open connections; 0: as files and memory allow
+	MaxBodies         int64         // bytes of all running bodies; 0: as memory allows
 
 	Ready   func(context.Context) error
 	Metrics *telemetry.Metrics
@@ -49,26 +48,25 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// Server answers everything that is asked over HTTP.
+// Server answers all HTTP requests.
 type Server struct {
-	opts    Options
-	listen  *telemetry.Server
-	probes  http.Handler
-	limits  *limits
-	busy    *budget // requests under way
-	turns   *turns  // of those, the ones that work
-	bodies  *budget // bytes of bodies under way
-	nobody  *budget // requests with a body under way of who has not said who it is
-	streams *streams
-	lately  lately
-	closed  atomic.Bool // a token was made, or is required: nobody comes in without one
+	opts        Options
+	listen      *telemetry.Server
+	probes      http.Handler
+	limits      *limits
+	busy        *budget // running requests
+	turns       *turns  // those of them that work
+	bodies      *budget // bytes of running bodies
+	nobody      *budget // unauthenticated requests with a running body
+	streams     *streams
+	validTokens validTokens
+	closed      atomic.Bool // a token exists or is required
 
-	watched context.Context // ends what only tells what goes on, once the server is stopping
+	watched context.Context // ends streams of events once the server is stopping
 	unwatch context.CancelFunc
 }
 
-// Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
-// did not come to it.
+// Refuser is a handler whose clients do not read problems in JSON. Refuse answers a request that did not reach it.
 type Refuser interface {
 	Refuse(http.ResponseWriter, *http.Request, *problem.Problem)
 }
@@ -79,9 +77,10 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond), lately: lately{recent[[sha256.Size]byte, string]()},
-		busy:   newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
-		bodies: newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond),
+		validTokens: validTokens{recent[[sha256.Size]byte, string]()},
+		busy:        newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
+		bodies:      newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: newTurns(opts.MaxWorking), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.watched, s.unwatch = context.WithCancel(context.Background())
@@ -107,9 +106,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Start listens and serves until Stop, and returns the address: "" where Listen is empty.
-// While no token was ever made, and none is required, that is an address of loopback,
-// whatever Listen says.
+// Start listens and serves until Stop, and returns the address: "" if Listen is empty. As long as no token exists
+// and none is required, the address is on loopback, whatever Listen says.
 func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	open, err := s.Open(ctx)
 	if err != nil {
@@ -124,24 +122,22 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	return s.listen.Start(ctx)
 }
 
-// Stopping makes /readyz say so, and ends the messages that come in where they stand:
-// what of them is whole is stored, and its sender is told. Nobody is told any more what
-// goes on. All else does.
+// Stopping makes /readyz report it, and ends streams. Complete messages of an import are stored, and its sender
+// gets an answer; streams of events end. Everything else continues.
 func (s *Server) Stopping() {
 	s.listen.Stopping()
 	s.unwatch()
 	s.streams.stop()
 }
 
-// Stop lets requests under way finish until ctx ends, then breaks them off. It returns
-// the context's error in that case.
+// Stop lets running requests finish until ctx ends, then aborts them and returns the context's error.
 func (s *Server) Stop(ctx context.Context) error {
 	s.Stopping()
 	return s.listen.Stop(ctx)
 }
 
-// Open tells whether nobody needs a token: none was ever made, and none is required. A
-// server that was closed once stays so.
+// Open reports whether requests need no token: none exists, and none is required. Once that is false, it stays
+// false.
 func (s *Server) Open(ctx context.Context) (bool, error) {
 	if s.closed.Load() {
 		return false, nil
@@ -156,7 +152,7 @@ func (s *Server) Open(ctx context.Context) (bool, error) {
 	return !found, nil
 }
 
-// Handler answers what comes in, whoever listens.
+// Handler returns the handler of all requests, for any listener.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := s.begin(w, r)

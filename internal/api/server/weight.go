@@ -17,18 +17,18 @@ import (
 	"reverie/internal/api/problem"
 )
 
-// Bounds of one request, whatever it is for.
+// Bounds of one request of any kind.
 const (
-	maxAddress = 64 << 10 // bytes of path and query: a query of the most characters, percent-encoded, fits
-	maxNesting = 64       // objects and lists inside each other
+	maxAddress = 64 << 10 // bytes of path and query: the longest query fits, percent-encoded
+	maxNesting = 64       // nesting of objects and lists
 	maxValues  = 10_000   // values in a body of JSON, or fields of a form
 	maxBatch   = 20       // calls in a JSON-RPC batch
-	bytesOfOne = 64 << 10 // bytes of a body that weigh as much as a request
-	valsOfOne  = 1000     // values or fields of one that do
+	bytesOfOne = 64 << 10 // bytes of a body that count as one request
+	valsOfOne  = 1000     // values or fields of a body that count as one request
 )
 
-// weigh reads a body of JSON or of a form, refuses one that asks for more than a request may, and counts what it
-// weighs: as so many requests. A stream is counted as it comes.
+// weigh reads a body of JSON or of a form, refuses one beyond the bounds, and returns the number of requests that
+// it counts as. A stream is counted while it arrives.
 func (x *exchange) weigh() (weight int, ok bool) {
 	agents, kind := x.request.URL.Path == "/mcp", x.request.Header.Get("Content-Type")
 	form := strings.Contains(kind, "form-urlencoded")
@@ -50,7 +50,7 @@ func (x *exchange) weigh() (weight int, ok bool) {
 		x.refuse(problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d calls, and %d is the most: send them in parts",
 			of.calls, maxBatch)))
 	default:
-		owed := of.values / valsOfOne // its bytes were counted as they came
+		owed := of.values / valsOfOne // the bytes were counted on arrival
 		if agents {
 			owed += max(of.calls-1, 0)
 		}
@@ -60,20 +60,20 @@ func (x *exchange) weigh() (weight int, ok bool) {
 	return 0, false
 }
 
-// readBody is a body that was read, and what closes it.
+// readBody is a body that was read, with the original to be closed.
 type readBody struct {
 	io.Reader
 	io.Closer
 }
 
-// shape is how deeply a text of JSON is nested, how many values it has, and how many of these a list has that is
-// all of it. Of a form it is the fields.
+// shape describes a JSON text: its nesting, its number of values, and the length of a list that is the whole text.
+// For a form it counts the fields.
 type shape struct{ depth, values, calls int }
 
-// read goes through a text, as far as it is JSON and within the bounds.
+// read examines a text, as far as it is JSON and within the bounds.
 func (s *shape) read(body io.Reader, form bool) {
 	if form {
-		fields, _ := io.ReadAll(body) // whoever reads it after us is told what is wrong
+		fields, _ := io.ReadAll(body) // the next reader gets the error
 		s.values += bytes.Count(fields, []byte("&"))
 		return
 	}
@@ -95,7 +95,7 @@ func (s *shape) read(body io.Reader, form bool) {
 	}
 }
 
-// owe counts further requests against a bucket, though it has them no more: whoever owes some waits longer.
+// owe charges a bucket with further requests, even below zero: such a sender waits longer.
 func (l *limits) owe(key string, n int, now time.Time) {
 	if l.perSecond <= 0 {
 		return
@@ -105,8 +105,8 @@ func (l *limits) owe(key string, n int, now time.Time) {
 	}
 }
 
-// turns let so many requests of one sender work at a time, and of those that weigh more fewer. Further ones wait, so
-// that those of others need not, as far as there is room for them.
+// turns bounds the concurrent requests of one sender; heavier requests count more. Further ones wait, up to a
+// bound, so that other senders' requests need not.
 type turns struct {
 	each    int
 	waiting *budget
@@ -117,10 +117,11 @@ type turns struct {
 
 type turn struct {
 	places *semaphore.Weighted
-	users  int // who have a place, or wait for one
+	users  int // requests that have a place or wait for one
 }
 
-// waitingOfOne is how many requests of a sender wait for each of it that may work, at most, and half of those of all.
+// waitingOfOne is the maximum number of waiting requests of a sender for each that may work; all senders together
+// may have twice as many.
 const waitingOfOne = 128
 
 var errNoRoom = errors.New("as many requests wait as may")
@@ -130,7 +131,7 @@ func newTurns(each int) *turns {
 	return &turns{each: each, waiting: newBudget(2*n, n), byKey: map[string]*turn{}}
 }
 
-// take waits for as many places as a request weighs, until ctx ends; errNoRoom where too many wait.
+// take waits for as many places as a request weighs, until ctx ends; errNoRoom if too many wait.
 func (t *turns) take(ctx context.Context, key string, weight int) (leave func(), err error) {
 	t.mu.Lock()
 	of := t.byKey[key]

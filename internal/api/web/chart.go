@@ -4,50 +4,50 @@ import (
 	"strconv"
 )
 
-// chart is a picture of columns side by side, drawn without words: those stand around
-// it, so that it fits any width.
+// chart is a picture of adjacent columns, without text: the page adds it around the picture, so that it fits any
+// width.
 type chart struct {
 	ID          string
-	Title, Desc string // for those who do not see it
-	Low         bool   // a strip
+	Title, Desc string // for those who do not see the picture
+	Low         bool   // a low strip
 	Width       string
-	Axis        string // where the line of nothing lies
-	Top, Bottom string // what the scale ends at; "" = nothing there
-	First, Last string // what the leftmost and the rightmost column are
+	Axis        string // position of the zero line
+	Top, Bottom string // labels of the scale's ends; "" = none
+	First, Last string // labels of the leftmost and rightmost column
 	Columns     []drawnColumn
 }
 
-// drawnColumn is a column in place.
+// drawnColumn is a column with its position.
 type drawnColumn struct {
 	X, Width string
-	Title    string // what it says when pointed at
+	Title    string // its tooltip
 	URL      string
 	Bars     []drawnBar
 }
 
 type drawnBar struct{ Class, X, Y, Width, Height string }
 
-// column is what a chart shows of one thing, such as a night.
+// column is the data of one column, such as a night.
 type column struct {
 	Title, URL string
-	Up, Down   []part // stacked from the line of nothing on
+	Up, Down   []part // stacked from the zero line
 }
 
-// part is a part of a column: its class in the style sheet, and how much it is.
+// part is a part of a column: its CSS class, and its value.
 type part struct {
 	Class string
 	N     float64
 }
 
-// Measures of a chart, in its own units.
+// Dimensions of a chart, in its own units.
 const (
 	columnWidth = 10
 	columnGap   = 3
 	chartHeight = 100
 )
 
-// newChart draws columns from the left to the right, as high as the highest needs. Scale
-// says in words how much the ends of it are.
+// newChart draws columns from left to right, scaled to the highest one. scale formats the values at the ends of the
+// scale.
 func newChart(id, title, desc string, columns []column, scale func(float64) string) chart {
 	up, down := 0.0, 0.0
 	for _, c := range columns {

@@ -13,24 +13,24 @@ import (
 
 const errorTemplate = "error"
 
-// failure is what an error page says.
+// failure is the content of an error page.
 type failure struct {
 	Status int
-	Kind   string // of texts: error.<kind> says what is the matter, error.<kind>.next what to do
-	Detail string // the error itself, "" where it is not for clients
-	ID     string // of the request, where the log says more
-	Back   string // the page that led here; "" = none
-	Head   string // the newest version, where an old one was to be changed
-	Login  string // where to log in, if that helps
+	Kind   string // key of texts: error.<kind> describes the problem, error.<kind>.next the remedy
+	Detail string // the error itself, "" if clients must not see it
+	ID     string // of the request, if the log has details
+	Back   string // the previous page; "" = none
+	Head   string // the newest version, if the form was about an old one
+	Login  string // the login page, if a login helps
 }
 
-// nowhere answers where there is no page.
-func (s *site) nowhere(w http.ResponseWriter, r *http.Request) {
+// notFound answers requests for missing pages.
+func (s *site) notFound(w http.ResponseWriter, r *http.Request) {
 	v := s.visit(w, r)
 	s.fail(v, reverie.ErrNotFound)
 }
 
-// fail answers with a page that says what is the matter and what to do.
+// fail answers with a page about the error and its remedy.
 func (s *site) fail(v *visit, err error) {
 	p := problem.Of(err, v.site.Now())
 	switch {
@@ -49,8 +49,8 @@ func (s *site) fail(v *visit, err error) {
 	s.explain(v, p, kind)
 }
 
-// Refuse answers who was refused before coming to any page: what another site sends, too
-// much at once, or too large a form.
+// Refuse answers requests that were refused before they reached a page: from another site, too many, or with too
+// large a form.
 func (s *site) Refuse(w http.ResponseWriter, r *http.Request, p *problem.Problem) {
 	kind := kinds[p.Status]
 	if p.Status == http.StatusForbidden {
@@ -65,7 +65,7 @@ func (s *site) explain(v *visit, p *problem.Problem, kind string) {
 	if f.Kind == "" {
 		f.Kind = "failed"
 	}
-	if f.Back == homeURL && f.Kind != "stale" { // to which all lead
+	if f.Back == homeURL && f.Kind != "stale" { // every page leads there
 		f.Back = ""
 	}
 	if p.HeadID != "" {
@@ -77,11 +77,11 @@ func (s *site) explain(v *visit, p *problem.Problem, kind string) {
 	for name, values := range p.GetHeaders() {
 		v.w.Header()[name] = values
 	}
-	v.Group = nil // whoever may not see it gets no tabs of it
+	v.Group = nil // a visitor without permission must not see its tabs
 	s.render(v, f.Status, s.looks[errorTemplate]()[v.lang], view{visit: v, Kind: "error." + f.Kind, Data: f})
 }
 
-// kinds are what error pages say, by status.
+// kinds are the kinds of error pages, by status.
 var kinds = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden",
 	http.StatusNotFound: "missing",
@@ -90,8 +90,7 @@ var kinds = map[int]string{
 	http.StatusTooManyRequests:     "later", http.StatusServiceUnavailable: "later", http.StatusGatewayTimeout: "later",
 }
 
-// place is the address of the page that the visitor is on: of this one or, where a form
-// was sent, of the one that it was sent from.
+// place returns the address of the visitor's page: this one or, for a form, the page that contains the form.
 func (v *visit) place() string {
 	switch {
 	case v.Method == http.MethodGet || v.Method == http.MethodHead:
@@ -106,7 +105,7 @@ func (v *visit) place() string {
 	return localPath(path[:strings.LastIndex(path, "/")])
 }
 
-// from is the page of ours that led here, "" where none did.
+// from returns the page of this site that led here, "" if none did.
 func (v *visit) from() string {
 	u, err := url.Parse(v.Referer())
 	if err != nil || u.Host != v.Host || localPath(u.RequestURI()) != u.RequestURI() {
@@ -115,7 +114,7 @@ func (v *visit) from() string {
 	return u.RequestURI()
 }
 
-// back is where one comes from who has come to no good: "" where nothing is known of it.
+// back returns the page to return to after an error: "" if unknown.
 func (v *visit) back() string {
 	if v.Method != http.MethodGet && v.Method != http.MethodHead {
 		return v.place()
@@ -126,5 +125,5 @@ func (v *visit) back() string {
 	return ""
 }
 
-// errStale says that a form is not one of this login's pages.
+// errStale is the error of a form that no page of this login contains.
 var errStale = fmt.Errorf("the form is not one of this login's pages: %w", reverie.ErrForbidden)

@@ -9,35 +9,34 @@ import (
 	"reverie/internal/reverie"
 )
 
-// messagesShown is how many messages a page of conversation has.
+// messagesShown is the number of messages on a page of conversation.
 const messagesShown = 60
 
-// spoken is how many characters of a message are shown among others. All is shown of the
-// one that is asked for.
+// spoken is the maximum number of characters shown of a message in a list. The requested message is shown in full.
 const spoken = 4000
 
 // talkData is a part of a group's conversation.
 type talkData struct {
 	Session      string // "" = all
-	Around       string // the message that was asked for; "" = none
+	Around       string // the requested message; "" = none
 	Days         []talkDay
-	Older, Newer string // addresses; "" = there is nothing more
+	Older, Newer string // addresses; "" = there are no more
 }
 
-// talkDay is what was said on one date.
+// talkDay is the messages of one date.
 type talkDay struct {
 	Date     string
 	Messages []saidMessage
 }
 
-// saidMessage is a message, and how much of it is shown.
+// saidMessage is a message, and the shown part of its text.
 type saidMessage struct {
 	reverie.ConversationMessage
-	Said string // its text, or the beginning of that
-	Cut  int    // how many characters it has, where they are not all there; else 0
+	Said string // the text, or its beginning
+	Cut  int    // number of characters of a shortened text; else 0
 }
 
-// newSaid shows a message, whole or as one of many.
+// newSaid shows a message, in full or as one of a list.
 func newSaid(m reverie.ConversationMessage, whole bool) saidMessage {
 	said := saidMessage{m, m.Text, 0}
 	if n := utf8.RuneCountInString(m.Text); n > spoken && !whole {
@@ -72,16 +71,16 @@ func (s *site) talkPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// peopleShown is how many people and things a page lists.
+// peopleShown is the number of entities on a page.
 const peopleShown = 50
 
-// peopleData is a page of a group's people and things.
+// peopleData is a page of a group's entities.
 type peopleData struct {
-	Kinds           []string // to choose from
-	Kind, Name      string   // as they were chosen
+	Kinds           []string // the choices
+	Kind, Name      string   // the chosen values
 	Entities        []reverie.EntityReply
 	Total, From, To int
-	Before, After   string // addresses of the pages beside it; "" = none
+	Before, After   string // addresses of the adjacent pages; "" = none
 }
 
 var peopleKinds = []string{"all", "person", "bot", "thing"}
@@ -99,14 +98,14 @@ func (s *site) peoplePage(v *visit) (any, error) {
 	return d, nil
 }
 
-// personData is somebody or something, and what became of it.
+// personData is an entity and its history.
 type personData struct {
 	reverie.EntityReply
 	Changes []reverie.EntityChange // newest first
 	Cut     bool                   // there are older ones
 }
 
-// changesShown is how many changes the page of an entity lists.
+// changesShown is the maximum number of changes on an entity's page.
 const changesShown = 100
 
 func (s *site) personPage(v *visit) (any, error) {
@@ -128,19 +127,19 @@ func (s *site) personPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// dreamData is what a group's dreams have left.
+// dreamData is the result of a group's dreams.
 type dreamData struct {
 	reverie.DreamPage
 	Parts []dreamPart
 }
 
-// dreamPart is the items of one sort.
+// dreamPart is the items of one type.
 type dreamPart struct {
-	Name  string // of texts: dreampart.<name>
+	Name  string // key of texts: dreampart.<name>
 	Items []reverie.DreamItem
 }
 
-// dreamParts are the parts below the narrative, in their order.
+// dreamParts are the parts below the narrative, in order.
 var dreamParts = []struct {
 	name  string
 	shows func(reverie.DreamItem) bool
@@ -167,11 +166,11 @@ func (s *site) dreamPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// recallData is how the context of a query comes about.
+// recallData explains the context of a query.
 type recallData struct {
 	Query, Session string
 	MaxTokens      int
-	Recalled       *reverie.Recalled // nil: nothing was asked
+	Recalled       *reverie.Recalled // nil: no query
 	Offered        int
 	Best           float64 // score
 }
@@ -199,5 +198,5 @@ func (s *site) recallPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// MaxQuery is how long a query may be, in characters.
+// MaxQuery is the maximum length of a query, in characters.
 func (recallData) MaxQuery() int { return api.MaxQuery }

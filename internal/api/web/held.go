@@ -12,41 +12,40 @@ import (
 	"reverie/internal/reverie"
 )
 
-// heldShown is how many runs the page of what waits has.
+// heldShown is the number of runs on the page of held plans.
 const heldShown = 20
 
-// heldData is what waits for a person.
+// heldData is the page of held plans.
 type heldData struct {
 	Runs  []heldRun
-	Later bool   // there are newer ones before these
+	Later bool   // there are newer ones
 	Next  string // address of the older ones; "" = none
 }
 
-// heldRun is what a run holds, as the template "held" shows it.
+// heldRun is a run with held plans, for the template "held".
 type heldRun struct {
 	view
 	reverie.RunReply
-	List string // the page of what waits that a decision leads back to; "" = the run's own
+	List string // the page to return to after a decision; "" = the run's own
 }
 
-// Plans are those that wait.
+// Plans returns the waiting plans.
 func (r heldRun) Plans() []reverie.HeldReply {
 	return slices.DeleteFunc(slices.Clone(r.Held),
 		func(h reverie.HeldReply) bool { return h.Status != reverie.HeldWaiting })
 }
 
-// Again tells whether rejecting the run may have what it took in read once more: the
-// messages of a chunk that is held whole, or all that an extraction or a dream took. A
-// proposal has taken in nothing.
+// Again reports whether rejecting the run can make its input pending again: the messages of a chunk that is held as
+// a whole, or all input of an extraction or dream. A proposal has no input.
 func (r heldRun) Again() bool {
 	return !r.Proposal() && (r.Run.Job == reverie.JobDream || r.Run.Job == reverie.JobExtract ||
 		slices.ContainsFunc(r.Plans(), func(h reverie.HeldReply) bool { return h.Whole }))
 }
 
-// Proposal tells whether an agent proposed it.
+// Proposal reports whether an agent proposed it.
 func (r heldRun) Proposal() bool { return r.Run.Job == reverie.JobPropose }
 
-// heldOf is what waits of a run, nil where nothing does.
+// heldOf returns a run with waiting plans, nil if none wait.
 func (v *visit) heldOf(r reverie.RunReply) *heldRun {
 	if h := (heldRun{view{visit: v}, r, ""}); len(h.Plans()) > 0 {
 		return &h
@@ -66,7 +65,7 @@ func (s *site) heldPage(v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if held := v.heldOf(r); held != nil { // it may have been decided on just now
+		if held := v.heldOf(r); held != nil { // somebody may have decided on it just now
 			held.List = query(heldURL, "before", before)
 			d.Runs = append(d.Runs, *held)
 		}
@@ -77,8 +76,8 @@ func (s *site) heldPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// approve applies what a run holds, and goes on with what waits besides, or with the run
-// where that has to tell of lines that were refused.
+// approve applies what a run holds. It continues with the next held run, or with the run's page if lines were
+// refused.
 func (s *site) approve(v *visit) (string, error) {
 	id := v.PathValue("run")
 	reply, err := s.Approve(v.Context(), id)
@@ -106,7 +105,7 @@ func (s *site) reject(v *visit) (string, error) {
 	return v.decidedOn(id), nil
 }
 
-// decidedOn is the page after a decision: the one that it was made on.
+// decidedOn returns the page after a decision: the one with the form.
 func (v *visit) decidedOn(runID string) string {
 	if list := v.PostFormValue("list"); list != "" {
 		return localPath(list)
@@ -114,20 +113,19 @@ func (v *visit) decidedOn(runID string) string {
 	return runURL(runID)
 }
 
-// phrase finds a text of the page at the beginning of one of the rest of the product.
+// phrase maps the beginning of a message of the product to a text of the page.
 type phrase struct {
 	key     string
 	pattern *regexp.Regexp
 }
 
-// Why plans are held, and why something is not put back.
+// Why plans are held, and why an undo left something.
 var (
 	heldPhrases = sync.OnceValue(func() []phrase { return phrasesOf("why_held.") })
 	leftPhrases = sync.OnceValue(func() []phrase { return phrasesOf("why_left.") })
 )
 
-// phrasesOf finds the texts whose keys begin so. One that another begins with comes
-// after it.
+// phrasesOf returns the texts whose keys have a prefix. A text comes after those that begin with it.
 func phrasesOf(part string) (list []phrase) {
 	for _, key := range slices.Backward(slices.Sorted(maps.Keys(locales()[english]))) {
 		if !strings.HasPrefix(key, part) {
@@ -143,11 +141,10 @@ func phrasesOf(part string) (list []phrase) {
 // WhyHeld says why a plan is held: {{$.WhyHeld .Reason}}.
 func (v view) WhyHeld(why string) template.HTML { return v.lang.phrased(heldPhrases(), why) }
 
-// WhyLeft says why something is not put back: {{$.WhyLeft .Reason}}.
+// WhyLeft says why an undo left something: {{$.WhyLeft .Reason}}.
 func (v view) WhyLeft(why string) template.HTML { return v.lang.phrased(leftPhrases(), why) }
 
-// phrased is a reason in the language where it is put in phrases that are known, else as
-// it stands.
+// phrased translates a reason that consists of known phrases, and leaves other reasons unchanged.
 func (l lang) phrased(known []phrase, why string) template.HTML {
 	if l == english {
 		return say(why)
@@ -160,7 +157,7 @@ func (l lang) phrased(known []phrase, why string) template.HTML {
 	return template.HTML(strings.Join(parts, "；")) //nolint:gosec // escaped by say
 }
 
-// firstPhrase translates the first of several phrases, and returns what follows it.
+// firstPhrase translates the first of several phrases, and returns the rest.
 func (l lang) firstPhrase(known []phrase, why string) (shown, rest string) {
 	for _, p := range known {
 		m := p.pattern.FindStringSubmatch(why)

@@ -12,23 +12,23 @@ import (
 	"reverie/internal/text"
 )
 
-// mostResting is how many memories are shown that were made of one.
+// mostResting is the maximum number of dependent memories shown.
 const mostResting = 20
 
-// memoryData is a memory, and what stands behind it.
+// memoryData is a memory and its history.
 type memoryData struct {
-	Head     reverie.Memory // what it says now, or said last
-	Since    time.Time      // when the chat said it first
+	Head     reverie.Memory // the head version, or the last one
+	Since    time.Time      // when the chat first said it
 	Core     bool
-	Old      int // the version that was asked for, where it is not the head's; else 0
+	Old      int // the requested version, if it is not the head; else 0
 	Versions []memoryVersion
-	Resting  []reverie.Resting // the first that were made of it
-	More     int               // and how many others
+	Resting  []reverie.Resting // the first memories that have it as a source
+	More     int               // number of further ones
 	Usage    reverie.UsageCount
-	Types    []reverie.Type // that it can be given; none where it can have no other words
+	Types    []reverie.Type // possible types; none if it cannot be reworded
 }
 
-// Standing is the status of a version, in the page's words.
+// Standing returns the status of a version, in the page's words.
 func (d memoryData) Standing(m reverie.Memory) string {
 	if m.Status == reverie.StatusDeprecated {
 		return "deleted"
@@ -36,14 +36,14 @@ func (d memoryData) Standing(m reverie.Memory) string {
 	return string(m.Status)
 }
 
-// memoryVersion is a version, and the text before it.
+// memoryVersion is a version with the previous statement.
 type memoryVersion struct {
 	reverie.WhyVersion
-	Before string // statement of the version before; "" of the first
+	Before string // the previous statement; "" for the first version
 	Asked  bool
 }
 
-// Reworded tells whether the version says something else than the one before.
+// Reworded reports whether the version changed the statement.
 func (m memoryVersion) Reworded() bool { return m.Before != "" && m.Before != m.Memory.Statement }
 
 func (s *site) memoryPage(v *visit) (any, error) {
@@ -71,12 +71,12 @@ func (s *site) memoryPage(v *visit) (any, error) {
 			d.Old = version.Memory.Version
 		}
 		before = version.Memory.Statement
-		d.Versions = append([]memoryVersion{m}, d.Versions...) // the newest first
+		d.Versions = append([]memoryVersion{m}, d.Versions...) // newest first
 	}
 	return d, nil
 }
 
-// memoryDeletePage asks whether a memory is to be deleted.
+// memoryDeletePage asks for confirmation to delete a memory.
 func (s *site) memoryDeletePage(v *visit) (any, error) {
 	if !v.May(reverie.ScopeWrite) {
 		return nil, fmt.Errorf("deleting a memory needs a token of scope write: %w", reverie.ErrForbidden)
@@ -98,7 +98,7 @@ func (s *site) deleteMemory(v *visit) (string, error) {
 		"notice.memory_deleted")
 }
 
-// rewriteMemory gives a memory the words of its form. A date is of a plan alone.
+// rewriteMemory rewords a memory with the values of a form. Only a plan has a date.
 func (s *site) rewriteMemory(v *visit) (string, error) {
 	w := reverie.Words{Statement: v.PostFormValue("statement"), Tags: strings.FieldsFunc(v.PostFormValue("tags"),
 		func(r rune) bool { return strings.ContainsRune(",，、", r) }), Type: reverie.Type(v.PostFormValue("type"))}
@@ -124,8 +124,8 @@ func (s *site) strengthenMemory(v *visit) (string, error) {
 	return s.editMemory(v, reverie.Edit{Action: reverie.ActionStrength, Value: value}, "notice.memory_strength")
 }
 
-// editMemory makes an edit of the memory that the path names, and goes on with its page, or
-// with the list in which it was made.
+// editMemory applies an edit to the memory in the path, and continues with its page, or with the list that
+// contained the form.
 func (s *site) editMemory(v *visit, e reverie.Edit, said string) (string, error) {
 	e.MemoryID = v.PathValue("memory")
 	reply, err := s.Edit(v.Context(), e)
@@ -147,28 +147,28 @@ func (l lang) because(reason string) template.HTML {
 	return say(reason)
 }
 
-// memoriesShown is how many memories a page lists.
+// memoriesShown is the number of memories on a page.
 const memoriesShown = 50
 
 // memoriesData is a page of a group's memories.
 type memoriesData struct {
-	Statuses, Kinds, Types, Orders       []string // to choose from
-	Text, Status, Kind, Type, Tag, Order string   // as they were chosen
+	Statuses, Kinds, Types, Orders       []string // the choices
+	Text, Status, Kind, Type, Tag, Order string   // the chosen values
 	Core                                 bool
-	At                                   string // the date as of whose beginning they are; "" = now
-	Recorded                             bool   // that goes by when they were written
+	At                                   string // the list shows the beginning of this date; "" = now
+	Recorded                             bool   // At is in the time of writing
 	Memories                             []reverie.Memory
 	Total, From, To                      int
-	Before, After                        string // addresses of the pages beside it; "" = none
-	Editing                              string // the memory that is edited where it stands; "" = none
+	Before, After                        string // addresses of the adjacent pages; "" = none
+	Editing                              string // the memory that is being edited in the list; "" = none
 	List                                 string // this page, without that
-	editable                             bool   // by the visitor, as they are now
+	editable                             bool   // the visitor may edit them, since the list is current
 }
 
-// EditTypes are the types that a memory can be given.
+// EditTypes are the possible types of a memory.
 func (memoriesData) EditTypes() []reverie.Type { return reverie.Types() }
 
-// EditURL is the page on which a memory is edited where it stands; "" where it cannot be.
+// EditURL returns the page for editing a memory in the list; "" if it cannot be edited.
 func (d memoriesData) EditURL(m reverie.Memory) string {
 	if !d.editable || m.Status != reverie.StatusActive || m.Wordable() != nil {
 		return ""
@@ -180,8 +180,7 @@ func (d memoriesData) EditURL(m reverie.Memory) string {
 	return d.List + separator + "edit=" + m.ID + "#edit"
 }
 
-// What a list of memories may be narrowed to. The first is what it shows unless told
-// otherwise.
+// Filters of a list of memories. The first is the default.
 var (
 	memoryStatuses = []string{"active", "archived", "held", "superseded", "deprecated", "all"}
 	memoryKinds    = []string{"all", "group", "session", "dream", "team"}
@@ -219,7 +218,7 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// notAll is a choice as the domain has it.
+// notAll returns a choice for the domain: "" for all.
 func notAll(chosen string) string {
 	if chosen == "all" {
 		return ""
@@ -227,8 +226,7 @@ func notAll(chosen string) string {
 	return chosen
 }
 
-// pages are the addresses of the pages before and after this one, of so many rows each;
-// "" where there is none.
+// pages returns the addresses of the previous and next page of that many rows; "" if there is none.
 func (v *visit) pages(offset, rows, total int) (before, after string) {
 	if offset > 0 {
 		before = v.with("offset", fmt.Sprint(max(offset-rows, 0)))
@@ -239,7 +237,7 @@ func (v *visit) pages(offset, rows, total int) (before, after string) {
 	return before, after
 }
 
-// with is the address of this page with another value in its query, "" for none.
+// with returns this page's address with a changed query parameter, removed if the value is "".
 func (v *visit) with(name, value string) string {
 	q := v.URL.Query()
 	q.Del("lang")
@@ -253,17 +251,17 @@ func (v *visit) with(name, value string) string {
 	return v.URL.EscapedPath() + "?" + q.Encode()
 }
 
-// diffData is how a group's memories differ between the beginnings of two dates.
+// diffData compares a group's memories at the beginnings of two dates.
 type diffData struct {
-	From, To string // as they were chosen; To "" = now
-	Recorded bool   // they go by when memories were written
+	From, To string // the chosen dates; To "" = now
+	Recorded bool   // in the time of writing
 	Kinds    []string
 	Kind     string
 	Reply    *reverie.DiffReply // nil until dates are chosen
 	Parts    []diffPart
 }
 
-// diffPart are the memories of one sort of difference.
+// diffPart are the memories with one kind of difference.
 type diffPart struct {
 	Sort string // added, changed, gone
 	List []reverie.DiffEntry

@@ -10,26 +10,26 @@ import (
 	"reverie/internal/reverie"
 )
 
-// groupsPerPage is how many groups one page lists.
+// groupsPerPage is the number of groups on a page.
 const groupsPerPage = 50
 
-// homeView is how everything stands, and a page of groups.
+// homeView is the overview, and a page of groups.
 type homeView struct {
-	Overview *overviewView // nil where groups are looked for, or gone through
+	Overview *overviewView // nil for a search, and on further pages
 	Groups   []groupRow
-	Query    string // that was looked for
-	Front    string // address of the first page; "" = this is that
-	Next     string // address of the next one; "" = there is none
+	Query    string // the search text
+	Front    string // address of the first page; "" = this is it
+	Next     string // address of the next page; "" = none
 }
 
-// groupRow is a group, and what was done to its memories on each of the last days.
+// groupRow is a group with the number of changes to its memories on each recent day.
 type groupRow struct {
 	reverie.GroupReply
 	Activity []int
 }
 
-// homePage says how everything stands, and lists groups by id. An id that is looked for
-// leads to its group; of anything else those are listed whose id or name has it in it.
+// homePage shows the overview, and lists groups by id. The search for an id redirects to its group; other searches
+// list the groups whose id or name contains the text.
 func (s *site) homePage(v *visit) (any, error) {
 	search, after := strings.TrimSpace(v.URL.Query().Get("q")), v.URL.Query().Get("after")
 	if search != "" && after == "" {
@@ -64,8 +64,7 @@ func (s *site) homePage(v *visit) (any, error) {
 	return d, nil
 }
 
-// withActivity are groups with what was done to their memories, which is read for all of
-// them at once.
+// withActivity adds the changes of recent days, read for all groups at once.
 func (s *site) withActivity(v *visit, groups []reverie.GroupReply) (rows []groupRow, err error) {
 	var ids []string
 	for _, g := range groups {
@@ -78,10 +77,10 @@ func (s *site) withActivity(v *visit, groups []reverie.GroupReply) (rows []group
 	return rows, err
 }
 
-// overviewView is how everything stands.
+// overviewView is the overview.
 type overviewView struct{ reverie.Overview }
 
-// Ran are the runs of the last day together, whatever became of them.
+// Ran sums up the runs of the last day, whatever their status.
 func (o overviewView) Ran() (sum reverie.RunCount) {
 	for _, c := range o.Runs {
 		sum.Runs += c.Runs
@@ -92,7 +91,7 @@ func (o overviewView) Ran() (sum reverie.RunCount) {
 	return sum
 }
 
-// Failed is how many runs of the last day have failed.
+// Failed returns the number of failed runs of the last day.
 func (o overviewView) Failed() (n int) {
 	for _, c := range o.Runs {
 		if c.Status == reverie.RunFailed {
@@ -102,7 +101,7 @@ func (o overviewView) Failed() (n int) {
 	return n
 }
 
-// FailingTotal is how much is held up, listed or not.
+// FailingTotal returns the number of failing jobs, listed or not.
 func (o overviewView) FailingTotal() int {
 	if len(o.Failing) == 0 {
 		return 0
@@ -110,7 +109,7 @@ func (o overviewView) FailingTotal() int {
 	return o.Failing[0].Total
 }
 
-// SilentTotal is how many groups have fallen silent, listed or not.
+// SilentTotal returns the number of silent groups, listed or not.
 func (o overviewView) SilentTotal() int {
 	if len(o.Silent) == 0 {
 		return 0
@@ -118,13 +117,13 @@ func (o overviewView) SilentTotal() int {
 	return o.Silent[0].Total
 }
 
-// Measures of a sparkline.
+// Dimensions of a sparkline.
 const (
 	sparkStep   = 4
 	sparkHeight = 20
 )
 
-// spark is a sparkline of numbers, one for each day: the highest of them fills it.
+// spark draws a sparkline of one number per day, scaled to the highest.
 func (l lang) spark(days []int) template.HTML {
 	total, most := 0, 1
 	var path strings.Builder

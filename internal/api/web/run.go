@@ -9,13 +9,13 @@ import (
 	"reverie/jobs"
 )
 
-// runPageView is a run and all that the ledger knows about it.
+// runPageView is a run and everything recorded about it.
 type runPageView struct {
 	runView
 	Reply   reverie.RunReply
-	Window  string // dates of the group's own calendar; "" where it is no whole dates
+	Window  string // dates of the group's own calendar; "" if the window is not whole dates
 	Changes []changeView
-	Held    *heldRun // what waits; nil = nothing
+	Held    *heldRun // waiting plans; nil = none
 	Decided []reverie.HeldReply
 }
 
@@ -42,19 +42,18 @@ func (s *site) runPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// runTitle is what a run is called on pages of its group.
+// runTitle returns the title of a run on pages of its group.
 func (v *visit) runTitle(r reverie.Run) string {
 	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.Zone()).Format(time.DateTime))
 }
 
-// Proposal tells whether it is what an agent proposed: a run that read nothing and asked no
-// model.
+// Proposal reports whether an agent proposed it: such a run read nothing and called no model.
 func (d runPageView) Proposal() bool { return d.Job == reverie.JobPropose }
 
-// ProposedBy is who proposed it.
+// ProposedBy returns the proposer.
 func (d runPageView) ProposedBy() string { return strings.TrimPrefix(d.Model, "proposed by ") }
 
-// Refused are the lines of the model's answers that were not accepted.
+// Refused returns the refused lines of the model's answers.
 func (d runPageView) Refused() []reverie.Refusal {
 	var list []reverie.Refusal
 	for _, c := range d.Reply.Chunks {
@@ -63,8 +62,7 @@ func (d runPageView) Refused() []reverie.Refusal {
 	return list
 }
 
-// datesOf are the dates of the group's calendar, as it is now, that a run's window
-// covers, "" where it is no whole dates.
+// datesOf returns the dates of the group's current calendar in a run's window, "" if the window is not whole dates.
 func datesOf(r reverie.Run, g reverie.Group) string {
 	cal, err := jobs.CalendarOf(g)
 	if err != nil {
@@ -80,7 +78,7 @@ func datesOf(r reverie.Run, g reverie.Group) string {
 	return first.Date + " – " + last.Date
 }
 
-// runsPerPage is how many runs one page lists.
+// runsPerPage is the number of runs on a page.
 const runsPerPage = 40
 
 // runsView is a page of runs.
@@ -89,17 +87,17 @@ type runsView struct {
 	Jobs     []reverie.Job
 	Statuses []reverie.RunStatus
 	Runs     []runView
-	First    string // address of the newest ones; "" = this is that
-	Next     string // address of the older ones; "" = there are none
+	First    string // address of the first page; "" = this is it
+	Next     string // address of the older ones; "" = none
 }
 
-// All tells whether no run is left out for its job or its status.
+// All reports whether no job and no status is selected.
 func (d runsView) All() bool { return d.Query.Job == "" && d.Query.Status == "" }
 
 // runView is a run in a list, or on its own page.
 type runView struct {
 	reverie.RunEntry
-	CanEvolve bool // the visitor may have its group evolved once more
+	CanEvolve bool // the visitor may evolve its group again
 }
 
 func (s *site) runsPage(v *visit) (any, error) {
@@ -129,13 +127,13 @@ func (s *site) runsPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// Retry tells whether the run is one that "evolve now" would do again.
+// Retry reports whether "evolve now" would repeat the run.
 func (r runView) Retry() bool {
 	return r.CanEvolve && r.Job == reverie.JobEvolve &&
 		(r.Status == reverie.RunFailed || r.Status == reverie.RunDeferred) && r.UndoneAt == nil
 }
 
-// Took is how long it has run, 0 while it does.
+// Took returns its duration, 0 while it runs.
 func (r runView) Took() time.Duration {
 	if r.FinishedAt == nil {
 		return 0
@@ -143,13 +141,13 @@ func (r runView) Took() time.Duration {
 	return r.FinishedAt.Sub(r.StartedAt)
 }
 
-// Messages is how many it has consumed, Tokens what its calls read and wrote.
+// Messages returns the number of messages that it consumed.
 func (r runView) Messages() int { return r.Stats.Cited + r.Stats.Considered + r.Stats.Filtered }
 
-// Tokens is what its calls read and wrote.
+// Tokens returns the tokens that its calls read and wrote.
 func (r runView) Tokens() int { return r.Spend.InputTokens + r.Spend.OutputTokens }
 
-// Done is what it did to memories, what is nothing left out.
+// Done returns its effects on memories, without zero counts.
 func (r runView) Done() []done {
 	st := r.Stats
 	var list []done
@@ -164,21 +162,21 @@ func (r runView) Done() []done {
 	return list
 }
 
-// done is how often something was done: the text done.<Key> says so.
+// done is a count with the key of its text, done.<Key>.
 type done struct {
 	Key string
 	N   int
 }
 
-// undoData is what taking a run back would come to.
+// undoData is the preview of an undo.
 type undoData struct {
 	Run    reverie.Run
 	Undone reverie.Undone
-	Force  bool // what others have changed since goes back, too
+	Force  bool // also revert later changes by others
 }
 
-// undoes is what a change of an undo comes to: a memory ends, is back, says something else,
-// or is as strong as before.
+// undoes returns the effect of an undo's change: a memory ends, is active again, has another statement, or has its
+// earlier strength.
 func undoes(c reverie.Change) reverie.Action {
 	switch {
 	case c.NewStatement == "":
@@ -191,13 +189,13 @@ func undoes(c reverie.Change) reverie.Action {
 	return reverie.ActionUpdate
 }
 
-// Again tells whether the run was taken back before: what it has read can wait again.
+// Again reports whether the run was undone before: its input can become pending again.
 func (d undoData) Again() bool { return d.Run.UndoneAt != nil }
 
-// Still is how many memories will not be what they were.
+// Still returns the number of memories that will not be as before.
 func (d undoData) Still() int { return len(d.Undone.Left) + d.Undone.Others }
 
-// Counts is what it comes to, what is nothing left out: the text undo.<Key> says each.
+// Counts returns the non-zero counts of the preview; the text of each is undo.<Key>.
 func (d undoData) Counts() []done {
 	u := d.Undone
 	var list []done
@@ -210,11 +208,11 @@ func (d undoData) Counts() []done {
 	return list
 }
 
-// undoPage asks whether a run is to be taken back, and shows what that comes to.
+// undoPage asks for confirmation to undo a run, and shows the preview.
 func (s *site) undoPage(v *visit) (any, error) {
 	d := undoData{Force: v.FormValue("force") != ""}
 	q := reverie.UndoQuery{RunID: v.PathValue("run"), DryRun: true, Force: d.Force,
-		Requeue: true} // to say how much that is
+		Requeue: true} // to count that too
 	reply, err := s.Undo(v.Context(), q)
 	if err != nil && !errors.Is(err, reverie.ErrConflict) {
 		return nil, err
@@ -230,10 +228,10 @@ func (s *site) undoPage(v *visit) (any, error) {
 	if v.title = v.t("undo.title_of", v.runTitle(d.Run)); d.Again() {
 		v.title = v.t("undo.again_of", v.runTitle(d.Run))
 	}
-	if err != nil && d.Again() { // and nothing of it can wait again
+	if err != nil && d.Again() { // and none of its input can become pending again
 		return d, nil
 	}
-	if err != nil { // the texts of what it has read are gone
+	if err != nil { // the texts of its input are gone
 		q.Requeue = false
 		if reply, err = s.Undo(v.Context(), q); err != nil {
 			return nil, err
@@ -243,8 +241,7 @@ func (s *site) undoPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// undo takes a run back, as long as the group remembers what it did when that was looked
-// at.
+// undo undoes a run, if the group's memories are still those of the preview.
 func (s *site) undo(v *visit) (string, error) {
 	id := v.PathValue("run")
 	reply, err := s.Undo(v.Context(), reverie.UndoQuery{RunID: id, Reason: v.PostFormValue("reason"),
@@ -257,7 +254,7 @@ func (s *site) undo(v *visit) (string, error) {
 	switch {
 	case u.Nothing:
 		v.notify("notice.undone_nothing")
-	case u.UndoneAt.IsZero(): // it was before
+	case u.UndoneAt.IsZero(): // it was undone before
 	case u.Exact:
 		v.notify("notice.undone_exact")
 	case len(u.Left) == 0:
@@ -271,7 +268,7 @@ func (s *site) undo(v *visit) (string, error) {
 	return runURL(id), nil
 }
 
-// evolveNow takes in a group's pending messages, and leads to the run.
+// evolveNow processes a group's pending messages, and continues with the run's page.
 func (s *site) evolveNow(v *visit) (string, error) {
 	groupID := v.PathValue("group")
 	done, err := s.Evolve(v.Context(), groupID, 0)

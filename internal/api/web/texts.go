@@ -20,8 +20,8 @@ var englishTexts string
 //go:embed locales/zh.toml
 var chineseTexts string
 
-// locales are the texts of the page by language and key. A key is the table of the file and
-// the name in it, such as "menu.groups".
+// locales are the texts of the page by language and key. A key consists of the table in the file and the name in
+// it, such as "menu.groups".
 var locales = sync.OnceValue(func() map[lang]map[string]string {
 	all := map[lang]map[string]string{}
 	for l, file := range map[lang]string{english: englishTexts, chinese: chineseTexts} {
@@ -35,9 +35,9 @@ var locales = sync.OnceValue(func() map[lang]map[string]string {
 	return all
 })
 
-// text is a text in a language. Where it has two forms, divided by a bar, the first
-// argument chooses: 1 takes the first. Arguments that are strings are shown without hidden
-// characters. A key that is not there shows as itself, in brackets that tests look for.
+// text returns a text in a language. If it has two forms, separated by a bar, the first argument selects one: 1
+// selects the first. String arguments are shown without hidden characters. A missing key is shown in brackets, for
+// which tests look.
 func (l lang) text(key string, args ...any) string {
 	s, known := locales()[l][key]
 	if !known {
@@ -60,8 +60,8 @@ func (l lang) text(key string, args ...any) string {
 	return fmt.Sprintf(s, shown...)
 }
 
-// word is one of a set of words, such as a run's status: the text with the key
-// "<set>.<value>", or the value itself where there is none.
+// word returns the text of a value in a set, such as a run's status, with the key "<set>.<value>"; the value itself
+// if there is none.
 func (l lang) word(set string, value any) string {
 	name := fmt.Sprint(value)
 	if _, known := locales()[l][set+"."+name]; known {
@@ -73,7 +73,7 @@ func (l lang) word(set string, value any) string {
 // lang is a language of the page.
 type lang string
 
-// The languages. What is not Chinese is English.
+// The languages. Every other language becomes English.
 const (
 	english lang = "en"
 	chinese lang = "zh"
@@ -87,8 +87,8 @@ var matcher = sync.OnceValue(func() language.Matcher {
 	return language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese, language.TraditionalChinese})
 })
 
-// chooseLanguage takes the language that the visitor has chosen by ?lang=, and keeps it
-// in a cookie; else that of the cookie; else what the browser prefers.
+// chooseLanguage returns the language that the visitor chose by ?lang=, which it stores in a cookie. Otherwise it
+// is that of the cookie, or the browser's preference.
 func chooseLanguage(w http.ResponseWriter, r *http.Request, https bool) lang {
 	switch l := lang(r.URL.Query().Get("lang")); l {
 	case english, chinese:
@@ -106,7 +106,7 @@ func chooseLanguage(w http.ResponseWriter, r *http.Request, https bool) lang {
 	return english
 }
 
-// tag is the language as HTML has it.
+// tag returns the HTML language tag.
 func (l lang) tag() string {
 	if l == chinese {
 		return "zh-Hans"
@@ -114,10 +114,10 @@ func (l lang) tag() string {
 	return "en"
 }
 
-// elsewhere is an address of a page in another language.
+// elsewhere returns an address of a page in another language.
 func elsewhere(address string, l lang) string {
 	path, values, _ := strings.Cut(address, "?")
-	q, _ := url.ParseQuery(values) // what of it can be read
+	q, _ := url.ParseQuery(values) // keeps the valid part
 	q.Set("lang", string(l))
 	return path + "?" + q.Encode()
 }

@@ -1,6 +1,6 @@
-// Package web is the operator's page: what was remembered and why, what it cost, and
-// what waits for a person. It is complete without JavaScript, which adds what goes on
-// while one looks; it loads nothing from elsewhere, and speaks Chinese and English.
+// Package web is the operator's page: what was remembered and why, its cost, and what waits for a person. It works
+// without JavaScript, which only adds live updates. It loads nothing from elsewhere, and has texts in Chinese and
+// English.
 package web
 
 import (
@@ -19,14 +19,14 @@ import (
 	"reverie/internal/api/problem"
 )
 
-// Options are what the page needs besides the operations.
+// Options configure the page.
 type Options struct {
-	HTTPS bool // browsers reach the page over https: its cookies are sent over nothing else
-	// LookEvery is how often a page that is open is told of what is under way; 0 for a second.
+	HTTPS bool // browsers use https: cookies are sent over nothing else
+	// LookEvery is how often an open page gets the current state of runs; 0 for a second.
 	LookEvery time.Duration
 }
 
-// site is the page, as one handler.
+// site is the handler of the page.
 type site struct {
 	*api.Service
 	Options
@@ -38,8 +38,8 @@ type site struct {
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// New serves everything under /ui/. Who asks is in the request's context (see
-// [api.CallerOf]); whoever has not logged in is led to the login.
+// New returns the handler of everything under /ui/. The request's context contains the caller (see [api.CallerOf]);
+// without a login, visitors are redirected to the login page.
 func New(service *api.Service, opts Options) http.Handler {
 	s := &site{Service: service, Options: opts, looks: map[string]looks{}, assets: readAssets(),
 		mux: http.NewServeMux(), watchers: watchers{byKey: map[string]int{}}}
@@ -54,28 +54,27 @@ func New(service *api.Service, opts Options) http.Handler {
 	s.looks[errorTemplate] = newLooks(errorTemplate, s.assets)
 	mux.HandleFunc("GET "+assetsPath+"{version}/{name}", s.serveAsset)
 	mux.HandleFunc("GET "+liveURL, s.live)
-	mux.HandleFunc("/ui/", s.nowhere)
+	mux.HandleFunc("/ui/", s.notFound)
 	return s
 }
 
-// page is one page. To add one: its entry in pages, its handler and its texts in a file
-// of its own, its template beside the others.
+// page is one page. A new page needs an entry in pages, a file with its handler and texts, and a template.
 type page struct {
 	pattern  string // as of net/http: "GET /ui/runs/{run}"
-	title    string // key of its title in texts; visit.title replaces it
-	tab      string // of a group's pages: the group that the path names is read first
+	title    string // key of its title in texts; visit.title overrides it
+	tab      string // for a group's pages: the group in the path is read first
 	template string // templates/<template>.html, which defines "content"
-	// show reads what the page is about. What it returns is .Data in the template.
+	// show reads the data of the page, which is .Data in the template.
 	show func(*visit) (data any, err error)
-	open bool // shown to whoever asks
+	open bool // needs no login
 }
 
-// form is where a form is sent to. Its token has been checked when do is called.
+// form is the target of a form. Its token is checked before do is called.
 type form struct {
 	pattern string // as of net/http: "POST /ui/runs/{run}/approve"
-	// do does what was asked for and names the page to go on with; see visit.notify.
+	// do does what was requested and returns the next page; see visit.notify.
 	do   func(*visit) (next string, err error)
-	open bool // without login and token
+	open bool // needs neither login nor token
 }
 
 func (s *site) pages() []page {
@@ -117,11 +116,11 @@ func (s *site) forms() []form {
 	}
 }
 
-// policy is what browsers may load for a page: our own style sheet and pictures.
+// policy is the content security policy: only our own style sheet, scripts and pictures.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'"
 
-// show answers with a page, or with why not.
+// show answers with a page, or with an error page.
 func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	v := s.visit(w, r)
 	if v.Caller.Scope == "" && !p.open {
@@ -150,12 +149,12 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	}
 }
 
-// redirect is the error of a page that is another page.
+// redirect is an error that redirects to another page.
 type redirect string
 
 func (r redirect) Error() string { return "see " + string(r) }
 
-// do does what a form asks for, and goes on with another page.
+// do handles a form, and redirects to the next page.
 func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 	v := s.visit(w, r)
 	err := v.check()
@@ -182,7 +181,7 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// render makes a page whole before any of it is sent.
+// render renders a page completely before it sends any of it.
 func (s *site) render(v *visit, status int, look *template.Template, data view) {
 	var b bytes.Buffer
 	if err := look.Execute(&b, data); err != nil {
@@ -201,11 +200,10 @@ func (s *site) render(v *visit, status int, look *template.Template, data view) 
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	v.w.WriteHeader(status)
-	_, _ = b.WriteTo(v.w) // a client that is gone needs no answer
+	_, _ = b.WriteTo(v.w) // a disconnected client needs no answer
 }
 
-// localPath is an address of the page's own that a login leads back to, the first page
-// where it is anything else.
+// localPath returns an address of this site to continue at after a login; any other address becomes the first page.
 func localPath(address string) string {
 	if !strings.HasPrefix(address, "/ui/") || strings.HasPrefix(address, loginURL) ||
 		strings.ContainsFunc(address, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
@@ -221,18 +219,18 @@ const assetsPath = "/ui/assets/"
 
 // asset is a file that pages load.
 type asset struct {
-	url  string // changes with what is in it
+	url  string // changes with the content
 	kind string
 	body []byte
 }
 
-// assetKinds are the types of assets, which the machine's own table of types has no say in.
+// assetKinds are the media types of assets, independent of the machine's configuration.
 var assetKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 func readAssets() map[string]asset {
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // they are compiled in
+		panic(err) // the files are embedded
 	}
 	found := map[string]asset{}
 	for _, e := range entries {
@@ -247,16 +245,16 @@ func readAssets() map[string]asset {
 	return found
 }
 
-// serveAsset answers with an asset. Its address has its hash, so that it may be kept.
+// serveAsset answers with an asset. Its address contains its hash, so that browsers may cache it.
 func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, found := s.assets[r.PathValue("name")]
 	if !found || a.url != r.URL.Path {
-		s.nowhere(w, r)
+		s.notFound(w, r)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.body) // a client that is gone needs no answer
+	_, _ = w.Write(a.body) // a disconnected client needs no answer
 }

@@ -1,6 +1,6 @@
-// Package dataset plays public benchmarks of long conversations: a reader for each of their
-// formats, the same nights as scenarios have, and what a search and a context give for the
-// benchmark's questions, beside BM25 over the raw messages in as many tokens.
+// Package dataset plays public benchmarks of long conversations. It has a reader for each of their formats, and
+// plays nights as scenarios do. It measures what a search and a context return for the benchmark's questions,
+// compared with BM25 over the raw messages in as many tokens.
 package dataset
 
 import (
@@ -13,7 +13,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Conversation is one history, and what is asked at its end.
+// Conversation is one history, with the questions asked at its end.
 type Conversation struct {
 	ID        string
 	Messages  []reverie.Message
@@ -21,19 +21,19 @@ type Conversation struct {
 	AskedAt   time.Time // zero: at the end of its last night
 }
 
-// Question is what a benchmark asks.
+// Question is a benchmark's question.
 type Question struct {
 	ID       string
-	Kind     string // as the benchmark names it
-	Asker    string // "" = nobody in particular
+	Kind     string // the benchmark's name for it
+	Asker    string // "" = unknown
 	Text     string
 	Gold     string
-	Evidence []string // messages that the benchmark names
-	Unknown  int      // names of evidence under which there is no message
+	Evidence []string // ids of messages that the benchmark names
+	Unknown  int      // number of named messages that do not exist
 	Abstain  bool     // the conversation does not answer it
 }
 
-// Query is what is looked up: who asks counts.
+// Query returns the text to search for, including the asker.
 func (q Question) Query() string {
 	if q.Asker == "" {
 		return q.Text
@@ -41,7 +41,7 @@ func (q Question) Query() string {
 	return q.Asker + ": " + q.Text
 }
 
-// Format is a benchmark whose files can be read.
+// Format is a supported benchmark.
 type Format struct {
 	Name string
 
@@ -57,7 +57,7 @@ var formats = []Format{
 	{"qmsum", readQMSum, byRouge},
 }
 
-// Named is the format of a name.
+// Named returns the format with a name.
 func Named(name string) (Format, error) {
 	var names []string
 	for _, f := range formats {
@@ -68,8 +68,8 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("--dataset %q: it is one of %s: %w", name, strings.Join(names, ", "), reverie.ErrInvalid)
 }
 
-// Read reads the conversations of a folder, or those whose ids match one of the patterns, the
-// first few of them where limit is not 0. What is wrong is [reverie.ErrInvalid], with file and line.
+// Read reads the conversations of a folder, optionally only those whose ids match one of the patterns, and at most
+// limit, if that is not 0. Mistakes are [reverie.ErrInvalid], with file and line.
 func (f Format) Read(dir string, only []string, limit int) ([]Conversation, error) {
 	all, err := f.read(dir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// find returns the files of the first pattern that any match. The folder may be the file itself.
+// find returns the files that match the first pattern with matches. dir may be the file itself.
 func find(dir, what string, patterns ...string) ([]string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func find(dir, what string, patterns ...string) ([]string, error) {
 	return nil, fmt.Errorf("%s: there is no %s in it: it needs %s: %w", dir, strings.Join(patterns, ", and no "), what, reverie.ErrInvalid)
 }
 
-// record is one object of a file, and where it stands.
+// record is one object of a file, with its position.
 type record struct {
 	raw  []byte
 	file string
@@ -40,15 +40,15 @@ type record struct {
 	name string // for people
 }
 
-// wrong is what is wrong at an offset of the record.
+// wrong returns an error at an offset of the record.
 func (r record) wrong(offset int64, format string, args ...any) error {
 	offset = min(max(offset, 0), int64(len(r.raw)))
 	line := r.line + bytes.Count(r.raw[:offset], []byte("\n"))
 	return fmt.Errorf("%s:%d: %s: %w", r.file, line, fmt.Sprintf(format, args...), reverie.ErrInvalid)
 }
 
-// need refuses a record of which a field is missing that the format wants: names, each with its value. Of says
-// what of the record has them; "" is all of it.
+// need refuses a record without a required field; fields are names, each followed by its value. of names the part
+// of the record that has them; "" is the record.
 func (r record) need(of string, fields ...any) error {
 	for i := 0; i < len(fields); i += 2 {
 		if v := reflect.ValueOf(fields[i+1]); v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0 {
@@ -58,7 +58,7 @@ func (r record) need(of string, fields ...any) error {
 	return nil
 }
 
-// each reads the values of JSON arrays or of JSON Lines into a shape. Fields that it does not know are passed over.
+// each decodes the elements of JSON arrays or of JSON Lines. It ignores unknown fields.
 func each[T any](files []string, take func(record, T) error) error {
 	for _, file := range files {
 		list, err := records(file)
@@ -116,7 +116,7 @@ func records(file string) (list []record, err error) {
 	return list, nil
 }
 
-// offsetOf is where an error of encoding/json is, or another place where it does not say.
+// offsetOf returns the offset in an error of encoding/json, or otherwise.
 func offsetOf(err error, otherwise int64) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -129,10 +129,10 @@ func offsetOf(err error, otherwise int64) int64 {
 	return otherwise
 }
 
-// plain is a value of JSON as text: benchmarks write some answers as numbers or lists.
+// plain is a JSON value as text: benchmarks write some answers as numbers or lists.
 type plain string
 
-// UnmarshalJSON takes a string as it is, a list as its parts, and all else as it is written.
+// UnmarshalJSON keeps a string, joins a list, and keeps the JSON of other values.
 func (p *plain) UnmarshalJSON(raw []byte) error {
 	var s string
 	var list []plain

@@ -14,21 +14,21 @@ import (
 	"reverie/internal/text"
 )
 
-// Ask puts a question to the model, and returns what it says.
+// Ask sends a question to the model, and returns its answer.
 type Ask func(ctx context.Context, group, system, user string) (string, error)
 
-// grade is [Format.Grade] of a benchmark.
+// grade implements [Format.Grade] for a benchmark.
 type grade func(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error)
 
 //go:embed words.toml
 var wordsFile string
 
-// wordings are what models are told.
+// wordings are the instructions for models.
 type wordings struct {
 	Answer string            `toml:"answer"`
 	Judge  string            `toml:"judge"`
 	Style  map[string]string `toml:"style"`
-	Rules  map[string]string `toml:"judge_rules"` // by kind of question, or by data set
+	Rules  map[string]string `toml:"judge_rules"` // by kind of question, or by benchmark
 }
 
 var readWordings = sync.OnceValue(func() wordings { return text.ReadTOML[wordings](wordsFile) })
@@ -39,7 +39,7 @@ const (
 	measureJudge = "judge"
 )
 
-// Answer has the model answer from a context.
+// Answer lets the model answer from a context.
 func (f Format) Answer(ctx context.Context, ask Ask, c Conversation, q Question, found string) (string, error) {
 	w := readWordings()
 	user := map[string]string{"question": q.Query(), "found": found}
@@ -49,12 +49,12 @@ func (f Format) Answer(ctx context.Context, ask Ask, c Conversation, q Question,
 	return put(ctx, ask, c, w.Answer+w.Style[f.Name], user)
 }
 
-// Grade holds an answer against the gold one, as the benchmark does: measures from 0 to 1.
+// Grade compares an answer with the reference answer, by the benchmark's measures from 0 to 1.
 func (f Format) Grade(ctx context.Context, ask Ask, c Conversation, q Question, answer string) (map[string]float64, error) {
 	return f.grade(ctx, ask, c, q, f.Name, answer)
 }
 
-// put asks with an object as the question.
+// put asks a question that is a JSON object.
 func put(ctx context.Context, ask Ask, c Conversation, system string, user map[string]string) (string, error) {
 	raw, err := json.Marshal(user)
 	if err != nil {
@@ -63,7 +63,7 @@ func put(ctx context.Context, ask Ask, c Conversation, system string, user map[s
 	return ask(ctx, c.ID, system, string(raw))
 }
 
-// byJudge has the model say whether an answer is right, by the rule of its kind.
+// byJudge lets the model decide whether an answer is right, by the rule for the kind of question.
 func byJudge(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error) {
 	w := readWordings()
 	rule := cmp.Or(w.Rules[q.Kind], w.Rules[dataset], w.Rules["default"])
@@ -77,9 +77,9 @@ func byJudge(ctx context.Context, ask Ask, c Conversation, q Question, dataset, 
 	return map[string]float64{measureJudge: oneIf(strings.Contains(strings.ToLower(said), "yes"))}, nil
 }
 
-// byWordsAndJudge is the F1 of LoCoMo's paper, and the judge that later papers use with it. Several
-// facts are held against the parts of the answer one by one; of an open question the first gold
-// answer counts; what was never said must not be answered.
+// byWordsAndJudge measures the F1 of LoCoMo's paper, and the judge that later papers use with it. If the reference
+// has several facts, each is compared with the parts of the answer. For an open question the first reference answer
+// counts. A question about something that was never said must not be answered.
 func byWordsAndJudge(ctx context.Context, ask Ask, c Conversation, q Question, dataset, answer string) (map[string]float64, error) {
 	lower := strings.ToLower(answer)
 	if q.Abstain {
@@ -109,7 +109,7 @@ func byWordsAndJudge(ctx context.Context, ask Ask, c Conversation, q Question, d
 	return scores, nil
 }
 
-// byRouge is what QMSum measures.
+// byRouge measures QMSum's ROUGE.
 func byRouge(_ context.Context, _ Ask, _ Conversation, q Question, _, answer string) (map[string]float64, error) {
 	a, b := stems(answer, nil), stems(q.Gold, nil)
 	return map[string]float64{"rouge1": overlap(a, b, 1), "rouge2": overlap(a, b, 2),
@@ -126,19 +126,19 @@ func oneIf(yes bool) float64 {
 // articles do not count in LoCoMo's F1.
 var articles = map[string]bool{"a": true, "an": true, "the": true, "and": true}
 
-// tokenF1 is the F1 of the stems that two texts share.
+// tokenF1 returns the F1 of the stems of two texts.
 func tokenF1(answer, gold string) float64 {
 	return overlap(stems(answer, articles), stems(gold, articles), 1)
 }
 
-// longestWord is that of a language, in bytes; the stemmer takes a time that grows with the square.
+// longestWord bounds a word, in bytes: the stemmer's time grows with the square.
 const longestWord = 100
 
-// stems are the words of a text, without their endings. Punctuation goes, also inside of words.
+// stems returns the stemmed words of a text. Punctuation is removed, also inside words.
 func stems(s string, without map[string]bool) (list []string) {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsSpace(r), r == '-' && without == nil: // ROUGE parts words there
+		case unicode.IsSpace(r), r == '-' && without == nil: // ROUGE splits words there
 			return ' '
 		case unicode.IsPunct(r) || unicode.IsSymbol(r):
 			return -1
@@ -157,7 +157,7 @@ func stems(s string, without map[string]bool) (list []string) {
 	return list
 }
 
-// overlap is the F1 of the runs of n words that two texts share.
+// overlap returns the F1 of the n-grams of two texts.
 func overlap(a, b []string, n int) float64 {
 	counts := map[string]int{}
 	for i := 0; i+n <= len(b); i++ {
@@ -181,11 +181,11 @@ func f1(shared, ofA, ofB int) float64 {
 	return 2 * precision * recall / (precision + recall)
 }
 
-// longest is the length of the longest sequence of words that two texts have in common.
+// longest returns the length of the longest common subsequence of words.
 func longest(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for _, w := range a {
-		before := 0 // of the row above, one to the left
+		before := 0 // value of the previous row and column
 		for j, v := range b {
 			above := row[j+1]
 			if w == v {

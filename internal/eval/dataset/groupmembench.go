@@ -10,7 +10,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// groupTurn is a message of GroupMemBench, whose file has a list of them for each channel.
+// groupTurn is a message of GroupMemBench, whose file has a list for each channel.
 type groupTurn struct {
 	ID        string `json:"msg_node"`
 	Content   string `json:"content"`
@@ -28,7 +28,7 @@ type groupQuestion struct {
 	Asker    string `json:"asking_user_id"`
 }
 
-// groupTimes are the ways in which its files write a time.
+// groupTimes are the formats of times in its files.
 var groupTimes = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"}
 
 func readGroupMemBench(dir string) (list []Conversation, err error) {
@@ -43,7 +43,8 @@ func readGroupMemBench(dir string) (list []Conversation, err error) {
 		if err := each([]string{file}, c.readChannels); err != nil {
 			return nil, err
 		}
-		slices.SortFunc(c.Messages, func(a, b reverie.Message) int { return strings.Compare(a.ID, b.ID) }) // channels have no order
+		// The channels have no order.
+		slices.SortFunc(c.Messages, func(a, b reverie.Message) int { return strings.Compare(a.ID, b.ID) })
 		questions, err := find(filepath.Join(dir, "questions", domain), needs, "*.jsonl")
 		if err != nil {
 			return nil, err

@@ -12,10 +12,10 @@ import (
 	"reverie/internal/reverie"
 )
 
-// turnGap lies between turns whose benchmark gives no time for each.
+// turnGap is the assumed time between turns without times.
 const turnGap = 10 * time.Second
 
-// loCoMo is a conversation of LoCoMo: sessions lie in numbered fields.
+// loCoMo is a conversation of LoCoMo, with sessions in numbered fields.
 type loCoMo struct {
 	ID           string                     `json:"sample_id"`
 	Conversation map[string]json.RawMessage `json:"conversation"`
@@ -67,7 +67,7 @@ func readLoCoMo(dir string) (list []Conversation, err error) {
 			if q.Kind == kindAdversarial {
 				q.Gold, q.Abstain = notMentioned, true
 			}
-			for _, e := range qa.Evidence { // some hold several
+			for _, e := range qa.Evidence { // some contain several
 				q.cite(known, strings.FieldsFunc(e, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })...)
 			}
 			c.Questions = append(c.Questions, q)
@@ -77,7 +77,7 @@ func readLoCoMo(dir string) (list []Conversation, err error) {
 	})
 }
 
-// loCoMoMessages are the turns of all sessions. A picture is told by its caption.
+// loCoMoMessages returns the turns of all sessions. A picture becomes its caption.
 func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reverie.Message, err error) {
 	for key, raw := range sessions {
 		number, isSession := strings.CutPrefix(key, "session_")
@@ -89,7 +89,7 @@ func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reve
 			return nil, r.wrong(0, "%s: %s: %v", r.name, key, err)
 		}
 		var written string
-		_ = json.Unmarshal(sessions[key+"_date_time"], &written) // what is wrong shows as no date
+		_ = json.Unmarshal(sessions[key+"_date_time"], &written) // an invalid value becomes a missing date
 		begin, err := r.time(key+"_date_time", loCoMoTime, written)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func idsOf(list []reverie.Message) map[string]bool {
 	return ids
 }
 
-// cite names messages as evidence, each once; names under which there is none are counted.
+// cite adds messages as evidence, without duplicates, and counts names without a message.
 func (q *Question) cite(known map[string]bool, ids ...string) {
 	for _, id := range ids {
 		switch {

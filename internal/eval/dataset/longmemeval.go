@@ -8,7 +8,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// longMemEval is a question of LongMemEval, which has a history of its own.
+// longMemEval is a question of LongMemEval, with its own history.
 type longMemEval struct {
 	ID       string   `json:"question_id"`
 	Kind     string   `json:"question_type"`
@@ -59,7 +59,7 @@ func readLongMemEval(dir string) (list []Conversation, err error) {
 				return err
 			}
 			for t, turn := range turns {
-				// A session may stand in a history twice.
+				// A session may occur twice in a history.
 				m := reverie.Message{ID: fmt.Sprintf("%d/%s/%d", s+1, raw.Sessions[s], t+1), Author: turn.Role, Role: reverie.RoleUser,
 					Text: turn.Content, SessionID: raw.Sessions[s], SentAt: begin.Add(time.Duration(t) * turnGap)}
 				if turn.Role == string(reverie.RoleAssistant) {
@@ -77,7 +77,7 @@ func readLongMemEval(dir string) (list []Conversation, err error) {
 	})
 }
 
-// time reads a date of a record.
+// time parses a date of a record.
 func (r record) time(field, layout, written string) (time.Time, error) {
 	at, err := time.Parse(layout, written)
 	if err != nil {

@@ -23,10 +23,10 @@ type qmSum struct {
 type qmSumQuery struct {
 	Query  string    `json:"query"`
 	Answer string    `json:"answer"`
-	Spans  [][]plain `json:"relevant_text_span"` // first and last turn, from 0 on
+	Spans  [][]plain `json:"relevant_text_span"` // first and last turn, from 0
 }
 
-// meetingDay is when meetings are held, for QMSum does not say.
+// meetingDay is the assumed day of meetings: QMSum has no dates.
 var meetingDay = time.Date(2020, 1, 6, 9, 0, 0, 0, time.UTC)
 
 func readQMSum(dir string) (list []Conversation, err error) {
@@ -74,7 +74,7 @@ func readQMSum(dir string) (list []Conversation, err error) {
 	})
 }
 
-// mostTurns bounds a span, lest a mistaken one be counted out.
+// mostTurns bounds a span, in case of a mistake in the data.
 const mostTurns = 100_000
 
 func bounds(span []plain) (first, last int, ok bool) {

@@ -10,7 +10,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Line is a question as it is written out, with all that was found for it.
+// Line is a question in the output, with everything found for it.
 type Line struct {
 	Conversation string             `json:"conversation"`
 	ID           string             `json:"id"`
@@ -25,28 +25,28 @@ type Line struct {
 	Unknown      int                `json:"unknown_evidence,omitempty"`
 }
 
-// Given is what a question was given, and BM25 in as many tokens.
+// Given is what a question was given, with the result of BM25 in as many tokens.
 type Given struct {
 	Text     []string `json:"text"`
-	Messages []string `json:"messages"` // behind it
+	Messages []string `json:"messages"` // the evidence of it
 	Tokens   int      `json:"tokens"`
 	BM25     []string `json:"bm25"` // messages in as many tokens
 	Found    *Found   `json:"found,omitempty"`
 }
 
-// Found is how much of the evidence was found.
+// Found is the share of the evidence that was found.
 type Found struct {
 	Recall     float64 `json:"recall"`
 	BM25Recall float64 `json:"bm25_recall"`
 	Tokens     float64 `json:"tokens"`
 }
 
-// NewLine is a question before anything is looked up.
+// NewLine returns a question without results.
 func NewLine(c Conversation, q Question) Line {
 	return Line{Conversation: c.ID, ID: q.ID, Kind: q.Kind, Question: q.Query(), Gold: q.Gold, Evidence: list(q.Evidence), Unknown: q.Unknown}
 }
 
-// Give says what a question was given.
+// Give returns the result for a question.
 func (q Question) Give(text []string, tokens int, messages, bm25 []string) Given {
 	g := Given{Text: list(text), Messages: list(messages), Tokens: tokens, BM25: list(bm25)}
 	share := func(of []string) (found float64) {
@@ -61,18 +61,18 @@ func (q Question) Give(text []string, tokens int, messages, bm25 []string) Given
 	return g
 }
 
-// Stages tell where evidence is lost on its way into a context: the share of each question's
-// that is left after each step, summed up.
+// Stages say at which step evidence is lost on its way into a context. Each field sums up, over questions, the
+// share that is left after a step.
 type Stages struct {
 	Questions  int     `json:"questions"`
-	Remembered float64 `json:"remembered"` // cited by a memory that was written at some time
-	Active     float64 `json:"active"`     // by one that is active at the end
-	Ranked     float64 `json:"ranked"`     // by one that is near enough to the question
-	Offered    float64 `json:"offered"`    // by one in the context
-	Given      float64 `json:"given"`      // or quoted in it
+	Remembered float64 `json:"remembered"` // cited by any memory ever written
+	Active     float64 `json:"active"`     // cited by an active memory
+	Ranked     float64 `json:"ranked"`     // cited by a memory that was similar enough to be ranked
+	Offered    float64 `json:"offered"`    // cited by a memory in the context
+	Given      float64 `json:"given"`      // or quoted in the context
 }
 
-// Percent is a sum as a mean that people read.
+// Percent formats the mean of a sum.
 func (s Stages) Percent(sum float64) string {
 	return fmt.Sprintf("%.1f%%", 100*sum/float64(max(s.Questions, 1)))
 }
@@ -80,46 +80,46 @@ func (s Stages) Percent(sum float64) string {
 // list is never nil, for JSON.
 func list(ids []string) []string { return append([]string{}, ids...) }
 
-// Report is what was measured.
+// Report is the result of a benchmark.
 type Report struct {
 	Success       bool          `json:"success"`
 	Dataset       string        `json:"dataset"`
-	Model         string        `json:"model"`    // that evolves
-	Baseline      bool          `json:"baseline"` // no model evolves: the extractive baseline does
+	Model         string        `json:"model"`    // the model of evolve
+	Baseline      bool          `json:"baseline"` // no model: the extractive baseline
 	Embedder      string        `json:"embedder"`
-	Answers       string        `json:"answers,omitempty"` // the model that answers and judges; "" = none
+	Answers       string        `json:"answers,omitempty"` // the model for answers and judgements; "" = none
 	K             int           `json:"k"`
-	Out           string        `json:"out"` // where each question is written
+	Out           string        `json:"out"` // file with a line per question
 	Conversations int           `json:"conversations"`
 	Messages      int           `json:"messages"`
 	Nights        int           `json:"nights"`
-	Unusable      int           `json:"unusable_nights"` // whose answer was of no use
+	Unusable      int           `json:"unusable_nights"` // nights with an unusable answer
 	Memories      int           `json:"memories"`        // at the end
 	Unknown       int           `json:"unknown_evidence"`
 	Stages        Stages        `json:"stages"`
-	Refused       int           `json:"refused"` // lines of answers
-	Held          int           `json:"held"`    // lines that wait for a person
+	Refused       int           `json:"refused"` // refused lines of answers
+	Held          int           `json:"held"`    // lines held for a person
 	Total         Part          `json:"total"`
 	Kinds         []*Part       `json:"kinds"`
 	Failed        []string      `json:"failed"`     // conversations that could not be played, and why
 	Spend         reverie.Spend `json:"model_use"`  // of the nights
-	Asking        reverie.Spend `json:"answer_use"` // of the answers and their judges
+	Asking        reverie.Spend `json:"answer_use"` // of answers and judgements
 	Embedding     reverie.Spend `json:"embedding_use"`
 	Seconds       float64       `json:"seconds"`
 }
 
-// Part is the mean over the questions of a kind, or all.
+// Part is the mean over the questions of one kind, or over all.
 type Part struct {
 	Kind      string             `json:"kind"`
 	Questions int                `json:"questions"`
-	Evident   int                `json:"with_evidence"` // questions whose evidence is named: recall is of these
+	Evident   int                `json:"with_evidence"` // questions with named evidence; only these count for recall
 	Search    Found              `json:"search"`
 	Context   Found              `json:"context"`
-	Judged    map[string]int     `json:"judged,omitempty"` // questions, by measure
+	Judged    map[string]int     `json:"judged,omitempty"` // number of questions, by measure
 	Scores    map[string]float64 `json:"scores,omitempty"` // mean, by measure
 }
 
-// Add counts a question. Means are kept up to date as it goes.
+// Add counts a question, and updates the means.
 func (r *Report) Add(l Line) {
 	i := slices.IndexFunc(r.Kinds, func(p *Part) bool { return p.Kind == l.Kind })
 	if i < 0 {
@@ -148,7 +148,7 @@ func (p *Part) add(l Line) {
 	}
 }
 
-// mean takes in the n-th.
+// mean adds the n-th value to a mean.
 func (f *Found) mean(o Found, n int) {
 	for _, v := range [][2]*float64{{&f.Recall, &o.Recall}, {&f.BM25Recall, &o.BM25Recall},
 		{&f.Tokens, &o.Tokens}} {
@@ -156,7 +156,7 @@ func (f *Found) mean(o Found, n int) {
 	}
 }
 
-// Percent is a mean of the part as people read it, a dash where no evidence is named.
+// Percent formats a mean of the part, a dash if no evidence is named.
 func (p Part) Percent(mean float64) string {
 	if p.Evident == 0 {
 		return "-"
@@ -164,7 +164,7 @@ func (p Part) Percent(mean float64) string {
 	return fmt.Sprintf("%.1f%%", 100*mean)
 }
 
-// Judgement is what was judged, measure by measure, "" where nothing was.
+// Judgement formats the scores by measure, "" if there are none.
 func (p Part) Judgement() string {
 	var parts []string
 	for _, m := range slices.Sorted(maps.Keys(p.Scores)) {

@@ -112,7 +112,7 @@ func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq
 		t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
 		err := f.Tell(t, src)
 		if err = cmp.Or(ctx.Err(), err); err != nil { // a file looks empty or broken when the context ends
-			_ = t.told(Record{}, err) // the last element
+			_ = t.emit(Record{}, err) // the last element
 		}
 	}
 }
@@ -123,9 +123,9 @@ type ReadOptions struct {
 	// DateOrder is the order of dates if it cannot be detected: "dmy", "mdy" or "ymd". With "", an ambiguous order is
 	// an error.
 	DateOrder string
-	Chat      string // only the chat of this id or name; "" = all
-	OneGroup  bool   // all of it goes into a group that was named, whatever the chat is
-	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
+	Chat      string // only the chat with this id or name; "" = all
+	OneGroup  bool   // everything goes into one named group, whatever the chat
+	Group     string // the group of JSON Lines: a line that names another one is bad; "" = as the lines say
 }
 
 // Wants reports whether the options select a chat.
@@ -179,8 +179,8 @@ type Teller struct {
 // ErrEnoughRead is returned by a function of [Teller.Each] to skip the remaining parts.
 var ErrEnoughRead = errors.New("nobody asks for the rest")
 
-// told yields a record or error, unless the reader has stopped.
-func (t *Teller) told(r Record, err error) error {
+// emit yields a record or error, unless the reader has stopped.
+func (t *Teller) emit(r Record, err error) error {
 	if t.stopped = t.stopped || !t.yield(r, err); t.stopped {
 		return errStopped
 	}
@@ -193,12 +193,12 @@ func (t *Teller) Tell(r Record) error {
 		return nil
 	}
 	r.Place, r.Message.Role = t.within+r.Place, cmp.Or(r.Message.Role, reverie.RoleUser)
-	return t.told(r, nil)
+	return t.emit(r, nil)
 }
 
 // Skip reports a bad record at a place, unless the record has its own.
 func (t *Teller) Skip(place string, bad *Bad) error {
-	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
+	return t.emit(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
 // SkipBad reports an error that is a bad record, and returns any other.

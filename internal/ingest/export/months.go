@@ -10,9 +10,9 @@ import (
 //go:embed months.txt
 var monthFile string
 
-// monthNames say of names of months, and of their beginnings, how many languages mean which month by it.
+// monthNames counts, for each month's name or abbreviation, the languages in which it means each month.
 var monthNames = sync.OnceValue(func() map[string]*[13]int {
-	all := map[string]*[13]int{"mrz": {3: 1}} // as systems shorten März
+	all := map[string]*[13]int{"mrz": {3: 1}} // abbreviation of März
 	_, table, _ := strings.Cut(monthFile, "\n\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(table), "\n") {
 		lists := strings.Split(line, "|")
@@ -44,7 +44,7 @@ var monthNames = sync.OnceValue(func() map[string]*[13]int {
 
 func monthName(s string) string { return strings.ToLower(strings.Trim(s, ". ")) }
 
-// Month is the month that most of the languages call so; 0 is none.
+// Month returns the month that has this name in most languages; 0 is none.
 func Month(name string) (month int) {
 	if languages := monthNames()[monthName(name)]; languages != nil {
 		for i, n := range languages[1:] {

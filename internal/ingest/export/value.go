@@ -244,7 +244,7 @@ var (
 	// QuotedReply matches what exporters write before a reply: [回复 Lin: what she said].
 	QuotedReply = text.NewPattern(`^\s*\[(?:回复|引用)[^\n]*\]\s*`)
 
-	// FileName matches a text that only names a file: its name, path or address.
+	// fileName matches a text that only names a file: its name, path or address.
 	fileName = text.NewPattern(`(?i)^(?:[a-z][a-z0-9+.-]*://\S*|data:\S*|[/\\]\S*|[^\n]{1,200}\.[a-z0-9]{1,5})$`)
 )
 

@@ -31,7 +31,7 @@ var Format = export.Format{
 
 var (
 	signs = export.Sign{Sure: 95, Paths: "message_id msg_type|message_type chat_id|body.content|sender.id"}
-	// Happened is the sign of an event that the platform sends for a message.
+	// happened is the sign of an event that the platform sends for a message.
 	happened = export.Sign{Sure: 95, Paths: "event.message.message_id event.message.chat_id"}
 )
 

@@ -24,22 +24,22 @@ var (
 	control = text.NewPattern(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
 	colour  = text.NewPattern(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
-	ircSaid = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	action  = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
-	dot     = text.NewPattern(`^• (\S+): (.*)$`)
-	notice  = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
-	private = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
-	marked  = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
-	told    = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
+	ircSaid       = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
+	action        = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
+	dot           = text.NewPattern(`^• (\S+): (.*)$`)
+	notice        = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
+	private       = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
+	marked        = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
+	weeChatNotice = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
 
-	// IrcHappened matches events that some clients write like a user's action.
+	// ircHappened matches events that some clients write like a user's action.
 	ircHappened = text.NewPattern(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
 		`|\S+ has (?:joined|left) [#&+!]\S|\S+ has (?:quit|parted)(?: [\[(#]|$)|\S+ (?:left|joined) [#&]\S+(?: \(.*\))?\.?$` +
 		`|\S+ is now known as \S+$|\S+ (?:sets|changes) (?:mode|topic)\b|\S+ (?:sets|removes) (?:a )?(?:ban|exempt) on` +
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
 
-	// Unmarked matches events of clients that write no mark before them.
+	// unmarked matches events of clients that write no mark before them.
 	unmarked = text.NewPattern(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
 		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
@@ -105,7 +105,7 @@ func readWeeChat(who, text string) line {
 		return acted(text)
 	case "-->", "<--", "=!=", "", "****", "***":
 	case "--":
-		if m := told.FindStringSubmatch(text); m != nil {
+		if m := weeChatNotice.FindStringSubmatch(text); m != nil {
 			l = line{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
 		}
 	default:
@@ -204,7 +204,7 @@ var stamps = []*text.Pattern{
 }
 
 var (
-	// Header matches a line that contains only the time: --- Day changed Thu Jan 15 2026, **** BEGIN LOGGING AT Thu Jan
+	// header matches a line that contains only the time: --- Day changed Thu Jan 15 2026, **** BEGIN LOGGING AT Thu Jan
 	// 15 17:25:15 2026, Session Start: and so on.
 	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
 	ident  = text.NewPattern(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)

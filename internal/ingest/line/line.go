@@ -36,22 +36,22 @@ var Format = export.Format{Name: "line", Title: "LINE chat history (txt)", Head:
 const howFarAhead = 4 << 20
 
 var (
-	// DateLine matches a line with only a date, with the day of the week before or after it: 2026/01/15(Thu), Thu,
+	// dateLine matches a line with only a date, with the day of the week before or after it: 2026/01/15(Thu), Thu,
 	// 1/15/2026.
 	dateLine = text.NewPattern(`^(?:(\p{L}[\p{L}\p{M}]{0,20})[.,]{0,2} )?(\d{1,4})([./-]) ?(\d{1,2})[./-] ?(\d{1,4})\.? *` +
 		`[(（]?(?:([\p{L}\p{M}]{1,24})\.?)?[)）]?$`)
 	eastern = text.NewPattern(`^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]`)
-	// Clock matches the beginning of a message: 19:05, 7:05 PM, 午後7:05.
+	// clock matches the beginning of a message: 19:05, 7:05 PM, 午後7:05.
 	clock = text.NewPattern(`^(?:([\p{L}]{2,2}) ?)?(\d{1,2}):(\d{2})(?: ?([AaPp]\.?[Mm])\.?)?([\t ])(.*)$`)
 
-	// Afternoon says for the words around a time whether they mean the second half of the day.
+	// afternoon says for the words around a time whether they mean the second half of the day.
 	afternoon = map[string]bool{"上午": false, "午前": false, "오전": false, "AM": false, "下午": true, "午後": true, "오후": true, "PM": true}
 
-	// Placeholder matches what replaces non-text content; in lines with spaces it has no brackets.
+	// placeholder matches what replaces non-text content; in lines with spaces it has no brackets.
 	placeholder = text.NewPattern(`^\[[^\[\]\n]{1,24}\]$`)
 	bare        = text.NewPattern(`^(?:Photos?|Videos?|Stickers?|Audio|Voice message|File|写真|動画|スタンプ|ボイスメッセージ|照片|圖片|图片|影片|视频|貼圖|贴图|語音訊息|语音信息|` +
 		`รูป|รูปภาพ|วิดีโอ|สติกเกอร์|사진|동영상|스티커|음성메시지)$`)
-	// Happened matches messages of the app that have no author, or only the first word of one.
+	// happened matches messages of the app that have no author, or only the first word of one.
 	happened = text.NewPattern(`(?:joined the (?:group|chat)|left the (?:group|chat)|unsent a message|added .* to the group|` +
 		`(?:に|が)?(?:参加|退出|退会|追加|招待)しました|(?:送信|メッセージの送信)を取り消しました|加入(?:了)?(?:該|该)?(?:群|聊天)|離開(?:了)?(?:群|聊天)|退群|` +
 		`(?:收回|撤回)(?:了)?(?:一条消息|訊息|消息)|เข้าร่วมกลุ่ม|ออกจากกลุ่ม|ยกเลิกข้อความ|나갔습니다|들어왔습니다|초대했습니다|취소했습니다)[^\n]{0,12}$`)
@@ -155,10 +155,10 @@ type reader struct {
 // begins returns what a line begins. It rejects dates inside messages: they have another form, or another day of
 // the week in the middle of a text.
 func (r *reader) begins(s string) (head, bool) {
-	apart := r.blank || !r.dated
+	separate := r.blank || !r.dated
 	r.blank = strings.TrimSpace(s) == ""
 	switch h, ok := split(s); {
-	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h, apart):
+	case ok && h.kind == 'd' && h.shape == r.shape && r.right(h, separate):
 		r.dated = true
 		return h, true
 	case ok && h.kind == 'm' && h.tab == r.tab:

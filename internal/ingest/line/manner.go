@@ -68,10 +68,10 @@ func dayOf(date [3]string, order string) (time.Time, bool) {
 }
 
 // right reports whether a date is valid and, unless the label is separate, whether its label is that of the day.
-func (m manner) right(h head, apart bool) bool {
+func (m manner) right(h head, separate bool) bool {
 	at, ok := dayOf(h.date, m.order)
 	day, known := weekday(h.label, m.labels)
-	return ok && (apart || !known || day == at.Weekday())
+	return ok && (separate || !known || day == at.Weekday())
 }
 
 // weekday returns the day of a label: Thu, Thursday and 木曜日 are known.

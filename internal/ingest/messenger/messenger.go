@@ -175,10 +175,10 @@ type message struct {
 var happened = map[export.Text]bool{"Call": true, "Subscribe": true, "Unsubscribe": true, "Payment": true, "Plan": true}
 
 var (
-	// Reacted matches the app's notices of reactions.
+	// reacted matches the app's notices of reactions.
 	reacted = text.NewPattern(`^(?:(?:Reacted|Reagiu com|Reaccionó con|A réagi avec|Ha reagito con|Hat mit|Reageerde met) \S{1,40} ` +
 		`\pL[\pL ]{5,40}|Liked a message|Curtiu uma mensagem|Le gustó un mensaje|A aimé un message|Gefällt eine Nachricht)\s*$`)
-	// OwnDeed matches the app's notices of actions by the downloading account.
+	// ownDeed matches the app's notices of actions by the downloading account.
 	ownDeed = text.NewPattern(`^You (?:(?:named|created|left|joined|changed|set|turned|added|removed|pinned|unpinned)\b[^\n]*` +
 		`\b(?:group|chat|call|theme|nickname|reaction|photo|message)\b|sent an attachment|unsent a message|` +
 		`(?:missed|started) a (?:video |voice )?(?:call|chat))[^\n]*\.\s*$`)

@@ -40,7 +40,7 @@ func Format(slack func(*export.Teller) Slack) export.Format {
 var (
 	dumped = export.Sign{Sure: 95, Paths: "channel_id name messages[].ts"}
 	chunks = export.Sign{Sure: 95, Paths: "t ts id m[].ts"}
-	// Beside are the signs of chunks without messages.
+	// beside are the signs of chunks without messages.
 	beside = []export.Sign{{Sure: 90, Paths: "t ts u[].id"}, {Sure: 90, Paths: "t ts ch[].id"}, {Sure: 90, Paths: "t ts ci.id"}}
 	signs  = append([]export.Sign{dumped, chunks}, beside...)
 )

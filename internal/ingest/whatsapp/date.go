@@ -17,11 +17,11 @@ import (
 // its numbers.
 type waStamp struct {
 	date                 [3]string // digits, in the order of the file
-	sep                  byte      // between them: '/', '.' or '-'
-	dot                  bool      // the date ends in one, as in Korean
-	hour, minute, second int       // of 24 hours
-	exact                bool      // the second is told
-	half                 string    // how the half of the day is told, as written; "" = by 24 hours
+	sep                  byte      // separator: '/', '.' or '-'
+	dot                  bool      // the date ends in a dot, as in Korean
+	hour, minute, second int       // on a 24-hour clock
+	exact                bool      // the second is known
+	half                 string    // the half of the day, as written; "" = 24 hours
 }
 
 const (
@@ -32,15 +32,15 @@ const (
 var (
 	waDateFirst = text.NewPattern(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
 		waTimePart + `$`)
-	// WaHours matches a time of French Canada: 21 h 25, 21 h 25 min 15 s.
+	// waHours matches a time of French Canada: 21 h 25, 21 h 25 min 15 s.
 	waHours = text.NewPattern(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
-	// WaEra matches a year counted from an emperor's accession or another era: 令和6年, R6/, 民國113年.
+	// waEra matches a year counted from an emperor's accession or another era: 令和6年, R6/, 民國113年.
 	waEra = text.NewPattern(`(令和|平成|民國|民国|\bR|\bH) ?(元|\d{1,3})(?:年|[/.-])`)
 
 	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
-	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
+	// waPlain normalises a stamp: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
 		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
 		"\u2069", "",
@@ -88,7 +88,7 @@ func readWAStamp(s string) (waStamp, bool) {
 		return waStamp{}, false
 	}
 	at := waStamp{date: [3]string{date[0], date[2], date[3]}, sep: date[1][0], dot: date[4] != "", exact: clock[3] != ""}
-	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, all of them
+	at.hour, _ = strconv.Atoi(clock[1]) // two digits at most, like all of them
 	at.minute, _ = strconv.Atoi(clock[2])
 	at.second, _ = strconv.Atoi(clock[3])
 	for _, word := range []string{clock[0], clock[4]} {
@@ -104,7 +104,7 @@ func readWAStamp(s string) (waStamp, bool) {
 	return at, at.hour < 24 && at.minute < 60 && at.second < 61
 }
 
-// waHour is the hour of 24 that an hour of 12 means.
+// waHour converts an hour of a 12-hour clock.
 func waHour(hour, half int) int {
 	switch {
 	case half == waAM && hour == 12, half == waNight && hour == 12: // twelve at night is midnight
@@ -131,7 +131,7 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 		ok && merr == nil && derr == nil && len(month) <= 2 && len(day) <= 2
 }
 
-// waOrder determines the order of dates in a file. It uses, in turn, which orders are valid, in which time goes
+// waOrder determines the order of dates in a file. It uses, in turn: which orders are valid, in which time goes
 // forward, in which the dates lie closest, and which form is customary for each order. If several are possible,
 // asked decides.
 func waOrder(stamps []waStamp, asked string) (string, error) {
@@ -145,9 +145,9 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	}
 	orders = waFewest(orders, func(order string) int { return read[order].back })
 	if nearest := waFewest(orders, func(order string) int { return read[order].days }); len(nearest) == 1 {
-		apart := read[nearest[0]]
-		if apart.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
-			return order != nearest[0] && read[order].days < 4*apart.days
+		closest := read[nearest[0]]
+		if closest.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
+			return order != nearest[0] && read[order].days < 4*closest.days
 		}) {
 			return nearest[0], nil
 		}

@@ -32,11 +32,11 @@ var (
 	leftOut  = `(?:` + phrases.LeftOut.String() + `)`
 	leftOutE = `(?:` + phrases.EasternLeftOut.String() + `)`
 
-	// WaOmitted matches a placeholder for a picture or similar as the whole text.
+	// waOmitted matches a placeholder for a picture or similar as the whole text.
 	waOmitted = text.NewPattern(`(?i)^(?:(?:` + phrases.Things.String() + `) ` + leftOut +
 		`|(?:` + phrases.EasternThings.String() + `) ?(?:は|が|已被|已|被)?` + leftOutE + `)[.。]?$`)
 
-	// WaMarked matches the same after a direction mark, which people do not write.
+	// waMarked matches the same after a direction mark, which people do not write.
 	waMarked = text.NewPattern(`(?i)^(?:\S+ ){1,3}` + leftOut + `$|^\S{0,12}(?:\s\S{0,8})?` + leftOutE + `$`)
 
 	waPages   = text.NewPattern(`^[^\n]*\.[A-Za-z0-9]{1,5} •[^\n]*$|^\S+\.[A-Za-z0-9]{1,5}$`)

@@ -50,7 +50,8 @@ type waHeader struct {
 // split parses a line that begins a message.
 func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
-	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) { // which is most lines that do not
+	// Excludes most lines that do not begin a message.
+	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) {
 		return waHeader{}, false
 	}
 	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "},
@@ -218,7 +219,7 @@ type waReader struct {
 
 // file passes on the messages of a text.
 func (w *waReader) file(src export.Source) error {
-	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // what fails here fails once more when it is read
+	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // an error will occur again when it is read
 	manner, err := mannerOf(ahead, w.DateOrder)
 	if err != nil {
 		return err
@@ -260,15 +261,15 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 // waManner is the form of a text, as most of its messages show.
 type waManner struct {
 	waStyle
-	order  string            // of dates: "dmy", "mdy" or "ymd"
-	longer map[string]string // authors with a colon in their names, by what stands before it
-	title  string            // what the text calls the chat; "" where it does not
+	order  string            // order of dates: "dmy", "mdy" or "ymd"
+	longer map[string]string // authors with a colon in their names, by the part before it
+	title  string            // the chat's title in the text; "" if none
 }
 
 // waStyle is what the headers of one text have in common.
 type waStyle struct {
 	sign  byte
-	exact bool // times have seconds
+	exact bool // times include seconds
 }
 
 func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
@@ -276,8 +277,8 @@ func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
 // begins reports whether a header belongs to the text, not to a pasted one.
 func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
 
-// mannerOf looks at the beginning of a text. An order of dates that is asked for
-// counts where more than one is possible.
+// mannerOf detects the manner from the beginning of a text. A requested order of dates counts if several are
+// possible.
 func mannerOf(ahead []byte, asked string) (waManner, error) {
 	var headers []waHeader
 	count := map[waStyle]int{}
@@ -314,8 +315,7 @@ func mannerOf(ahead []byte, asked string) (waManner, error) {
 	return m, err
 }
 
-// waLonger finds names with a colon: what stands before it never writes without what
-// stands behind it.
+// waLonger finds names with a colon: the part before it never occurs without the part after it.
 func waLonger(headers []waHeader) map[string]string {
 	type seen struct {
 		long string

@@ -20,13 +20,13 @@ const (
 )
 
 var (
-	// Leading matches what may precede an object on its line; its groups are a quote and the beginning of the object.
+	// leading matches what may precede an object on its line; its groups are a quote and the beginning of the object.
 	leading = text.NewPattern(`^(?:` + marks + `|` + label + `)*(?:` + assigned + `)?(?:` + marks + `)*(["']?)([{｛\[［])`)
-	// Introduction matches a sentence that ends in a colon.
+	// introduction matches a sentence that ends in a colon.
 	introduction = text.NewPattern(`^[^{}｛｝\[\]\n\r]{1,200}[:：](?:` + marks + `)*(["']?)([{｛\[［])`)
 	trailing     = text.NewPattern(`^` + tailMark + `*(?:(?:` + tagMark + `|<\|[a-z_]+\|>)` + tailMark + `*)*$`)
 	equalSign    = text.NewPattern(`^` + equals)
-	// EncodedStart matches a brace and the next character, if that is not a JSON quote.
+	// encodedStart matches a brace and the next character, if that is not a JSON quote.
 	encodedStart = text.NewPattern(`^.[ \t]*(\\|&|""|'')`)
 )
 

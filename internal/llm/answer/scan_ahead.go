@@ -92,9 +92,9 @@ const (
 )
 
 var (
-	// QuotedKey matches a short string without quotes or punctuation, and a colon.
+	// quotedKey matches a short string without quotes or punctuation, and a colon.
 	quotedKey = text.NewPattern(`^` + quotes + "[^\"“”„‟＂'‘’‚‛＇`«»「」『』:：,，{}\\[\\]\\\\\n\r]{0,64}" + quotes + blanks + `[:：]`)
-	// BareKey matches a name, a colon, and what can only start a value.
+	// bareKey matches a name, a colon, and what can only start a value.
 	bareKey = text.NewPattern(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
 		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
 	bareName     = text.NewPattern(`^` + name + blanks + `[:：]`)

@@ -127,20 +127,20 @@ func withKeys(expr string) *text.Pattern {
 }
 
 var (
-	// BentKeys match a known key with a mistake in its marks, followed by what can only start a value. In the first the
+	// bentKeys match a known key with a mistake in its marks, followed by what can only start a value. In the first the
 	// colon is inside the quotes, in the second one is outside, in the third there is none.
 	bentKeys = []*text.Pattern{
 		withKeys(`^(` + quotes + `(` + ourKey + `)` + blanks + `[:：]` + quotes + `[\s\x{3000}]+)` + starts),
 		withKeys(`^(` + anyQuotes + `{0,2}(` + ourKey + `)` + anyQuotes + `{0,2}` + blanks + equals + blanks + `)` + starts),
 		withKeys(`^(` + anyQuotes + `{1,2}(` + ourKey + `)` + anyQuotes + `{1,2}[\s\x{3000}]+)` + starts),
 	}
-	// SwallowedKey matches a known key in a text, next to marks that would have ended the text.
+	// swallowedKey matches a known key in a text, next to marks that would have ended the text.
 	swallowedKey = withKeys(quotes + `[\s\\]*(?:` +
 		`[,，;；、}\]]+[\s{\[]*` + anyQuotes + `+` + ourKey + `\b` + // ", "key
 		`|[,，;；、}\]{\[\s]+` + anyQuotes + `*` + ourKey + anyQuotes + `+` + blanks + equals + // ", key":
 		`|(?:[,，;；、}\]{\[]|` + anyQuotes + `)(?:[,，;；、}\]{\[\s]|` + anyQuotes + `)*` + ourKey + blanks + equals + // ", key:
 		`)|` + separator + blanks + anyQuotes + `+` + ourKey + anyQuotes + `*` + blanks + equals) // , "key":
-	// LooseKey matches a known key in a text without an opening quote.
+	// looseKey matches a known key in a text without an opening quote.
 	looseKey = withKeys(`(?:^|[,，;；、{}\[\]\s"])` + ourKey + anyQuotes + `*` + blanks + equals)
 )
 

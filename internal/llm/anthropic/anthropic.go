@@ -1,5 +1,4 @@
-// Package anthropic asks Claude models through Anthropic's Messages API. It
-// has no embeddings.
+// Package anthropic calls Claude models through Anthropic's Messages API. It has no embeddings.
 package anthropic
 
 import (
@@ -12,21 +11,20 @@ import (
 	"reverie/internal/llm/internal/wire"
 )
 
-// Provider is how this adapter is called in settings, rows and errors.
+// Provider is the name of this adapter in settings, rows and errors.
 const Provider = "anthropic"
 
-// DefaultBaseURL is Anthropic's own.
+// DefaultBaseURL is Anthropic's own API.
 const DefaultBaseURL = "https://api.anthropic.com"
 
-// defaultMaxTokens is sent where a request sets no limit, since the API insists
-// on one.
+// defaultMaxTokens is sent for a request without a limit, since the API requires one.
 const defaultMaxTokens = 8192
 
 // Options are the settings of a [Client]. The base URL may end in /v1.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator] and a [llm.Batcher]. It makes one HTTP request a question and
-// is safe for concurrent use. Anthropic has no tier for flex.
+// Client is a [llm.Generator] and a [llm.Batcher]. It makes one HTTP request per question and is safe for
+// concurrent use. Anthropic has no flex tier.
 type Client struct {
 	model       string
 	temperature *float64
@@ -90,7 +88,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	return answer.response()
 }
 
-// body is a question as it is sent.
+// body returns the body of a question.
 func (c *Client) body(req llm.Request) messageRequest {
 	body := messageRequest{
 		Model:       c.model,
@@ -112,7 +110,7 @@ func (a *messageAnswer) response() (llm.Response, error) {
 		err := errors.New("the answer holds no message")
 		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
-	// What was read from or written to the provider's prompt cache counts as input.
+	// Tokens read from or written to the provider's prompt cache count as input.
 	u := a.Usage
 	resp := llm.Response{
 		Text: joinText(a.Content),

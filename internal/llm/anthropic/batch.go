@@ -30,7 +30,7 @@ type batchRequest struct {
 
 const batches = "/v1/messages/batches"
 
-// messageBatch is a batch as Anthropic writes it.
+// messageBatch is a batch as Anthropic describes it.
 type messageBatch struct {
 	ID          string
 	Status      string                                                          `json:"processing_status"`
@@ -47,8 +47,7 @@ func (b *messageBatch) questions() int {
 
 func route(id string) string { return batches + "/" + url.PathEscape(id) }
 
-// SubmitBatch implements [llm.Batcher]. A batch holds nothing by which it could be found
-// again but its questions.
+// SubmitBatch implements [llm.Batcher]. Only its questions identify a batch later.
 func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
 	body, err := wire.NewStream("application/json", func() io.Reader {
 		requests := wire.Joined(questions, ",", func(q llm.BatchQuestion) any { return batchRequest{q.ID, c.body(q.Request)} })
@@ -67,9 +66,9 @@ func (c *Client) SubmitBatch(ctx context.Context, _ llm.BatchSubmission, questio
 	return batch.ID, nil
 }
 
-// FindBatch implements [llm.Batcher]: among the batches made since, which are listed with the
-// newest first, and of as many questions as it may have, the one that has answered ours. Before a batch has
-// ended, it does not tell what it was asked.
+// FindBatch implements [llm.Batcher]. It lists the batches created since, newest first, and checks those with a
+// possible number of questions. Ours is the one with answers to our questions. A batch does not reveal its
+// questions before it has ended.
 func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, known func(string) bool) (string, error) {
 	var pending error
 	for b, err := range wire.List(ctx, &c.api, batches, "after_id", func(b messageBatch) string { return b.ID }) {
@@ -94,7 +93,7 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, kno
 
 var errSeen = errors.New("an answer of ours has been seen")
 
-// hasAnswered tells whether any answer of a batch is to a question of mine.
+// hasAnswered reports whether a batch has an answer to a question for which mine is true.
 func (c *Client) hasAnswered(ctx context.Context, id string, mine func(string) bool) (ours bool, err error) {
 	err = c.BatchAnswers(ctx, id, func(a llm.BatchAnswer) error {
 		if ours = mine(a.ID); ours {
@@ -102,13 +101,13 @@ func (c *Client) hasAnswered(ctx context.Context, id string, mine func(string) b
 		}
 		return nil
 	})
-	if errors.Is(err, errSeen) || llm.FaultIn(err) == llm.FaultNotFound { // results that are gone were not awaited
+	if errors.Is(err, errSeen) || llm.FaultIn(err) == llm.FaultNotFound { // results that were deleted are not ours
 		err = nil
 	}
 	return ours, err
 }
 
-// BatchState implements [llm.Batcher]. The counts are those of a batch that has ended.
+// BatchState implements [llm.Batcher]. The counts are only available for an ended batch.
 func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, error) {
 	var b messageBatch
 	if err := c.api.Get(ctx, route(id), &b); err != nil {
@@ -136,7 +135,7 @@ func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.Batc
 	})
 }
 
-// statuses are those that a call would have failed with, by the type of its error.
+// statuses maps types of errors to the HTTP statuses with which a call would have failed.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest, "authentication_error": http.StatusUnauthorized,
 	"billing_error": http.StatusPaymentRequired, "permission_error": http.StatusForbidden,
@@ -145,7 +144,7 @@ var statuses = map[string]int{
 	"api_error": http.StatusInternalServerError, "overloaded_error": 529,
 }
 
-// batchAnswer reads a line of results.
+// batchAnswer parses a line of results.
 func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 	var in struct {
 		ID     string `json:"custom_id"`
@@ -169,7 +168,7 @@ func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 	case "canceled":
 		out.Err = &llm.Error{Provider: Provider, Fault: llm.FaultCanceled, Err: errors.New("the batch was cancelled before")}
 	default:
-		_ = json.Unmarshal(in.Result.Error, &failed) // what is left out has no status
+		_ = json.Unmarshal(in.Result.Error, &failed) // a missing error has no status
 		out.Err = c.api.Refusal(statuses[failed.Error.Type], in.Result.Error)
 	}
 	return out

@@ -16,7 +16,7 @@ import (
 	"reverie/internal/llm/internal/wire"
 )
 
-// keyName is what our key is called in a batch's metadata.
+// keyName is the metadata field of a batch that holds our key.
 const keyName = "reverie_key"
 
 // BatchLimits implements [llm.Batcher].
@@ -24,10 +24,10 @@ func (c *Client) BatchLimits() llm.BatchLimits {
 	return llm.BatchLimits{Questions: 50_000, Bytes: 200_000_000}
 }
 
-// endpoint is the one that a batch's questions go to.
+// endpoint is the endpoint of a batch's questions.
 const endpoint = "/v1/chat/completions"
 
-// batchLine is a question in a file of them.
+// batchLine is a question as a line of a file.
 type batchLine struct {
 	ID     string      `json:"custom_id"`
 	Method string      `json:"method"`
@@ -35,7 +35,7 @@ type batchLine struct {
 	Body   chatRequest `json:"body"`
 }
 
-// batch is a batch as OpenAI writes it.
+// batch is a batch as OpenAI describes it.
 type batch struct {
 	ID       string
 	Status   string
@@ -49,21 +49,22 @@ type batch struct {
 	Metadata map[string]string
 }
 
-// SubmitBatch implements [llm.Batcher]: a file of the questions, and a batch of it.
+// SubmitBatch implements [llm.Batcher]: it uploads a file of questions, and creates a batch of it.
 func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questions []llm.BatchQuestion) (string, error) {
 	form, err := c.form(s.Key+".jsonl", questions)
 	if err != nil {
 		return "", wire.Fail(ctx, Provider, err)
 	}
-	var file, batch batch // of the file, the id
+	var file, batch batch // of the file, only the id
 	if err := c.api.Send(ctx, http.MethodPost, "/files", form, &file); err != nil {
 		return "", err
 	}
 	ask := map[string]any{"input_file_id": file.ID, "endpoint": endpoint, "completion_window": "24h",
 		"metadata": map[string]string{keyName: s.Key}}
 	if err := c.api.Post(ctx, "/batches", ask, &batch); err != nil {
-		if e, is := errors.AsType[*llm.Error](err); is && e.Status/100 == 4 { // else there may be a batch of it
-			_ = c.dropFile(ctx, file.ID) // the other error says more
+		// After other errors the batch may exist, and need the file.
+		if e, is := errors.AsType[*llm.Error](err); is && e.Status/100 == 4 {
+			_ = c.dropFile(ctx, file.ID) // the other error is more important
 		}
 		return "", err
 	}
@@ -73,11 +74,11 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 	return batch.ID, nil
 }
 
-// form is the upload of a file of the questions.
+// form returns the upload of a file of questions.
 func (c *Client) form(name string, questions []llm.BatchQuestion) (*wire.Stream, error) {
 	var frame bytes.Buffer
 	parts := multipart.NewWriter(&frame)
-	_ = parts.WriteField("purpose", "batch") // into memory
+	_ = parts.WriteField("purpose", "batch") // writing to memory cannot fail
 	_, _ = parts.CreateFormFile("file", name)
 	start := frame.Len()
 	_ = parts.Close()
@@ -89,8 +90,8 @@ func (c *Client) form(name string, questions []llm.BatchQuestion) (*wire.Stream,
 	})
 }
 
-// FindBatch implements [llm.Batcher], by the key. Batches are listed with the newest first.
-// A server that lists none has none that could be found.
+// FindBatch implements [llm.Batcher] by the key. Batches are listed newest first. On a server that cannot list
+// batches, none can be found.
 func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, _, _ func(string) bool) (string, error) {
 	for b, err := range wire.List(ctx, &c.api, "/batches", "after", func(b batch) string { return b.ID }) {
 		switch {
@@ -112,7 +113,7 @@ func (c *Client) batch(ctx context.Context, id string) (b batch, err error) {
 	return b, err
 }
 
-// phases are the states of a batch that are its end.
+// phases are the final states of a batch.
 var phases = map[string]llm.BatchPhase{
 	"completed": llm.BatchEnded, "expired": llm.BatchExpired, "cancelled": llm.BatchCancelled, "failed": llm.BatchFailed,
 }
@@ -137,7 +138,7 @@ func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, err
 	return state, nil
 }
 
-// BatchAnswers implements [llm.Batcher]. What has failed is in a file of its own.
+// BatchAnswers implements [llm.Batcher]. Failed questions are in a separate file.
 func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.BatchAnswer) error) error {
 	b, err := c.batch(ctx, id)
 	if err != nil {
@@ -157,7 +158,7 @@ func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.Batc
 	return nil
 }
 
-// DropBatch implements [llm.Batcher]: OpenAI keeps files until somebody deletes them.
+// DropBatch implements [llm.Batcher]: OpenAI keeps files until they are deleted.
 func (c *Client) DropBatch(ctx context.Context, id string) error {
 	b, err := c.batch(ctx, id)
 	if err != nil {
@@ -171,7 +172,7 @@ func (c *Client) DropBatch(ctx context.Context, id string) error {
 	return err
 }
 
-// dropFile deletes a file that the server still has.
+// dropFile deletes a file if it exists.
 func (c *Client) dropFile(ctx context.Context, id string) error {
 	err := c.api.Send(ctx, http.MethodDelete, "/files/"+url.PathEscape(id), nil, new(struct{}))
 	if llm.FaultIn(err) == llm.FaultNotFound {
@@ -180,7 +181,7 @@ func (c *Client) dropFile(ctx context.Context, id string) error {
 	return err
 }
 
-// batchAnswer reads a line of a file of answers or errors.
+// batchAnswer parses a line of a file of answers or errors.
 func (c *Client) batchAnswer(line []byte) llm.BatchAnswer {
 	var in struct {
 		ID       string `json:"custom_id"`

@@ -1,6 +1,5 @@
-// Package openai asks models through the Chat Completions and Embeddings API of
-// OpenAI, which Ollama, vLLM, llama.cpp, DeepSeek, Qwen and many others speak
-// too.
+// Package openai calls models through the Chat Completions and Embeddings API of OpenAI, which Ollama, vLLM,
+// llama.cpp, DeepSeek, Qwen and many others also offer.
 package openai
 
 import (
@@ -14,24 +13,24 @@ import (
 	"reverie/internal/llm/internal/wire"
 )
 
-// Provider is how this adapter is called in settings, rows and errors.
+// Provider is the name of this adapter in settings, rows and errors.
 const Provider = "openai"
 
-// DefaultBaseURL is OpenAI's own. Most other servers want theirs to end in /v1.
+// DefaultBaseURL is OpenAI's own API. The base URL of most other servers must also end in /v1.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options are the settings of a [Client]. The routes are appended to the base URL. The
-// width of vectors is sent only to the models known to take it, text-embedding-3-*.
+// Options are the settings of a [Client]. The routes are appended to the base URL. The width of vectors is sent
+// only for models that are known to accept it, text-embedding-3-*.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP
-// request a question and is safe for concurrent use.
+// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP request per question and is
+// safe for concurrent use.
 type Client struct {
 	model       string
 	temperature *float64
 	dims        int
 	lines       llm.Lines
-	newTokens   bool // the limit is called max_completion_tokens
+	newTokens   bool // the limit is sent as max_completion_tokens
 	api         wire.API
 }
 
@@ -57,10 +56,9 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// namesNewTokens tells by what name the limit of the answer is sent. OpenAI's
-// newer models know only max_completion_tokens, and all of OpenAI's and Azure's
-// know it; other servers know only max_tokens, save gateways to those newer
-// models, which are recognised by their names.
+// namesNewTokens reports whether the answer's limit is sent as max_completion_tokens. OpenAI's newer models know
+// only that name, and all of OpenAI's and Azure's know it. Other servers know only max_tokens, except gateways to
+// those newer models, which are recognised by the models' names.
 func namesNewTokens(base, model string) bool {
 	host := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(base), "https://"), "http://")
 	host, _, _ = strings.Cut(host, "/")
@@ -92,7 +90,7 @@ type chatRequest struct {
 type chatMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
-	Refusal string `json:"refusal,omitempty"` // in answers only
+	Refusal string `json:"refusal,omitempty"` // only in answers
 }
 
 type chatAnswer struct {
@@ -123,8 +121,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	return answer.response(req.MaxTokens)
 }
 
-// body is a question as it is sent. The tier is named where it is not the standard one, as
-// many servers refuse a field that they do not know.
+// body returns the body of a question. It contains the tier only if that is not the standard one, since many
+// servers refuse unknown fields.
 func (c *Client) body(req llm.Request) chatRequest {
 	body := chatRequest{Model: c.model, Temperature: c.temperature, shape: shapeOf(c.lines, req)}
 	if req.System != "" {
@@ -142,7 +140,7 @@ func (c *Client) body(req llm.Request) chatRequest {
 	return body
 }
 
-// response reads an answer to a question of that limit; 0 where it is not known.
+// response converts an answer to a question with that limit; 0 if unknown.
 func (a *chatAnswer) response(maxTokens int) (llm.Response, error) {
 	if len(a.Choices) == 0 {
 		err := errors.New("the answer holds no choice")
@@ -158,13 +156,12 @@ func (a *chatAnswer) response(maxTokens int) (llm.Response, error) {
 	return resp, nil
 }
 
-// finish reads why the model stopped. Some servers leave the reason out or
-// write "eos"; that is a normal stop if there is a text, and if the text has not
-// used up what it might have.
+// finish returns why the model stopped. Some servers omit the reason or write "eos". That is a normal stop if there
+// is a text that is shorter than the limit.
 func finish(choices []chatChoice, resp llm.Response, maxTokens int) llm.Finish {
 	choice := choices[0]
 	switch {
-	case len(choices) > 1: // one was asked for
+	case len(choices) > 1: // only one was requested
 		return llm.FinishOther
 	case choice.Message.Refusal != "" || choice.FinishReason == "content_filter":
 		return llm.FinishRefused
@@ -186,8 +183,8 @@ func finish(choices []chatChoice, resp llm.Response, maxTokens int) llm.Finish {
 	}
 }
 
-// embedRequest is the body of POST /embeddings. The vectors are asked for as numbers, the
-// one format that every server knows.
+// embedRequest is the body of POST /embeddings. The vectors are requested as numbers, the only format that every
+// server knows.
 type embedRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
@@ -224,8 +221,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	return vectors, usage, nil
 }
 
-// inOrder puts the vectors into the order of their texts. A server that leaves
-// the index out is taken to answer in order.
+// inOrder sorts the vectors by their texts. If a server omits the index, its order is used.
 func inOrder(data []embedding, want int) ([][]float32, error) {
 	if len(data) != want {
 		return nil, fmt.Errorf("%d embeddings for %d texts", len(data), want)

@@ -1,9 +1,9 @@
-// Package wire is what the adapters of all providers share: an HTTP client that
-// turns everything that is not a JSON answer into an [*llm.Error] with the
-// status, the provider's words and the time it asks for, and [API] on top of it.
+// Package wire is what the adapters of all providers share: an HTTP client, and [API] on top of it. The client
+// turns everything that is not a JSON answer into an [*llm.Error], with the status, the provider's message and the
+// requested delay.
 //
-// It follows no redirects, so that a key never travels to another host, reads no more than
-// [MaxAnswer] bytes of an answer or of a line of a file, and keeps keys out of messages.
+// It follows no redirects, so that a key never reaches another host. It reads at most [MaxAnswer] bytes of an
+// answer or of a line of a file, and removes keys from messages.
 package wire
 
 import (
@@ -25,8 +25,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// NewClient returns an HTTP client on top of base, or of the one transport of all
-// clients if base is nil. The key is only needed to take it out of messages.
+// NewClient returns an HTTP client on top of base, or of the shared transport of all clients if base is nil. The
+// key is only needed to remove it from messages.
 func NewClient(base *http.Client, provider, key string) *http.Client {
 	var client http.Client
 	if base != nil {
@@ -41,17 +41,16 @@ func NewClient(base *http.Client, provider, key string) *http.Client {
 	return &client
 }
 
-// shared is Go's default with room for as many idle connections to the one server as there may
-// be calls at once. A job that makes a client finds the connections of the job before.
+// shared is Go's default transport with as many idle connections per server as there may be concurrent calls. A job
+// finds the connections of the previous job.
 var shared = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = t.MaxIdleConns
 	return t
 })
 
-// Fail turns the error of a call into an [*llm.Error]. What the client of this
-// package has found is passed on; what is left is an answer that could not be
-// read.
+// Fail converts the error of a call to an [*llm.Error]. It passes on errors of this package's client; any other
+// error is an unreadable answer.
 func Fail(ctx context.Context, provider string, err error) *llm.Error {
 	var e *llm.Error
 	if errors.As(err, &e) {
@@ -63,15 +62,15 @@ func Fail(ctx context.Context, provider string, err error) *llm.Error {
 	return &llm.Error{Provider: provider, Fault: endOf(ctx, err, llm.FaultServer), Err: short(err)}
 }
 
-// FailEmbedding is [Fail] for a call that asked for vectors.
+// FailEmbedding is [Fail] for a call for vectors.
 func FailEmbedding(ctx context.Context, provider string, err error) error {
 	e := *Fail(ctx, provider, err)
 	e.Embedding = true
 	return &e
 }
 
-// endOf tells whether a call ended because its caller gave up or its time was
-// over; otherwise it is the given fault.
+// endOf returns the fault of a call that ended because its caller gave up or it timed out; otherwise the given
+// fault.
 func endOf(ctx context.Context, err error, fault llm.Fault) llm.Fault {
 	var netErr net.Error
 	switch {
@@ -84,8 +83,7 @@ func endOf(ctx context.Context, err error, fault llm.Fault) llm.Fault {
 	}
 }
 
-// short keeps the cause for errors.Is and cuts its words, which may hold a
-// whole answer.
+// short keeps the cause for errors.Is and shortens its text, which may contain a whole answer.
 func short(err error) error { return &shortError{err} }
 
 type shortError struct{ err error }
@@ -93,8 +91,8 @@ type shortError struct{ err error }
 func (e *shortError) Error() string { return shorten(e.err.Error()) }
 func (e *shortError) Unwrap() error { return e.err }
 
-// Ask makes a call of an SDK. Its error is an [*llm.Error]; so is its panic over an answer
-// of an unexpected shape.
+// Ask makes a call with an SDK. It converts its error to an [*llm.Error], and also its panic over an answer of an
+// unexpected shape.
 func Ask[T any](ctx context.Context, provider string, call func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -107,9 +105,9 @@ func Ask[T any](ctx context.Context, provider string, call func() (T, error)) (o
 	return call()
 }
 
-// Check refuses settings that no call can be made with, and returns the base URL without
-// a slash at its end. Servers other than the provider's own may need no key where it is
-// keyless elsewhere. Its errors are [reverie.ErrConfiguration] and do not hold the key.
+// Check refuses settings with which no call is possible, and returns the base URL without a slash at its end. With
+// keylessElsewhere, servers other than the provider's own need no key. Its errors are [reverie.ErrConfiguration]
+// and do not contain the key.
 func Check(provider, own string, o llm.ClientOptions, keylessElsewhere bool) (base string, err error) {
 	base = cmp.Or(o.BaseURL, own)
 	u, err := url.Parse(base)
@@ -140,14 +138,14 @@ func Check(provider, own string, o llm.ClientOptions, keylessElsewhere bool) (ba
 func redacted(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
-		return "…" // no telling where a secret may stand
+		return "…" // a secret may be anywhere in it
 	}
 	u.RawQuery = ""
 	return u.Redacted()
 }
 
-// Tier reads how a provider says that it has answered. Of the tiers of its own that cost no
-// less, none is known here: they are the standard one.
+// Tier converts a provider's name of the tier of an answer. Unknown tiers, all of which cost at least as much,
+// count as the standard one.
 func Tier(said string) llm.Tier {
 	switch strings.ToLower(said) {
 	case "":
@@ -159,16 +157,15 @@ func Tier(said string) llm.Tier {
 	}
 }
 
-// API is one provider's HTTP API, for the adapters that need no SDK.
+// API is one provider's HTTP API, for adapters without an SDK.
 type API struct {
 	Provider string
 	BaseURL  string       // checked by [Check]; routes are appended to it
-	Header   http.Header  // sent with every request: the key, the API's version
+	Header   http.Header  // of every request: the key, the API's version
 	Client   *http.Client // made by [NewClient]
 }
 
-// Post sends in as JSON and reads the answer into out, in one request. Its errors are
-// [*llm.Error].
+// Post sends in as JSON and decodes the answer into out, with one request. Its errors are [*llm.Error].
 func (a *API) Post(ctx context.Context, route string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -177,12 +174,12 @@ func (a *API) Post(ctx context.Context, route string, in, out any) error {
 	return a.Send(ctx, http.MethodPost, route, bytes.NewReader(body), out)
 }
 
-// Get is [API.Post] for what is only read.
+// Get is [API.Post] without a body.
 func (a *API) Get(ctx context.Context, route string, out any) error {
 	return a.Send(ctx, http.MethodGet, route, nil, out)
 }
 
-// Send is [API.Post] by any method, for a body that is ready, or none.
+// Send is [API.Post] with any method, and with an encoded body or none.
 func (a *API) Send(ctx context.Context, method, route string, body io.Reader, out any) error {
 	resp, err := a.do(ctx, method, route, body)
 	if err != nil {
@@ -211,8 +208,8 @@ func (a *API) do(ctx context.Context, method, route string, body io.Reader) (*ht
 	return a.Client.Do(req)
 }
 
-// Decode reads an answer. A field of an unexpected type stays empty, as compatible servers
-// write a few of them otherwise: what an adapter needs, it looks for.
+// Decode decodes an answer. A field of an unexpected type stays empty, since compatible servers write a few of them
+// differently. An adapter checks the fields that it needs.
 func Decode(body io.Reader, out any) error {
 	err := json.NewDecoder(io.LimitReader(body, maxObject)).Decode(out)
 	var mistyped *json.UnmarshalTypeError
@@ -222,16 +219,15 @@ func Decode(body io.Reader, out any) error {
 	return err
 }
 
-// MaxAnswer is how many bytes of an answer are read. A batch of 100 embeddings,
-// 3072 wide and written out in full, takes a quarter of it.
+// MaxAnswer is the maximum number of bytes read of an answer. A batch of 100 embeddings of width 3072, written out
+// in full, takes a quarter of it.
 const MaxAnswer = 32 << 20
 
-// maxObject bounds an object that comes [Raw]: a batch of at most 20 MB with its answers.
+// maxObject bounds an object of a [Raw] call: a batch of at most 20 MB with its answers.
 const maxObject = 8 * MaxAnswer
 
-// transport answers with a JSON object or an [*llm.Error]. That goes beyond
-// what http.RoundTripper asks for, on purpose: Gemini's SDK loses what a failed
-// answer says, and this is the one place below all three adapters.
+// transport returns a JSON object or an [*llm.Error]. This deliberately exceeds the contract of http.RoundTripper:
+// Gemini's SDK loses the message of a failed answer, and this is the only place below all three adapters.
 type transport struct {
 	provider string
 	key      string
@@ -267,7 +263,7 @@ func (t *transport) roundTrip(req *http.Request, raw bool) (*http.Response, *llm
 			fmt.Errorf("the answer broke off: %w", err))
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return nil, t.fail(llm.FaultNotFound, resp.StatusCode, redirectError(resp))
-	case !ok: // as much of the words as came says enough
+	case !ok: // the part of the message that was received is enough
 		return nil, t.refusal(resp, body)
 	}
 	if err := checkJSON(body); err != nil {
@@ -281,7 +277,7 @@ func (t *transport) roundTrip(req *http.Request, raw bool) (*http.Response, *llm
 	return resp, nil
 }
 
-// readAll reads and closes the body. What was read stands beside an error.
+// readAll reads and closes the body. With an error it also returns what it has read.
 func readAll(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
@@ -294,7 +290,7 @@ func readAll(resp *http.Response) ([]byte, error) {
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), nil
 }
 
-// checkJSON wants a whole JSON object.
+// checkJSON checks that the body is a complete JSON object.
 func checkJSON(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -311,7 +307,7 @@ func checkJSON(body []byte) error {
 	}
 }
 
-// refusal is the error for an answer that is not a success.
+// refusal returns the error of an unsuccessful answer.
 func (t *transport) refusal(resp *http.Response, body []byte) *llm.Error {
 	p := problemIn(body)
 	if !p.isSet() {
@@ -342,7 +338,7 @@ func (t *transport) fail(fault llm.Fault, status int, err error) *llm.Error {
 	return &llm.Error{Provider: t.provider, Fault: fault, Status: status, Err: err}
 }
 
-// clean shortens the provider's words and takes the key out of them.
+// clean shortens the provider's message and removes the key from it.
 func (t *transport) clean(message string) string {
 	if t.key != "" {
 		message = strings.ReplaceAll(message, t.key, "[key]")

@@ -15,15 +15,14 @@ import (
 	"reverie/internal/llm"
 )
 
-// rawCall is a call whose success comes as it is, and how it has failed.
+// rawCall is a call whose successful answer is passed on unread, with its failure.
 type rawCall struct{ failed *llm.Error }
 
 type rawKey struct{}
 
-// Raw is for a call whose success is no JSON object of at most [MaxAnswer] bytes, but a
-// file, nothing at all, or an object that tells of errors of other calls: it is passed on
-// unread. A failure is an [*llm.Error] as ever, and [Fail] finds it even where an SDK
-// keeps only its words.
+// Raw marks a call whose successful answer is not a JSON object of at most [MaxAnswer] bytes. It may be a file,
+// empty, or an object with errors of other calls, and is passed on unread. A failure is an [*llm.Error] as usual;
+// [Fail] finds it even if an SDK keeps only its text.
 func Raw(ctx context.Context) context.Context { return context.WithValue(ctx, rawKey{}, new(rawCall)) }
 
 func rawOf(ctx context.Context) *rawCall {
@@ -31,8 +30,8 @@ func rawOf(ctx context.Context) *rawCall {
 	return call
 }
 
-// Lines gets a file of JSON Lines, of any size, and gives each line, of [MaxAnswer] bytes at
-// most. It stops at the first error of each, and returns it.
+// Lines fetches a file of JSON Lines of any size, and passes each line of at most [MaxAnswer] bytes to each. It
+// stops at the first error of each, and returns it.
 func (a *API) Lines(ctx context.Context, route string, each func(line []byte) error) error {
 	ctx = Raw(ctx)
 	resp, err := a.do(ctx, http.MethodGet, route, nil)
@@ -58,8 +57,8 @@ func (a *API) Lines(ctx context.Context, route string, each func(line []byte) er
 	return nil
 }
 
-// Refusal is the error for one question of a batch: what a call would have met with that got
-// this body with this status, which is 0 where nothing tells it.
+// Refusal returns the error of one question of a batch: that of a call with this body and status. status is 0 if
+// unknown.
 func (a *API) Refusal(status int, body []byte) *llm.Error {
 	p := problemIn(body)
 	if !p.isSet() {
@@ -75,22 +74,22 @@ func (a *API) Refusal(status int, body []byte) *llm.Error {
 	return &llm.Error{Provider: a.Provider, Fault: classify(status, p), Status: status, Err: errors.New(words)}
 }
 
-// Stream is a body that is written while it is sent, and never in memory as a whole.
+// Stream is a body that is generated while it is sent, and never in memory as a whole.
 type Stream struct {
 	io.Reader
 	kind string
 	size int64
 }
 
-// NewStream is of a content type, and of what open reads, which is opened twice: servers want to
-// know the length of what they are sent.
+// NewStream returns a body of a content type with what open returns. It calls open twice, since servers need the
+// length first.
 func NewStream(kind string, open func() io.Reader) (*Stream, error) {
 	size, err := io.Copy(io.Discard, open())
 	return &Stream{open(), kind, size}, err
 }
 
-// List gets the items of a list, page after page, until a page brings nothing new. The query's
-// field after names the item that the last page has ended with.
+// List yields the elements of a list, page by page, until a page has nothing new. The query parameter after names
+// the last element of the previous page.
 func List[T any](ctx context.Context, a *API, route, after string, id func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query, last := url.Values{"limit": {"100"}}, "none"
@@ -111,8 +110,7 @@ func List[T any](ctx context.Context, a *API, route, after string, id func(T) st
 	}
 }
 
-// Joined reads as the values in JSON, with a separator between them. One is in memory at a
-// time.
+// Joined reads as the values in JSON, with a separator between them. Only one is in memory at a time.
 func Joined[T any](values []T, separator string, item func(T) any) io.Reader {
 	return &joined[T]{values: values, separator: separator, item: item}
 }
@@ -121,7 +119,7 @@ type joined[T any] struct {
 	values    []T
 	separator string
 	item      func(T) any
-	rest      []byte // of the value that is being read
+	rest      []byte // of the current value
 }
 
 // Read implements io.Reader.
@@ -143,8 +141,8 @@ func (r *joined[T]) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Cancelled is the outcome of a call to cancel a batch. Providers refuse to cancel what has
-// ended, which is as good.
+// Cancelled returns the result of cancelling a batch. Providers refuse to cancel an ended batch, which counts as
+// success.
 func Cancelled(ctx context.Context, b llm.Batcher, id string, err error) error {
 	if err == nil {
 		return nil
@@ -155,7 +153,7 @@ func Cancelled(ctx context.Context, b llm.Batcher, id string, err error) error {
 	return err
 }
 
-// Unreadable is the error for a line of a batch's answers that cannot be read.
+// Unreadable returns the error for a line of a batch's answers that cannot be parsed.
 func Unreadable(provider string, err error) *llm.Error {
 	return &llm.Error{Provider: provider, Fault: llm.FaultServer, Err: fmt.Errorf("a line of answers cannot be read: %w",
 		short(err))}
