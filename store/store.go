@@ -106,10 +106,10 @@ func after(now time.Time, written *time.Time) time.Time {
 // InsertValues begins a statement, or a part of one, that keeps what the values of
 // versions m of the group $1, which are locked, were until they are changed in place. It goes on with the
 // run that changes them, the instant, and what the versions are read from.
-const InsertValues = `insert into memory_values (group_id, memory_id, value_no, strength, weight, last_supported_at, decayed_at,
+const InsertValues = `insert into memory_values (group_id, memory_id, value_no, strength, weight, last_supported_at,
 	run_id, valid_until)
 		select m.group_id, m.memory_id, greatest(` + events.Number + `, (select max(v.value_no) + 1 from memory_values v
-			where v.group_id = $1 and v.memory_id = m.memory_id)), m.strength, m.weight, m.last_supported_at, m.decayed_at, `
+			where v.group_id = $1 and v.memory_id = m.memory_id)), m.strength, m.weight, m.last_supported_at, `
 
 // versionsThen, an instant and asThen are what a query reads of an instant from, in place of
 // memories: all versions, with the strength, weight and last support that they had then.

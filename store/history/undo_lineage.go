@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote, supported or let fade. What was said
+	// touchedLineages are the lineages that the runs wrote or supported. What was said
 	// before the runs are versions before first.
 	touchedLineages = `
 		changed as (
@@ -27,15 +27,10 @@ const (
 				order by evidence_no desc))[1] as run_id
 			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null
 			group by lineage_id),
-		faded as (
-			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
-			from memory_values v join memories m on m.group_id = $1 and m.memory_id = v.memory_id
-			where v.group_id = $1 and v.run_id = any ($2::uuid[])
-			group by m.lineage_id),
 		touched as (
 			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
-				coalesce(c.run_id, s.run_id, f.run_id) as run_id
-			from changed c full join supported s using (lineage_id) full join faded f using (lineage_id))`
+				coalesce(c.run_id, s.run_id) as run_id
+			from changed c full join supported s using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
@@ -69,7 +64,6 @@ var touchedQuery = `with ` + touchedLineages + `,
 		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until,
 			x.ended_at) as since,
 			coalesce(p.strength, x.strength) as strength, coalesce(p.last_supported_at, x.last_supported_at) as supported_at,
-			case when p.value_no is null then x.decayed_at else p.decayed_at end as decayed_at,
 			(select min(o.version) from memories o where o.group_id = $1 and o.lineage_id = x.lineage_id
 				and o.content_hash = x.content_hash and o.run_id is not distinct from x.run_id) as origin
 		from (
@@ -130,12 +124,10 @@ var touchedQuery = `with ` + touchedLineages + `,
 		coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
 		coalesce(b.version = t.first - 1, false) as just_before,
 		coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
-			b.decayed_at as base_decayed_at,
 		x.lineage_id is not null as exact, coalesce(x.strength, 0) as exact_strength, coalesce(x.supported_at,
 			h.last_supported_at) as exact_supported_at,
-		x.decayed_at as exact_decayed_at,
 		e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
-		e.set_at, w.lineage_id as twin_id,
+		w.lineage_id as twin_id,
 		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id
 			and v.action <> 'delete'
 			and v.withdrawn_at is not null) as shaken,
@@ -196,20 +188,17 @@ type touchedRow struct {
 	BaseTags        pq.StringArray `db:"base_tags"`
 	BaseStrength    float64        `db:"base_strength"`
 	BaseSupportedAt time.Time      `db:"base_supported_at"`
-	BaseDecayedAt   *time.Time     `db:"base_decayed_at"`
 	ByPerson        bool           `db:"by_person"`   // the base is a person's
 	JustBefore      bool           `db:"just_before"` // it is what the lineage said until they wrote
 
-	Exact            bool       `db:"exact"` // what it was worth before the runs is kept, and counts still
-	ExactStrength    float64    `db:"exact_strength"`
-	ExactSupportedAt time.Time  `db:"exact_supported_at"`
-	ExactDecayedAt   *time.Time `db:"exact_decayed_at"`
+	Exact            bool      `db:"exact"` // what it was worth before the runs is kept, and counts still
+	ExactStrength    float64   `db:"exact_strength"`
+	ExactSupportedAt time.Time `db:"exact_supported_at"`
 
 	SetStrength *float64   `db:"set_strength"` // by a person, last, or lifted by restoring
 	Dates       int        `db:"dates"`        // of the evidence that is left, since then
 	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
-	SetAt       *time.Time `db:"set_at"`
-	TwinID      *string    `db:"twin_id"` // another lineage that says now what the base says
+	TwinID      *string    `db:"twin_id"`      // another lineage that says now what the base says
 }
 
 // stands tells whether the newest version is the lineage's head, recalled or held.
@@ -225,37 +214,19 @@ func (r touchedRow) isBack() bool {
 	return r.Status == reverie.StatusActive && r.Statement == r.BaseStatement && slices.Equal(r.Tags, r.BaseTags)
 }
 
-// anew tells whether strength is computed anew: evidence goes, or went before, or, of what
-// was archived, evidence or a person tells what it was before it decayed.
-func (r touchedRow) anew() bool {
-	return r.Withdrawn > 0 || r.Shaken || r.Status == reverie.StatusArchived && (r.Dates > 0 || r.SetStrength != nil)
-}
-
 // strengthOf is a lineage's strength and time of support once the runs' evidence
 // is withdrawn: what it was before them, where that is known. Else, as supports raise strength
 // in place, it is computed anew, as the steps of all evidence that is left: from a tentative
 // memory's, or from what a person set last, on to each date of evidence that came after. Where
-// no evidence goes, and nothing was archived, what is stored is right.
+// no evidence goes, what is stored is right.
 func (r touchedRow) strengthOf() (float64, time.Time) {
 	switch {
 	case r.Exact:
 		return r.ExactStrength, r.ExactSupportedAt
-	case !r.anew():
+	case r.Withdrawn == 0 && !r.Shaken:
 		return r.BaseStrength, r.BaseSupportedAt
 	}
 	return reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.BaseSupportedAt)
-}
-
-// decayedAt is up to when that strength has been lowered: one that is computed anew has
-// not decayed but since a person set it.
-func (r touchedRow) decayedAt() *time.Time {
-	switch {
-	case r.Exact:
-		return r.ExactDecayedAt
-	case r.anew():
-		return r.SetAt
-	}
-	return r.BaseDecayedAt
 }
 
 // since says what others have done to the lineage: last, or, where an undo came after, by
